@@ -104,8 +104,8 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
 async def _converse(monty: AsyncMontySession, task: Payload, host: TimedHost) -> Any:
     """Run the program on a task, answer its calls, and return its answer.
 
-    While the program waits, it receives the reply to its earliest open call, and no other: what it does
-    never depends on which reply arrived first.
+    While the program waits, it receives the reply to its earliest open call, and no other. So its
+    behaviour never depends on which reply arrived first.
     """
     under_way: dict[int, asyncio.Task[Payload]] = {}
     try:

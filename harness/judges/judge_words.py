@@ -119,7 +119,7 @@ def measure_text(measure: Measure, scale: float = 100, digits: int = 0) -> str:
 
 
 def _quality_table(report: JudgeReport) -> Table:
-    table = plain_table("judge", "agrees %", "area", "calibration error", "says yes too surely by", "answers")
+    table = plain_table("judge", "agrees %", "area", "calibration error", "yes overstated by", "answers")
     withheld = []
     for one in report.judges:
         table.add_row(

@@ -111,7 +111,7 @@ class Session:
     def _deliver(self) -> None:
         """Deliver the replies one by one in the order of the calls, each while the program waits.
 
-        What a program does then never depends on which reply arrived first.
+        So a program's behaviour never depends on which reply arrived first.
         """
         self._delivery = None
         if not self._loop._ready:  # type: ignore[attr-defined]  # noqa: SLF001  the program waits

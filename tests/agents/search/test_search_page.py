@@ -80,7 +80,7 @@ def test_a_file_opens_without_a_request_and_runs_nothing_of_what_others_wrote(
     expect(page.locator(".strip .verdict")).to_have_text(re.compile(r"^Winner: .* \d+\.\d %$", re.DOTALL))
     expect(page.locator(".strip")).to_have_count(1)  # one headline number
     expect(page.locator(".strip")).to_contain_text("Against the start: the start itself won.")
-    expect(page.get_by_text("Other numbers, and why they differ")).to_be_visible()
+    expect(page.get_by_text("Other scores, and why they differ")).to_be_visible()
     page.locator(".strip a").click()
     expect(page.locator("h1")).to_contain_text(HOSTILE[:20])
     page.locator("tbody th a").first.click()
@@ -131,12 +131,12 @@ def test_arrows_lead_through_the_tree_and_enter_opens_a_candidate(browser: Brows
 def test_a_candidates_source_is_marked_against_its_parents(browser: Browser, few: Path) -> None:
     page = watch(browser, few).page
     page.locator('svg.lineage a.candidate:has(rect[x="204"])').first.press("Enter")
-    expect(page.get_by_role("heading", level=2).first).to_contain_text("Its source against that of")
+    expect(page.get_by_role("heading", level=2).first).to_contain_text("Source, compared with")
     assert page.locator("pre.source ins").all_inner_texts()[0].startswith("+ INSTRUCTION")
     assert page.locator("pre.source del").all_inner_texts()[0].startswith("− INSTRUCTION")
     with page.expect_download() as file:
         page.get_by_text("Downloads", exact=True).click()
-        page.get_by_role("button", name="Python: Its source").click()
+        page.get_by_role("button", name="Python: Source").click()
     assert "async def forward(task):" in file.value.path().read_text()
     page.close()
 

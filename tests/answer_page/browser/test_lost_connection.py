@@ -172,7 +172,7 @@ def test_answers_left_unsent_by_a_former_link_are_sent_with_the_new_one(
         made = call(tmp_path, "label", "links", "ana", "--public-url", url)["links"][0]["url"]
         page.unroute("**/api/answers")
         page.evaluate("dispatchEvent(new Event('online'))")
-        expect(page.get_by_role("heading", level=1)).to_have_text("This page is closed to you")
+        expect(page.get_by_role("heading", level=1)).to_have_text("You cannot use this page")
         expect(page.get_by_text("Answers not sent yet: 1")).to_be_visible()
         again = ana.open(made)
         saved(again, 1)
@@ -187,5 +187,5 @@ def test_without_a_link_that_opens_it_says_so(tmp_path: Path, people: People, ad
     draw(tmp_path)
     with serve(tmp_path) as desk:
         page = people(390, may_fail=True).open(f"http://127.0.0.1:{desk.port}{address}", begin=False)
-        expect(page.get_by_role("heading", level=1)).to_have_text("This page is closed to you")
+        expect(page.get_by_role("heading", level=1)).to_have_text("You cannot use this page")
         assert "Notes" not in page.content()

@@ -46,7 +46,7 @@ def test_after_signing_out_a_window_opens_nothing(tmp_path: Path, people: People
         assert ana.context.cookies() == []
         assert page.evaluate("localStorage.length") == 0
         again = ana.open(former, begin=False)
-        expect(again.get_by_role("heading", level=1)).to_have_text("This page is closed to you")
+        expect(again.get_by_role("heading", level=1)).to_have_text("You cannot use this page")
 
 
 def test_an_address_without_a_link_asks_who_is_there(tmp_path: Path, people: People) -> None:

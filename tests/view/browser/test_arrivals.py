@@ -145,7 +145,7 @@ def test_the_reader_s_place_stays(reader: Reader, live: Live) -> None:
     opened = page.locator("details", has_text="pair of models").first
     opened.locator("summary").click()
     closed = page.locator("details", has_text="What was run").first
-    rows = page.get_by_role("region", name="Accuracy by what experts said")
+    rows = page.get_by_role("region", name="Accuracy by experts' answers")
     rows.evaluate("(box) => box.scrollTo(40, 0)")
     people = page.get_by_role("region", name="Questions and answers of every expert")
     link = people.get_by_role("link").nth(2)
@@ -190,7 +190,7 @@ def test_a_page_outlives_its_server(reader: Reader, live: Live, tmp_path: Path) 
     with serve(tmp_path) as served:
         page = watched.open(served.url)
         expect(page.locator("#state")).to_have_text("live")
-    expect(page.locator("#state")).to_contain_text("the server is gone")
+    expect(page.locator("#state")).to_contain_text("connection lost")
     here.answer()
     with serve(tmp_path, served.port):
         expect(page.locator("#counts")).to_contain_text(here.counts)

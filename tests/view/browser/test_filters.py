@@ -211,7 +211,7 @@ def test_the_form_sets_every_filter(way: str, reader: Reader, filtered: Filtered
     page.get_by_role("combobox", name="models disagree").select_option(label="any two of them")
     shows(stratum=("ward", "night"), disagreed=("m", "n", "o"))
     page.get_by_role("combobox", name="column", exact=True).select_option("")
-    page.get_by_role("combobox", name="what became").select_option("unreadable")
+    page.get_by_role("combobox", name="outcome of").select_option("unreadable")
     shows(disagreed=("m", "n", "o"), outcome="unreadable")
 
 

@@ -86,7 +86,7 @@ def look_through(page: Page) -> None:
         assert all(f"By {column}" in text for column in COLUMNS), link
     pairs = [address("compare", first=a, second=b) for a, b in pairwise(MODELS)]
     for link, text in walk(page, pairs).items():
-        assert "Items on which they name different options" in text, link
+        assert "Items on which the two models differ" in text, link
     strata = [address("items", column=column, stratum=HOSTILE[0]) for column in COLUMNS]
     strata += [address("items", expert=name, asked=name) for name in HOSTILE[1::6]]
     for link, text in walk(page, strata).items():

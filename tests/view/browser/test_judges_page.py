@@ -23,5 +23,5 @@ def test_judges_page_shows_calibration_savings_and_reasons(
     expect(page.get_by_role("heading", name="Judges")).to_be_visible()
     expect(page.get_by_text("wise: tells true from false")).to_be_visible()
     expect(page.get_by_text("errors of wise and a: not told").first).to_be_visible()
-    for title in ("Calibration of wise", "Accuracy without judges and with them"):
+    for title in ("Calibration of wise", "Accuracy without and with judges"):
         expect(page.locator("figcaption", has_text=title)).to_be_visible()

@@ -44,7 +44,7 @@ def test_every_model_has_its_numbers(
         visit(page, here(running, "#/") if way == "served" else file_of(drawn.colours))
         quoted = model.accuracy
         assert quoted is not None
-        row = page.get_by_role("region", name="Accuracy by what experts said").get_by_role(
+        row = page.get_by_role("region", name="Accuracy by experts' answers").get_by_role(
             "row", name=model.name
         )
         expect(row.get_by_role("cell").nth(1)).to_have_text(value_text(quoted))

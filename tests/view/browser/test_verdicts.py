@@ -59,7 +59,7 @@ def test_a_failed_check_stands_before_the_verdict(reader: Reader, tmp_path: Path
     assert rest
     failed = page.get_by_role("region", name="Checks that failed")
     expect(failed).to_be_visible()
-    models = page.get_by_role("region", name="Accuracy by what experts said")
+    models = page.get_by_role("region", name="Accuracy by experts' answers")
     above, below = failed.bounding_box(), models.bounding_box()
     assert above is not None
     assert below is not None

@@ -22,7 +22,7 @@ def test_down_to_an_item_and_on_by_keys(way: str, reader: Reader, running: Serve
         items = StudyItems.read(store)
         refuted = items.read_page(ItemFilter(model="bad", outcome=ModelOutcome.REFUTED), limit=500).items
     names = [item.id for item in refuted]
-    page.get_by_role("region", name="Accuracy by what experts said").get_by_role("link", name="bad").click()
+    page.get_by_role("region", name="Accuracy by experts' answers").get_by_role("link", name="bad").click()
     expect(page.get_by_role("heading", name="bad", exact=True)).to_be_visible()
     page.get_by_role("link", name=f"refuted by an expert ({len(names)})").click()
     expect(page.locator("#matches")).to_have_text(f"{len(names)} of 80 items")
@@ -73,5 +73,5 @@ def test_missing_parts_are_named_under_their_heading(page: Page, running: Served
     visit(page, here(running, "#/collection"))
     visit(page, here(running, "#/model?name=nobody"))
     expect(page.get_by_role("heading", name="nobody", level=1)).to_be_visible()
-    expect(page.get_by_text("There is no estimate of such a model.")).to_be_visible()
+    expect(page.get_by_text("There is no estimate for this model.")).to_be_visible()
     assert errors == []

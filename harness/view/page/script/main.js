@@ -59,11 +59,11 @@ async function start() {
   document.addEventListener("keydown", (event) => currentRoute().page === "item" && goByKey(event));
   await drawPage();
   if (isExported) return;
-  if (frame.read_only) tellState("this database can only be read: changes are not seen");
+  if (frame.read_only) tellState("this database is read-only: changes are not shown");
   else followChanges(async () => {
     frame = await readPart("frame").catch(() => frame);
     await drawPage({ again: true });
-  }, (state) => tellState(state === "live" ? "live" : state === "lost" ? "the server is gone; looking for it" : state));
+  }, (state) => tellState(state === "live" ? "live" : state === "lost" ? "connection lost; reconnecting" : state));
 }
 
 /** Draw the page that the address names; `again` keeps the reader's place, and what is the same. */

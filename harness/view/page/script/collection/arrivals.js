@@ -12,11 +12,11 @@ export function drawArrivals({ arrivals, is_panel: panel, people }) {
   const names = peopleInOrder(people, arrivals);
   const { timed, untimed } = arrivals;
   const what = panel ? "rating" : "answer";
-  if (!timed && !untimed) return [el("h2", {}, "Arrivals"), el("p", {}, "Nothing has come in yet.")];
+  if (!timed && !untimed) return [el("h2", {}, "Arrivals"), el("p", {}, "No answers yet.")];
   return [
     el("h2", {}, "Arrivals"),
-    el("p", {}, `${plural(timed, what)} with a time, as Label Studio or the answer page told it; `
-      + `${plural(untimed, what)} from files or elsewhere, whose time nobody noted: of these only the order is known.`),
+    el("p", {}, `${plural(timed, what)} with a time, from Label Studio or the answer page; `
+      + `${plural(untimed, what)} without, from files: only their order is known.`),
     timed ? timePicture(arrivals, what, names) : null,
     timed ? timeTable(arrivals) : null,
     untimed ? orderPicture(arrivals, what, names) : null,
@@ -28,7 +28,7 @@ function timePicture({ unit, starts, bins, timed }, what, names) {
   const series = cumulativeLines(bins, names, starts.map((_, place) => place + 1));
   return pictureOf({
     name: "arrivals",
-    title: `${capital(what)}s that came in over time`,
+    title: `${capital(what)}s received over time`,
     description: `${timed} ${what}s in ${starts.length} ${unit}s from ${since}.`,
     svg: lineChart({
       series,
@@ -37,7 +37,7 @@ function timePicture({ unit, starts, bins, timed }, what, names) {
         y: { title: `${what}s so far`, high: highest(series), format: count },
       },
     }),
-    note: timed < 2 ? null : "Every point is the sum at the end of its time.",
+    note: timed < 2 ? null : "Each point is the total at the end of its period.",
   });
 }
 
@@ -46,7 +46,7 @@ function timeTable({ unit, starts, bins }) {
   const rows = starts.map((start, place) => ({ start, of: people.map((name) => bins[name][place]) }));
   return el("details", {}, el("summary", {}, `as a table, ${unit} by ${unit}`), dataTable({
     name: "arrivals",
-    caption: `Answers that came in, by ${unit}`,
+    caption: `Answers received per ${unit}`,
     columns: [
       { title: `${unit} from (UTC)`, value: (row) => row.start.slice(0, 16).replace("T", " ") },
       ...people.map((name, place) => ({ title: name, number: true, value: (row) => row.of[place] })),
@@ -62,13 +62,13 @@ function orderPicture({ order }, what, names) {
   const series = cumulativeLines(order, names, ends);
   return pictureOf({
     name: "arrival-order",
-    title: `Whose ${what}s they were, in the order of arrival`,
+    title: `${capital(what)}s per person, in order of arrival`,
     description: Object.entries(order).map(([name, list]) => `${name}: ${list.reduce((a, b) => a + b, 0)}`).join("; "),
     svg: lineChart({
       series,
       axes: {
-        x: { title: `${what}s of all, in the order of arrival`, low: 0 },
-        y: { title: "of this person so far", high: highest(series), format: count },
+        x: { title: `${what}s of all people, in order of arrival`, low: 0 },
+        y: { title: "by this person so far", high: highest(series), format: count },
       },
     }),
   });

@@ -24,9 +24,9 @@ export async function showCollectionPage(params, frame) {
         + `${plural(found.people.length, found.is_panel ? "annotator" : "expert")}.`,
       warning: found.quarantine.of > 0 && `${plural(found.quarantine.of, "annotation")} of the server `
         + `${found.quarantine.of === 1 ? "counts" : "count"} for nothing; see below.`,
-      details: ["Skipped and unsure count as answered.", found.deadline && `They are due on ${found.deadline}.`,
+      details: ["Skipped and unsure questions count as answered.", found.deadline && `They are due on ${found.deadline}.`,
         found.items_drawn && `${found.items_drawn.text}.`],
-    } : { verdict: "Nobody was asked yet." }),
+    } : { verdict: "No questions were drawn yet." }),
     drawNextSteps(found.next),
     found.people.length ? drawPeople(found, frame) : null,
     found.people.length ? drawArrivals(found) : null,
@@ -49,19 +49,19 @@ function drawPeople({ people, is_panel: panel, campaign }, frame) {
   const columns = [
     { title: who, value: (row) => row.name, node: (row) => personLink(row.name, frame) },
     whole("asked", "asked"),
-    whole("answered", "answered", "unsure and skipped ones, too"),
+    whole("answered", "answered", "includes unsure and skipped"),
     ...Object.entries(parts).map(([key, title]) => whole(title, key)),
     whole("not counted", "foreign", "annotations in quarantine"),
-    ...(campaign ? [whole("revised", "revised", "answers that were changed or taken back at least once")] : []),
+    ...(campaign ? [whole("revised", "revised", "answers changed or withdrawn at least once")] : []),
     { title: "seconds per answer", number: true, value: (row) => row.median_seconds, hint: "median, as the page measured",
       node: (row) => decimal(row.median_seconds, 0) },
     ...(timed ? [
       { title: "too fast", number: true, value: (row) => (row.timed ? row.fast : null),
-        hint: "answers given in less than half a second, or faster than 200 characters a second can be read; they count" },
+        hint: "answered in under half a second, or faster than 200 characters per second; they still count" },
       { title: "hours", number: true, value: (row) => row.hours, node: (row) => decimal(row.hours, 1),
-        hint: "time at the questions, for payment: one answer counts as ten medians at most" },
+        hint: "working time, for payment; one answer counts at most ten times the median" },
     ] : []),
-    { title: "time left", number: true, value: (row) => timeSpan(row.seconds_left), hint: "open ones at the median" },
+    { title: "time left", number: true, value: (row) => timeSpan(row.seconds_left), hint: "open questions at the median time" },
     { title: "answers/h", number: true, value: (row) => row.per_hour, hint: "from the first answer to the last",
       node: (row) => decimal(row.per_hour, 1) },
     { title: "last answer (UTC)", number: true, value: (row) => row.last, node: (row) => utcMinute(row.last) },
@@ -70,7 +70,7 @@ function drawPeople({ people, is_panel: panel, campaign }, frame) {
     el("h2", {}, panel ? "Annotators" : "Experts"),
     pictureOf({
       name: "collection-people",
-      title: `What was asked of every ${who}, and what came back`,
+      title: `Questions and answers per ${who}`,
       description: people.map((row) => `${row.name}: ${row.answered} of ${row.asked} answered`).join("; "),
       svg: partBars({
         rows: people.map((row) => ({ label: `${row.name}: ${count(row.answered)} of ${count(row.asked)}`,
@@ -80,9 +80,9 @@ function drawPeople({ people, is_panel: panel, campaign }, frame) {
         title: panel ? "ratings" : "questions",
       }),
     }),
-    dataTable({ name: "collection-people", caption: `Progress of every ${who}`, columns, rows: people }),
+    dataTable({ name: "collection-people", caption: `Progress per ${who}`, columns, rows: people }),
     timed && people.every((row) => row.timed === row.answered) ? null
-      : el("p", { class: "quiet" }, "Times are known of answers given on Label Studio or on the answer page, not of files"
+      : el("p", { class: "quiet" }, "Times are known for answers from Label Studio and the answer page, not for files"
         + (timed ? `: of ${count(sum(people, "timed"))} of ${count(sum(people, "answered"))} answers.` : ".")),
   ];
 }
@@ -94,8 +94,8 @@ function personLink(name, frame) {
 }
 
 function drawQuarantine({ quarantine }, frame) {
-  const heading = el("h2", {}, "What does not count");
-  if (!quarantine.of) return [heading, el("p", {}, "No annotation was set aside.")];
+  const heading = el("h2", {}, "Answers that do not count");
+  if (!quarantine.of) return [heading, el("p", {}, "None.")];
   const linked = frame.pages.includes("items");
   const shown = quarantine.rows.length < quarantine.of ? `, the first ${count(quarantine.rows.length)}` : "";
   return [
@@ -118,7 +118,7 @@ function drawQuarantine({ quarantine }, frame) {
         { title: "asked", value: (row) => row.expert },
         { title: "item", value: (row) => row.item,
           node: (row) => (row.item !== null && linked
-            ? el("a", { href: linkTo("item", { id: row.item }) }, row.item) : row.item ?? "not one of the study") },
+            ? el("a", { href: linkTo("item", { id: row.item }) }, row.item) : row.item ?? "not in this study") },
         { title: "reason", value: (row) => row.why },
         { title: "detail", value: (row) => row.detail, node: (row) => el("span", { class: "isolate" }, row.detail ?? "") },
         { title: "task", number: true, value: (row) => row.task, node: (row) => String(row.task) },

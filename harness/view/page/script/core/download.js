@@ -21,7 +21,7 @@ export function fillDownloads(menu) {
   menu.addEventListener("toggle", () => {
     if (!menu.open) return;
     const nodes = [...document.querySelectorAll("main [data-download]")].filter((node) => offered.has(node));
-    replaceContent(menu.querySelector("ul"), nodes.length ? nodes.map(menuEntry) : el("li", {}, "This page has none."));
+    replaceContent(menu.querySelector("ul"), nodes.length ? nodes.map(menuEntry) : el("li", {}, "Nothing to download on this page."));
   });
 }
 

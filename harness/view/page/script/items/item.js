@@ -24,7 +24,7 @@ export async function showItemPage(params, frame) {
     studyStrip(frame),
     item.text === null ? el("p", { class: "quiet" }, "This file was written without texts.") : el("p", { class: "text" }, item.text),
     el("ol", { class: "options" }, item.options.map((option) => el("li", { class: "isolate" }, option))),
-    pairList([["place in the source", count(item.position + 1)],
+    pairList([["position in the source", count(item.position + 1)],
       ...Object.entries(item.meta ?? {}).map(([name, value]) => [name, el("span", { class: "isolate" }, value)])]),
     questionsSection(item),
     el("section", {}, el("h2", {}, "Models"),
@@ -39,15 +39,15 @@ function questionsSection(item) {
   return el("section", {}, el("h2", {}, "Experts"),
     dataTable({
       name: `questions-${item.id}`,
-      caption: "Who was asked what, by which chance, and what was said",
+      caption: "Questions about this item, their probabilities, and the answers",
       rows: item.questions,
       columns: [
         { title: "expert", value: (question) => question.expert },
         { title: "is it …?", value: (question) => item.options[question.option] },
         { title: "answer", value: (question) => question.verdict ?? "open" },
-        { title: "chance of being asked", number: true, value: (question) => question.propensity,
+        { title: "probability of this question", number: true, value: (question) => question.propensity,
           node: (question) => decimal(question.propensity, 4) },
-        { title: "chances of all options", value: (question) => question.propensities.map((p) => decimal(p, 4)).join(", ")
+        { title: "probabilities of all options", value: (question) => question.propensities.map((p) => decimal(p, 4)).join(", ")
           || "all alike" },
         { title: "protocol", value: (question) => question.protocol },
         { title: "came by", value: (question) => question.source ?? NOTHING },
@@ -68,11 +68,11 @@ function predictionPart(made, item, open) {
       pairList([
         ["read as", readAs(sample, item)],
         ["tokens", `${count(sample.input_tokens)} in, ${count(sample.output_tokens)} out`
-          + (sample.guessed ? ` (of ${count(sample.guessed)} calls an upper guess)` : "")],
+          + (sample.guessed ? ` (upper bound for ${count(sample.guessed)} calls)` : "")],
         ["attempts", `${count(sample.attempts)}, ${sample.seconds.toFixed(2)} s, by ${sample.source}`],
         ["confidence", isNumber(sample.confidence) ? percent(sample.confidence) : null],
       ]),
-      sample.raw === null ? el("p", { class: "quiet" }, "The reply is left out.")
+      sample.raw === null ? el("p", { class: "quiet" }, "This file does not include the reply.")
         : el("pre", { tabindex: "0", "aria-label": `raw reply of ${made.model}` }, sample.raw || "(no reply)"),
     ])));
 }

@@ -55,7 +55,7 @@ function filterForm(wanted, frame, strata) {
     change("words", search.value.trim());
   } },
   el("label", {}, "words", search),
-  choice("outcome", "what became of a model's answer", Object.entries(OUTCOMES)),
+  choice("outcome", "outcome of the model's answer", Object.entries(OUTCOMES)),
   choice("model", "model", named(frame.models)),
   choice("verdict", "an expert's answer", Object.entries(VERDICTS)),
   choice("expert", "expert", named(frame.experts)),

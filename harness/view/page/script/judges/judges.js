@@ -39,9 +39,9 @@ function calibrationPicture(judge) {
     description: bins.map((bin) => `${range(bin)}: ${percent(bin.yes.value, 0)} yes`).join(", "),
     svg: dotPlot({
       rows: bins.map((bin) => ({ label: `says ${range(bin)}`, ...bin.yes, mark: bin.stated })),
-      axis: { title: "share of yes by experts" },
+      axis: { title: "share of yes among experts' answers" },
     }),
-    note: "The mark is the mean stated probability: a calibrated judge's lies within the interval.",
+    note: "The upright mark is the judge's mean probability. For a calibrated judge it lies within the interval.",
   });
 }
 
@@ -59,7 +59,7 @@ function qualityTable(judges) {
       column("agrees", (judge) => words(judge.agreement, (share) => percent(share, 0))),
       column("area", (judge) => words(judge.area, (area) => decimal(area, 2))),
       column("calibration error", (judge) => words(judge.error, (share) => percent(share, 0))),
-      column("says yes too surely by", (judge) => words(judge.bias, (share) => percent(share, 0))),
+      column("yes overstated by", (judge) => words(judge.bias, (share) => percent(share, 0))),
     ],
     rows: judges,
   });
@@ -83,7 +83,7 @@ function accuracyPicture(corrected) {
   if (!rows.length) return null;
   return pictureOf({
     name: "corrected",
-    title: "Accuracy without judges and with them",
+    title: "Accuracy without and with judges",
     description: rows.map((row) => `${row.label} ${percent(row.value, 0)}`).join(", "),
     svg: dotPlot({ rows, axis: { title: "accuracy" } }),
     note: corrected.filter((row) => isNumber(row.saved))
@@ -100,11 +100,11 @@ function correlationPicture(dependence) {
   if (!known.length) return null;
   return pictureOf({
     name: "errors",
-    title: "Whose errors go together",
+    title: "Correlation of errors",
     description: known.map((pair) => `${pair.first} and ${pair.second} ${decimal(pair.correlation.value, 2)}`).join(", "),
     svg: dotPlot({
       rows: known.map((pair) => ({ label: `${pair.first} and ${pair.second}`, ...pair.correlation })),
-      axis: { title: "correlation of errors (1: a copy)", low: -1, high: 1, format: (tick) => decimal(tick, 1),
+      axis: { title: "correlation (1: a copy)", low: -1, high: 1, format: (tick) => decimal(tick, 1),
         line: { value: 0, title: "independent errors" } },
     }),
   });

@@ -27,7 +27,7 @@ export async function showComparePage(params, frame) {
   return [
     ...head,
     later(`pair-${first}\n${second}`, () => readPart("differences"), (found) => pairPart(found, first, second)),
-    el("h2", {}, "Items on which they name different options"),
+    el("h2", {}, "Items on which the two models differ"),
     el("p", { role: "status" }, `${count(page.matches)} of ${count(page.of)} items. `,
       el("a", { href: linkTo("items", wanted) }, "as a list")),
     itemList(page.items, wanted, [first, second]),

@@ -13,8 +13,8 @@ export function checksSection({ models }) {
   const rows = models.flatMap((model) => model.checks.map((check) => ({ ...check, model: model.name })));
   const number = (state) => rows.filter((row) => row.state === state).length;
   const title = rows.length
-    ? `Checks of the assumptions: ${number("passed")} passed, ${number("failed")} failed, ${number("not made")} not made`
-    : "Checks of the assumptions: there is nothing to check yet";
+    ? `Assumption checks: ${number("passed")} passed, ${number("failed")} failed, ${number("not made")} not made`
+    : "Assumption checks: nothing to check yet";
   const [failed, open, passed] = ["failed", "not made", "passed"].map((state) =>
     checksTable(`Checks that ${state === "not made" ? "were not made" : state}`, models,
       joinModels(rows.filter((row) => row.state === state))));
@@ -68,7 +68,7 @@ export function qualitySection({ quality = [] }) {
   return quality.length > 0 && foldedSection("Expert reliability, measured with control questions",
     dataTable({
       name: "quality",
-      caption: "What gold, repeats and second experts tell of every expert",
+      caption: "Reliability per expert, from gold items, repeats and second experts",
       rows: quality,
       columns: [
         { title: "expert", value: (row) => row.name },

@@ -17,14 +17,14 @@ import { dataTable } from "../core/table.js";
 export async function showModelPage({ name }, frame) {
   const overview = await readPart("overview");
   const model = overview.models?.find((each) => each.name === name);
-  if (!model) return [el("h1", {}, name ?? "Model"), el("p", { class: "notice" }, overview.why ?? "There is no estimate of such a model.")];
+  if (!model) return [el("h1", {}, name ?? "Model"), el("p", { class: "notice" }, overview.why ?? "There is no estimate for this model.")];
   return [
     el("h1", { class: "isolate" }, model.name),
     modelStrip(model, [[model.items_text, overview.asked, ...model.labels, ...model.reading].join(" · ")]),
     itemLinks(model, overview),
     estimatesSection(model),
     classesSection(model),
-    foldedSection("How the interval closes as labels arrive",
+    foldedSection("Interval by number of labels",
       later(`closing-${name}`, () => readPart("closing", { model: name }),
         (found) => closingFigure([{ ...found, model: name, truth: model.truth }]))),
     frame.columns.map((column) => strataSection(name, column)),
@@ -50,14 +50,14 @@ function estimatesSection(model) {
     el("h2", {}, "Estimates"),
     pictureOf({
       name: "estimates",
-      title: "All estimates of the model",
+      title: "All estimates",
       description: rows.map((row) => `${row.words.estimator}: ${row.words.value}, ${row.words.interval}`).join("; "),
       svg: dotPlot({
         rows: rows.map((row) => ({ label: row.words.estimator, value: row.estimate, low: row.low, high: row.high,
           holds: row.holds, mark: model.truth, series: row.name === main ? 0 : 5 })),
         axis: { title: "accuracy" },
       }),
-      note: main && `The one to quote: ${model.words[main].estimator}.`,
+      note: main && `Report this one: ${model.words[main].estimator}.`,
     }),
     dataTable({
       name: "estimates",
@@ -77,7 +77,7 @@ function estimatesSection(model) {
       ],
     }),
     noteList([...doubtLines(rows, (row) => row.words.estimator), ...model.notes]),
-    el("details", {}, el("summary", {}, "What each of them assumes"),
+    el("details", {}, el("summary", {}, "Assumptions of each estimator"),
       rows.map((row) => [el("h3", {}, row.words.estimator), el("ul", {}, row.assumptions.map((line) => el("li", {}, line)))])));
 }
 
@@ -123,7 +123,7 @@ function strataSection(model, column) {
               high: row.estimate.high, holds: row.estimate.holds, href: linkTo("items", { column, stratum: row.stratum }) })),
             axis: { title: "accuracy" },
           }),
-          note: "Each interval holds by itself, not all of them together.",
+          note: "Each interval holds separately, not all of them together.",
         }),
         dataTable({
           name: `strata-${column}`,
@@ -135,8 +135,8 @@ function strataSection(model, column) {
             { title: "low", number: true, value: (row) => row.estimate?.low ?? null, node: (row) => percent(row.estimate?.low) },
             { title: "high", number: true, value: (row) => row.estimate?.high ?? null, node: (row) => percent(row.estimate?.high) },
             { title: "items", number: true, value: (row) => row.items },
-            { title: "answered by the model", number: true, value: (row) => row.predicted },
-            { title: "by an expert, too", number: true, value: (row) => row.answered },
+            { title: "answered by model", number: true, value: (row) => row.predicted },
+            { title: "also by an expert", number: true, value: (row) => row.answered },
             { title: "holds", value: (row) => (row.estimate ? (row.estimate.holds ? "yes" : row.estimate.why) : row.why) },
           ],
         }));
@@ -147,10 +147,10 @@ function unusedSection(model) {
   const kinds = (outcome, counts) => Object.entries(counts).map(([reason, number]) => ({ outcome, reason, number }));
   const rows = [...kinds("unreadable", model.unreadable), ...kinds("failed", model.failed)];
   return el("section", {},
-    el("h2", {}, "Answers that could not be used"),
+    el("h2", {}, "Unusable answers"),
     rows.length === 0 ? el("p", {}, `None: all ${count(model.items.predicted)} answers were readable.`) : dataTable({
       name: "unused",
-      caption: "Answers that could not be used, by reason",
+      caption: "Unusable answers by reason",
       rows,
       columns: [
         { title: "reason", value: (row) => row.reason,

@@ -37,11 +37,11 @@ export function rankingTable(overview, found) {
     el("h2", {}, "Models"),
     dataTable({
       name: "models",
-      caption: "Accuracy by what experts said, from the best down",
+      caption: "Accuracy by experts' answers, best first",
       rows,
       columns: [
         { title: "model", value: (m) => m.name, node: (m) => el("a", { href: linkTo("model", { name: m.name }) }, m.name) },
-        { title: "rank", value: rankText, hint: "models that share a rank cannot be told apart" },
+        { title: "rank", value: rankText, hint: "models with the same rank cannot be told apart" },
         { title: "accuracy", number: true, value: (m) => headlineOf(m)?.estimate ?? null,
           node: (m) => headlineOf(m)?.words.value ?? NOTHING },
         { title: "interval, low", number: true, value: (m) => headlineOf(m)?.low ?? null,
@@ -59,7 +59,7 @@ export function rankingTable(overview, found) {
     }),
     found.why && overview.models.length > 1 && el("p", { class: "quiet" }, `Not ranked: ${found.why}`),
     found.ranking && el("p", { class: "quiet" },
-      `Ranks hold together at ${percent(found.level, 0)}; models that share one cannot be told apart.`, found.remark && ` Note: ${found.remark}.`));
+      `All ranks hold jointly at ${percent(found.level, 0)}; models with the same rank cannot be told apart.`, found.remark && ` Note: ${found.remark}.`));
 }
 
 function twoModels(name, [pair]) {
@@ -105,7 +105,7 @@ export function closingFigure(closings) {
   const drawn = closings.filter((closing) => closing.points.length);
   const reasons = closings.filter((closing) => closing.why)
     .map((closing) => el("p", { class: "quiet" }, `${closing.model}: ${closing.why}`));
-  if (!drawn.length) return el("div", {}, el("p", { class: "quiet" }, "There is nothing to draw yet."), reasons);
+  if (!drawn.length) return el("div", {}, el("p", { class: "quiet" }, "Nothing to draw yet."), reasons);
   const series = drawn.map((closing) => ({
     name: closing.model,
     reference: closing.truth,
@@ -114,8 +114,8 @@ export function closingFigure(closings) {
   const watchable = drawn.every((closing) => closing.watchable);
   const last = drawn.map((closing) => closing.points.at(-1));
   const kind = watchable
-    ? "Each interval holds at all numbers of labels at once, so that one may look at any time and stop when one likes."
-    : "Each interval holds at one number of labels fixed beforehand, not at the one where it looks best.";
+    ? "Each interval holds at every number of labels: you may look at any time, and stop when you like."
+    : "Each interval holds at a number of labels that was fixed beforehand, not where it looks best.";
   return el("div", {}, pictureOf({
     name: `closing-${drawn.map((closing) => closing.model).join("-")}`.replace(/[^\w-]/g, "-"),
     title: "Accuracy and its interval by number of labels",
@@ -123,7 +123,7 @@ export function closingFigure(closings) {
       `${closing.model}: with ${last[place].labels} labels ${percent(last[place].low)} to ${percent(last[place].high)}`)
       .join("; "),
     svg: lineChart({ series, axes: { x: { title: "labels, in the order of the draw" }, y: { title: "accuracy" } } }),
-    note: `${kind} The labels are taken in the order of the draw, whatever the order in which they came.`,
+    note: `${kind} Labels are in the order of the draw, not in the order of arrival.`,
   }), reasons);
 }
 
@@ -143,7 +143,7 @@ export function costFigure(overview) {
     description: chart.map((point) => `${point.name}: ${dollars(point.x)}, ${percent(point.y)}`).join("; "),
     svg: scatterPlot({ points: chart,
       axes: { x: { title: "cost of the run, US dollars", format: dollars }, y: { title: "accuracy" } } }),
-    note: unknown ? `The cost of ${unknown} of ${overview.models.length} models is not known or nothing.` : null,
+    note: unknown ? `${unknown} of ${overview.models.length} models have no known cost.` : null,
   }));
 }
 
@@ -165,7 +165,7 @@ export function differencesSection(found) {
   return foldedSection(`Differences: ${count(pairs.length)} ${pairs.length === 1 ? "pair" : "pairs"} of models`,
     el("p", { class: "quiet" },
       `${count(found.items.predicted)} of ${count(found.items.of)} items were answered by all models; `
-      + `${count(found.questions.answered)} of ${count(found.questions.drawn)} questions answered. Every pair leads to its page.`),
+      + `${count(found.questions.answered)} of ${count(found.questions.drawn)} questions answered. Each pair links to its page.`),
     dataTable({
       name: "differences",
       caption: `Differences in accuracy, percentage points, with ${percent(pairs[0].level, 0)} ${intervalKind(pairs[0])}s`,

@@ -37,7 +37,7 @@ export async function showOverviewPage(params, frame) {
     frame.columns.slice(0, MOST_COLUMNS).map((column) => strataTable(overview, column)),
     !hasFailed && checks,
     qualitySection(overview),
-    foldedSection("What must hold for these numbers",
+    foldedSection("Assumptions of these numbers",
       el("ul", {}, overview.assumptions.map((line) => el("li", {}, line)))),
     whatWasRun(overview),
   ];
@@ -70,7 +70,7 @@ function strataTable(overview, column) {
     const whole = found.find((each) => !each.why);
     return [reasons, whole && dataTable({
       name: `strata-${column}`,
-      caption: `Accuracy by ${column}; each interval holds by itself`,
+      caption: `Accuracy by ${column}; each interval holds separately`,
       rows: whole.strata.map((row) => ({ ...row,
         of: found.map((each) => each.strata.find((other) => other.stratum === row.stratum)) })),
       columns: [
@@ -93,7 +93,7 @@ function closingSection(overview) {
   const read = () => Promise.all(models.map(async (model) => ({
     model: model.name, truth: model.truth, ...await readPart("closing", { model: model.name }),
   })));
-  return foldedSection("How the intervals close as labels arrive",
+  return foldedSection("Intervals by number of labels",
     models.length ? later(key, read, closingFigure) : el("p", { class: "quiet" }, "No model has an estimate yet."),
     models.length > 0 && overview.models.length > models.length && el("p", { class: "quiet" },
       `The ${models.length} leading of ${overview.models.length} models; each has its own picture on its own page.`));

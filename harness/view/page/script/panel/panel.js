@@ -38,7 +38,7 @@ function panelStrip(found) {
     details: [
       `${verdicts.length ? `${agreement}. ` : ""}${plural(found.annotators, "annotator")} gave `
         + `${plural(found.ratings, "rating")} to ${plural(found.items, "item")}.`,
-      "Numbers are those of oversight panel agree, certify and parity with their defaults.",
+      "These are the numbers of oversight panel agree, certify and parity with default settings.",
     ],
   });
 }
@@ -49,11 +49,11 @@ function drawModelBeside(model, panel) {
   if (why.predictions) return el("section", {}, heading, notComputed("certificate and parity", why.predictions));
   return el("section", {},
     heading,
-    el("h3", {}, "Is it better than the average annotator?"),
+    el("h3", {}, "Is the model better than the average annotator?"),
     model.certificate ? drawCertificate(model, panel.ceilings) : notComputed("certificate", why.certificate),
-    el("h3", {}, "Beside a human, by how certain the vote is"),
+    el("h3", {}, "Model and humans, by certainty of the vote"),
     model.parity ? drawParity(model) : notComputed("parity", why.parity),
-    el("h3", {}, "Among the annotators, against experts' labels"),
+    el("h3", {}, "Model and annotators, against experts' labels"),
     model.parity?.human_level ? drawHumanLevel(model) : notComputed("human-level indices", why.human_level ?? why.parity));
 }
 

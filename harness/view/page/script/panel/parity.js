@@ -31,7 +31,7 @@ function parityPicture(name, file, found, bins) {
   })));
   return pictureOf({
     name: `parity-${file}`,
-    title: `Human and ${name} against the vote, by the share of votes that the winner has`,
+    title: `Accuracy of humans and ${name} against the vote, by the winner's share of the votes`,
     description: rows.map((row) => `${row.label} ${percent(row.value)} (${percentInterval(row.low, row.high)})`).join("; "),
     svg: dotPlot({ rows, axis: { title: "accuracy against the vote" } }),
     note: `Intervals ${percent(found.level, 0)}. Upright lines: what can be expected of an expert who draws from the same votes. `
@@ -52,7 +52,7 @@ function parityTable(file, found, bins) {
   ];
   return dataTable({
     name: `parity-${file}`,
-    caption: "Bin by bin (p: share of votes that the winner has; differences in percentage points)",
+    caption: "By the winner's share p of the votes; differences in percentage points",
     columns: [
       { title: "vote", value: binWords },
       { title: "items", number: true, value: (bin) => bin.items },
@@ -90,11 +90,11 @@ export function drawHumanLevel({ name, file, parity: { human_level: found } }) {
           series: kind === "system" ? 1 : 0 })),
         axis: { title: `${found.measure} against experts' labels` },
       }),
-      note: "Scores have no intervals; which differences are significant, the table says.",
+      note: "Scores have no intervals; the table says which differences are significant.",
     }),
     dataTable({
       name: `human-level-${file}`,
-      caption: "Everybody against experts' labels, best first",
+      caption: "Model and annotators against experts' labels, best first",
       columns: [
         { title: "who", value: (row) => row.label, node: (row) => el("span", { class: "isolate" }, row.label) },
         { title: "kind", value: (row) => (row.kind === "system" ? "model" : "annotator") },

@@ -40,14 +40,14 @@ function madeFrom(found) {
       found.slot < 0 ? " · of the library" : ` · proposal ${count(found.slot + 1)}`),
     found.note && el("p", { class: "text" }, found.note),
     found.thought && found.thought !== found.note
-      && el("details", {}, el("summary", {}, "why it was written so"), el("p", { class: "text" }, found.thought)),
+      && el("details", {}, el("summary", {}, "reasons of the proposer"), el("p", { class: "text" }, found.thought)),
   ];
 }
 
 /** How it stands beside all others; with its family, and the way to the next by rank. */
 function standing(search, id) {
   const row = search.rows?.find((each) => each.id === id);
-  if (!row) return el("p", { class: "quiet" }, "How it stands is not known.");
+  if (!row) return el("p", { class: "quiet" }, "Its score is not known.");
   const found = row.standing;
   const ranked = search.rows.filter((each) => each.standing)
     .sort((a, b) => exactMean(b) - exactMean(a) || a.standing.tokens - b.standing.tokens);
@@ -69,7 +69,7 @@ function standing(search, id) {
       ["failed", percent(found.failed)],
     ]) : el("p", {}, row.answers ? "All its answers failed." : "It has no answers yet."),
     el("p", { class: "tools" }, step(ranked[rank - 1], "next better"), step(ranked[rank + 1], "next worse")),
-    family.length > 1 && lineageFigure({ name: `family-${id}`, title: "Where it comes from, and what came of it",
+    family.length > 1 && lineageFigure({ name: `family-${id}`, title: "Ancestors and descendants",
       rows: family, search: search.id, winner: search.winner, here: id }),
   ];
 }
@@ -80,12 +80,12 @@ function sourceSection(found) {
   const known = found.lines.some((line) => line.text !== null);
   const parent = found.parents.find((each) => each.id === found.parent);
   return [
-    el("h2", {}, parent ? `Its source against that of ${parent.name}` : "Its source"),
-    !known && el("p", { class: "quiet" }, "This file leaves texts out."),
+    el("h2", {}, parent ? `Source, compared with ${parent.name}` : "Source"),
+    !known && el("p", { class: "quiet" }, "This file does not include texts."),
     known && parent && el("p", { class: "quiet" }, changed
-      ? "Lines with + are its own, lines with − its parent's." : "The two do not differ."),
+      ? "+ marks lines of this candidate, − lines of its parent." : "The sources are equal."),
     known && offerDownload(el("pre", { class: "source", tabindex: "0", "aria-label": "source" },
-      foldedLines(found.lines, Boolean(parent))), "Its source",
+      foldedLines(found.lines, Boolean(parent))), "Source",
     { Python: { name: `${found.name}.py`, type: "text/x-python", make: () => `${source}\n` } }),
   ];
 }
@@ -148,7 +148,7 @@ function itemsSection(found, params) {
   return [
     el("h2", {}, "Item by item"),
     found.hidden.length > 0 && el("p", { class: "quiet" },
-      `Items of ${found.hidden.join(" and ")} are shown once a winner is named: nobody is to learn from them before.`),
+      `Items of ${found.hidden.join(" and ")} are shown once a winner is named, so that nobody learns from them before.`),
     all > 0 && el("div", { class: "filters" }, el("label", {}, "show",
       el("select", { id: "candidate-only", onchange: choose },
         el("option", { value: "" }, "all answers"),

@@ -25,15 +25,15 @@ export async function showCandidateItem({ id: search = "", candidate: id, item }
       ["experts said", expertsText(answer)],
       ["items of", found.split],
       ["tokens", `${count(found.input_tokens)} in, ${count(found.output_tokens)} out`],
-      ["what it returned", found.raw ?? LEFT_OUT],
+      ["returned value", found.raw ?? LEFT_OUT],
     ]),
-    el("h2", {}, `What it asked and got: ${plural(found.calls.length, "call")}`),
-    el("p", { class: "quiet" }, "The program was run once more on the stored replies; nothing was asked for this page."),
+    el("h2", {}, `Calls and replies: ${plural(found.calls.length, "call")}`),
+    el("p", { class: "quiet" }, "For this page the program ran again on stored replies; no model was called."),
     found.missing.map((each) => el("p", { class: "notice caution" }, `Not shown: ${each.part}. ${each.why ?? ""}`)),
     found.calls.map((call, place) => oneCall(call, place, found.calls.length)),
     found.ended && el("p", { class: "notice caution" }, `The calls end here: ${found.ended}.`),
     found.is_same === false && el("p", { class: "notice caution" },
-      "Run once more, the program gave another answer than the stored one. ", found.reason_again ?? ""),
+      "Run again, the program gave another answer than the stored one. ", found.reason_again ?? ""),
   ].flat(Infinity);
 }
 

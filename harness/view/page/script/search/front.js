@@ -41,9 +41,9 @@ export function frontFigure(search) {
   return pictureOf({
     name: "front",
     title: `${search.scale === "q" ? "q" : "Accuracy"} against tokens per item`,
-    description: `${shown.length} candidates; ${front.length} of them are on the front: no other is both better and cheaper.`,
+    description: `${shown.length} candidates; ${front.length} of them are on the front: no other candidate is both better and cheaper.`,
     svg,
-    note: "Bars: about 95 %. The stairs join what no other candidate beats at the same cost. Hollow: dropped in the race, "
+    note: "Bars: about 95 %. Line: the best candidates for their cost. Hollow: dropped in the race, "
       + `on fewer items. Ringed: the winner.${shown.length > BARS_AT_MOST ? " Bars are drawn for the front and the winner." : ""}`,
   });
 }

@@ -81,7 +81,7 @@ export function lineageFigure({ name, title, rows, search, winner, here = null }
   const figure = pictureOf({
     name,
     title,
-    description: `${rows.length} candidates; each stands right of the one it was made from. `
+    description: `${rows.length} candidates, each to the right of its parent. `
       + "Arrow keys go to the next, the parent and the first child.",
     svg,
     note: boxed

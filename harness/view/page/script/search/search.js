@@ -111,10 +111,10 @@ function searchSections(search, params) {
     orderChoice(params.sort, rankBy),
     table,
     el("h2", {}, "Lineage"),
-    el("p", { class: "quiet" }, "Generations stand from left to right; every candidate leads to its source and its answers."),
+    el("p", { class: "quiet" }, "Generations run from left to right; each candidate links to its source and answers."),
     lineage,
     otherNumbers(search.others),
-    foldedSection("What these labels can show",
+    foldedSection("Limits of these labels",
       el("ul", {}, search.power.map((line) => el("li", {}, line)), search.a_a && el("li", {}, `A/A: ${search.a_a}`))),
     search.refused_in_all > 0 && refusedList(search),
     foldedSection("What was run", runPairs(search)),
@@ -124,13 +124,13 @@ function searchSections(search, params) {
 /** The one number, against the start and with its cost; the sealed test where there is one. */
 function searchStrip(search) {
   const found = search.headline;
-  if (!found) return verdictStrip({ verdict: "No number yet: no answer to a labelled item can be scored." });
+  if (!found) return verdictStrip({ verdict: "No score yet: no labelled item has an answer." });
   const level = found.level ? percent(found.level, 0) : "about 95 %";
   const name = el("a", { href: linkTo("search", { id: search.id, candidate: found.candidate }), class: "isolate" }, found.candidate_name);
   const difference = search.others.find((row) => row.key === "difference")?.said;
   const ratio = costRatio(search);
   return verdictStrip({
-    warning: found.key === "leading" && `No winner yet. A search that does not run any more goes on with: oversight search resume ${search.id}`,
+    warning: found.key === "leading" && `No winner yet. To continue a stopped search: oversight search resume ${search.id}`,
     verdict: [`${found.key === "leading" ? "Leading" : "Winner"}: `, name, ` ${scored(found.value, found.scale)}`],
     details: [
       `${level} interval ${scored(found.low, found.scale)} – ${scored(found.high, found.scale)}`
@@ -155,7 +155,7 @@ function winnerTable(search) {
   const tokens = (id) => search.rows.find((row) => row.id === id)?.standing?.tokens ?? null;
   return dataTable({
     name: "winner",
-    caption: "Winner and start on the test items, which no decision has seen",
+    caption: "Winner and start on the test items, which no decision used",
     rows: [
       { ...search.headline, who: "winner", tokens: tokens(search.headline.candidate) },
       { ...start, who: "start", candidate_name: search.start_name, tokens: tokens(search.start) },
@@ -174,7 +174,7 @@ function winnerTable(search) {
 function otherNumbers(others) {
   const interval = (row) => (row.low === null ? "" : `, ${scored(row.low, row.scale)} – ${scored(row.high, row.scale)}`);
   const shown = others.filter((row) => !["start", "difference"].includes(row.key));
-  return shown.length > 0 && foldedSection("Other numbers, and why they differ",
+  return shown.length > 0 && foldedSection("Other scores, and why they differ",
     el("ul", { class: "numbers" }, shown.map((row) => el("li", {},
       el("b", {}, row.said ?? scored(row.value, row.scale)), `${interval(row)}: ${row.name}`,
       el("p", { class: "quiet" }, row.words)))));

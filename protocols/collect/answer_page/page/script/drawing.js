@@ -67,7 +67,7 @@ function drawComment(draft, keepDraft) {
     "aria-describedby": "comment-help", oninput: (event) => keepDraft(event.target.value) });
   box.value = draft;
   const help = el("p", { id: "comment-help", class: "quiet small" },
-    "Goes with your answer.",
+    "Saved with your answer.",
     el("span", { class: "with-keys" }, " Ctrl+Enter leaves the box, or saves a comment on an earlier answer."));
   const inside = el("div", { class: "comment", hidden: !draft }, el("label", { for: "comment" }, "Comment"), box, help);
   const opening = el("button", { class: "plain", id: "add-comment", hidden: Boolean(draft),
@@ -120,7 +120,7 @@ export function drawUnsent(number, isWaiting) {
   const strip = part("unsent");
   strip.hidden = number === 0 || !isWaiting;
   const safe = keepsForLong ? "kept in this browser, sent as soon as the server answers"
-    : "this browser keeps nothing: leave the page open until they are sent";
+    : "this browser stores nothing: leave the page open until they are sent";
   refill(strip, !strip.hidden && [el("b", {}, `Not sent yet: ${number}`), ` – ${safe}`]);
 }
 

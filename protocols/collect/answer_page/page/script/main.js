@@ -17,7 +17,7 @@ const LONGEST_WAIT = 30;
 const NO_LINK = "Open the link that was sent to you.";
 const NO_COOKIES = "This browser does not keep cookies for this page. Allow cookies for it, then open your link again.";
 const SIGNED_OUT = "You have signed out. To answer more, open your link again.";
-const CUT_LINK = "This link is not whole; copy all of it.";
+const CUT_LINK = "This link is incomplete; copy all of it.";
 
 let link = null;
 let state = null;
@@ -70,7 +70,7 @@ async function isSamePerson() {
 }
 
 function waitToBegin() {
-  drawMessage("Waiting for the connection", "The questions come as soon as the server answers.");
+  drawMessage("Waiting for the connection", "Questions appear as soon as the server responds.");
   failures += 1;
   setTimeout(begin, 1000 * Math.min(LONGEST_WAIT, 2 ** failures));
 }
@@ -145,7 +145,7 @@ function show() {
   if (ended) return;
   const unsent = unsentOf(link);
   drawUnsent(unsent.length, failures > 0 || isLate(unsent[0]));
-  if (state === null) return drawMessage("Waiting for the connection", "The questions come as soon as the server answers.");
+  if (state === null) return drawMessage("Waiting for the connection", "Questions appear as soon as the server responds.");
   const answered = new Set(unsent.map(({ entry }) => entry.id));
   const isNew = new Set(unsent.filter(({ entry }) => entry.was === null).map(({ entry }) => entry.id));
   const done = Math.min(state.of, state.done + isNew.size);
@@ -155,7 +155,7 @@ function show() {
   if (open.length) present({ question: open[0], value: null, comment: "", reviewed: false });
   else if (done < state.of) {
     pause("waiting", failures ? "Waiting for the connection" : "One moment",
-      "The next question comes as soon as the server answers.");
+      "The next question appears as soon as the server responds.");
   } else {
     keptNames(`${link}:draft:`).forEach(forget);
     pause("finished", state.of === 1 ? "Your question is answered" : `All ${state.of} questions are answered`,
@@ -205,7 +205,7 @@ function end(text) {
   const left = link ? unsentOf(link).length : 0;
   const more = left ? ` Answers not sent yet: ${left}. They are kept in this browser, and sent when a new link of `
     + "yours is opened in it." : "";
-  drawMessage("This page is closed to you", `${text[0].toUpperCase()}${text.slice(1)}${/\.$/.test(text) ? "" : "."}${more}`);
+  drawMessage("You cannot use this page", `${text[0].toUpperCase()}${text.slice(1)}${/\.$/.test(text) ? "" : "."}${more}`);
   drawUnsent(0, false);
   refill(part("top"));
 }
@@ -222,7 +222,7 @@ function instructions() {
 async function signOut() {
   if (unsentOf(link).length) return tell("your last answers are not sent yet; sign out once they are");
   const { status } = await ask("session", link, { method: "DELETE" });
-  if (status !== 200) return tell("not possible without a connection");
+  if (status !== 200) return tell("no connection; try again later");
   keptNames(`${link}:`).forEach(forget);
   forget("last");
   link = null;
@@ -234,7 +234,7 @@ async function signOut() {
 /** List the answers given so far; choosing one shows it, to be changed. */
 async function listGiven() {
   const { status, body } = await ask("api/given", link);
-  if (status !== 200) return tell("not possible without a connection");
+  if (status !== 200) return tell("no connection; try again later");
   showGiven(body.given, async (id) => {
     const found = await ask(`api/previous?id=${encodeURIComponent(id)}`, link);
     if (found.status === 200 && found.body) review(found.body);
@@ -273,7 +273,7 @@ async function back() {
   const { status, body } = await ask(`api/previous?before=${encodeURIComponent(here ?? "")}`, link);
   if (status === 200 && body) review(body);
   else if (status === 200) tell(here ? "there is no earlier answer" : "there is no answer to go back to");
-  else tell("not possible without a connection");
+  else tell("no connection; try again later");
 }
 
 function review({ question, value, comment }) {
@@ -296,7 +296,7 @@ function saveComment() {
     return answer(shown.value);
   }
   part("comment").blur();
-  announce("The comment goes with your answer. Choose one.");
+  announce("The comment is saved with your answer. Choose one.");
   part(shown.question.choices ? "main" : "bar").querySelector("[data-value]").focus();
 }
 
