@@ -195,10 +195,7 @@ def report_judges(store: Store, study: Study, asked: JudgeQuestion) -> JudgeRepo
     opened = OpenStudy(study, store)
     opened.expect_answers()
     judges = {name: read_judge(opened, name) for name in _name_judges(study, asked.judges)}
-    chosen = opened.choose(asked.models) if asked.models else _choose_models(opened, judges)
-    models = {name: columns for name, columns in opened.predict(chosen).items() if name not in judges}
-    if not models:
-        raise BadInput("there is no model beside the judges; see: oversight run --help")
+    models, left_out = _choose_models(opened, judges, asked.models)
     votes = {
         name: JudgeProbabilities.of_predictions(
             PredictionColumns(index=one.index, option=one.option), opened.n_options
@@ -226,7 +223,7 @@ def report_judges(store: Store, study: Study, asked: JudgeQuestion) -> JudgeRepo
         corrected=_correct(opened, models, judges, votes, level),
         transport=transport,
         why=why,
-        remarks=_remark(opened),
+        remarks=_remark(opened, left_out),
     )
 
 
@@ -262,11 +259,21 @@ def _name_judges(study: Study, names: Sequence[str] | None) -> Sequence[str]:
     return found
 
 
-def _choose_models(opened: OpenStudy, judges: Mapping[str, Any]) -> Any:
-    names = [name for name in opened.choose().names if name not in judges]
-    if not names:
+def _choose_models(
+    opened: OpenStudy, judges: Mapping[str, Any], named: Sequence[str] | None = None
+) -> tuple[dict[str, PredictionColumns], dict[str, int]]:
+    """Return the models that are not judges, and the number of answers of each that is left out.
+
+    Judges are measured on the items that all models answered, so a model that has just begun is left out
+    unless it is named.
+    """
+    chosen = opened.predict(opened.choose(named or None))
+    models = {name: columns for name, columns in chosen.items() if name not in judges}
+    if not models:
         raise BadInput("there is no model beside the judges; see: oversight run --help")
-    return opened.choose(names)
+    answers = {name: int(columns.ran.sum()) for name, columns in models.items()}
+    few = {} if named else {name: n for name, n in answers.items() if 2 * n < max(answers.values())}
+    return {name: columns for name, columns in models.items() if name not in few}, few
 
 
 def _find_questions(
@@ -345,7 +352,7 @@ def _read_source(
     with Store(against.store_url) as store:
         opened = OpenStudy(against, store)
         opened.expect_answers()
-        models = opened.predict(_choose_models(opened, judges))
+        models, _ = _choose_models(opened, judges)
         questions, why = _find_questions(opened, models)
         if questions is None:
             raise BadInput(f"--against {against.study.name}: {why}")
@@ -401,8 +408,12 @@ def _group(
     return [(values.names[j], np.asarray(code == j)) for j in np.unique(code)]
 
 
-def _remark(opened: OpenStudy) -> list[str]:
-    told = [opened.repeated, opened.tell_unused()]
+def _remark(opened: OpenStudy, left_out: Mapping[str, int]) -> list[str]:
+    remarks = [
+        f"{name} answered only {n} of {opened.n_options.size} items and is left out; use it with --model"
+        for name, n in left_out.items()
+    ]
+    remarks += [opened.repeated, opened.tell_unused()]
     if opened.doubt:
-        told.append(f"{opened.doubt}; judges are held against the experts' answers as they are")
-    return [line for line in told if line]
+        remarks.append(f"{opened.doubt}; judges are held against the experts' answers as they are")
+    return [line for line in remarks if line]

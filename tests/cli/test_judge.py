@@ -56,6 +56,18 @@ def write_probabilities(file: str, *, right: bool) -> None:
     Path(file).write_text("\n".join(lines) + "\n")
 
 
+def test_a_model_that_has_just_begun_takes_no_answers_from_the_judges(
+    study: Path, oversight: Oversight
+) -> None:
+    before = oversight("judge")
+    Path("new.jsonl").write_text(json.dumps({"id": "i0", "prediction": CLASSES[0]}) + "\n")
+    oversight("predictions", "import", "new.jsonl", "--model", "new")
+    after = oversight("judge")
+    assert after["judges"] == before["judges"]
+    assert "new answered only 1 of 120 items and is left out; use it with --model" in after["remarks"]
+    assert oversight("judge", "--model", "new")["answers"] == 1
+
+
 def test_judge_is_measured_and_corrects_the_models(study: Path, oversight: Oversight) -> None:
     found = oversight("judge")
     assert found["scope"] == "options"
