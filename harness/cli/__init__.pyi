@@ -1,5 +1,5 @@
 from .conventions import (
-    add_settings as add_settings,
+    add_actions as add_actions, add_json as add_json, add_settings as add_settings,
     add_study as add_study, add_verbose as add_verbose, emit as emit, study_of as study_of,
 )
 from .shared_terms import (

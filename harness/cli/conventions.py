@@ -33,6 +33,24 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--study", default=STUDY_FILE, help="path of the study file (default: %(default)s)")
 
 
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json`` to the parser of a sub-verb, whose verb has it too."""
+    told = "print one JSON object instead of text"
+    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=told)
+
+
+def add_actions(
+    parser: argparse.ArgumentParser, texts: Mapping[str, str]
+) -> dict[str, argparse.ArgumentParser]:
+    """Add a sub-verb with ``--study`` and ``--json`` for every name; return the parsers by name."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    found = {name: actions.add_parser(name, help=text, description=text) for name, text in texts.items()}
+    for sub in found.values():
+        add_study(sub)
+        add_json(sub)
+    return found
+
+
 def add_settings(parser: argparse.ArgumentParser, example: str) -> None:
     """Add ``--set NAME=VALUE``, which `study_of` obeys."""
     parser.add_argument(

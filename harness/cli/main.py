@@ -1,7 +1,7 @@
 """The root command: a table of verbs, each loaded only when it is called.
 
 Verbs of `protocols` and `agents` are named as strings, so that nothing here imports upwards. A
-verb's module has ``add_arguments(parser)`` and ``run(args) -> exit code``.
+verb's module has ``add_arguments(parser)`` and ``run(args)``, which returns an exit code, or None for 0.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
 
 
 def _run(module: ModuleType, args: argparse.Namespace) -> int:
-    code = int(module.run(args))
+    code = int(module.run(args) or 0)
     sys.stdout.flush()  # errors of writing are reported here, not by the interpreter at its end
     return code
 

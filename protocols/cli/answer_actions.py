@@ -34,7 +34,7 @@ proxy with TLS in front, such as: caddy reverse-proxy --from answers.example.org
 and serve with: oversight label serve --public-url https://answers.example.org (docs/answer-page.md)"""
 
 
-def serve(args: argparse.Namespace, study: Study) -> int:
+def serve(args: argparse.Namespace, study: Study) -> None:
     """Serve the page until Ctrl-C or SIGTERM; experts without a link get one."""
     from oversight.protocols.collect import AnswerPageOptions, serve_answers
 
@@ -62,7 +62,6 @@ def serve(args: argparse.Namespace, study: Study) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
-    return 0
 
 
 def _is_logged() -> bool:
@@ -94,7 +93,7 @@ def _tell_served(
     sys.stdout.flush()
 
 
-def links(args: argparse.Namespace, study: Study) -> int:
+def links(args: argparse.Namespace, study: Study) -> None:
     """List the links, make new ones, or revoke some."""
     _check_port(args.port)
     if args.days is not None and (args.revoke or not (args.all or args.experts)):
@@ -118,7 +117,6 @@ def links(args: argparse.Namespace, study: Study) -> int:
             emit(args, {"links": [asdict(link) for link in made]}, "\n".join(_link_lines(made)))
         else:
             _list(args, list_links(study, store))
-    return 0
 
 
 def _list(args: argparse.Namespace, found: dict[str, AnswerLink | None]) -> None:

@@ -10,7 +10,7 @@ from oversight.harness.config import Study
 from oversight.harness.output import counted
 
 
-def export_audit(args: argparse.Namespace, study: Study) -> int:
+def export_audit(args: argparse.Namespace, study: Study) -> None:
     """Write the audit, and print its head, which somebody else has to note."""
     done = write_bundle(study, args.file, comments=args.comments)
     counts = {name: done.counts.get(name, 0) for name in ("event", "answer")}
@@ -28,4 +28,3 @@ def export_audit(args: argparse.Namespace, study: Study) -> int:
         "head": done.head, "link": done.link,
     }  # fmt: skip
     emit(args, payload, text)
-    return 0

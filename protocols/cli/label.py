@@ -23,7 +23,7 @@ from dataclasses import asdict
 from importlib import import_module
 
 from oversight.harness import BadInput
-from oversight.harness.cli import add_study, emit, study_of
+from oversight.harness.cli import add_actions, emit, study_of
 from oversight.harness.config import Study
 from oversight.harness.datasets import BadRows
 from oversight.harness.output import counted, pool_text
@@ -43,7 +43,7 @@ from oversight.protocols.study_labels import (
 _VERDICTS = ("yes", "no", "unsure")
 
 
-def route(args: argparse.Namespace, study: Study) -> int:
+def route(args: argparse.Namespace, study: Study) -> None:
     """Draw the questions of the study, or who rates what in its panel."""
     panel = study.experts.is_panel
     if panel and (args.questions or args.more or args.second or study.experts.questions):
@@ -79,7 +79,6 @@ def route(args: argparse.Namespace, study: Study) -> int:
     if drawn.draws:
         payload["drawn"] = [asdict(draw) for draw in drawn.draws]
     emit(args, payload, text)
-    return 0
 
 
 def _route_questions(study: Study, args: argparse.Namespace) -> Routed:
@@ -116,7 +115,7 @@ def drawn_text(draws: Sequence[ItemDraw]) -> str:
     return f"; {pool_text(sum(draw.items for draw in draws), draws[0].pool)}, {draws[0].strata}"
 
 
-def export_files(args: argparse.Namespace, study: Study) -> int:
+def export_files(args: argparse.Namespace, study: Study) -> None:
     """Write what is open, one file per person, or the present ratings of a panel."""
     panel = study.experts.is_panel
     if args.ratings and not panel:
@@ -125,15 +124,14 @@ def export_files(args: argparse.Namespace, study: Study) -> int:
         count = export_ratings(study, args.ratings)
         text = f"{counted(count, 'rating')} in {args.ratings}; next: oversight panel agree"
         emit(args, {"files": [args.ratings], "ratings": count}, text)
-        return 0
+        return
     paths, left = export_open(study, args.folder, args.format)
     what, where = ("open rating", "") if panel else ("open question", f" in {args.folder}")
     text = f"{counted(left, what)} in {counted(len(paths), 'file')}{where}{drawn_text(read_draws(study))}"
     emit(args, {"files": list(map(str, paths)), "questions": left}, text)
-    return 0
 
 
-def import_files(args: argparse.Namespace, study: Study) -> int:
+def import_files(args: argparse.Namespace, study: Study) -> None:
     """Read filled-in files, long-form ratings, or Label Studio's JSON exports."""
     panel, is_export = study.experts.is_panel, _are_exports(args.files)
     if args.word and (panel or is_export):
@@ -161,7 +159,6 @@ def import_files(args: argparse.Namespace, study: Study) -> int:
     if skipped is not None and skipped.number:
         text = "\n".join([*skipped.lines(), f"{counted(skipped.number, 'wrong row')} left out", text])
     emit(args, payload | left, text)
-    return 0
 
 
 def _are_exports(files: Sequence[str]) -> bool:
@@ -186,20 +183,18 @@ def _words_for(verdict: str, given: Sequence[str]) -> list[str]:
     return [word for word, _, meant in parts if meant == verdict]
 
 
-def simulate(args: argparse.Namespace, study: Study) -> int:
+def simulate(args: argparse.Namespace, study: Study) -> None:
     """Answer the open questions from a sealed key."""
     rates = {name: getattr(args, name) for name in ("sensitivity", "specificity", "abstention")}
     new = simulate_answers(study, args.key, **rates)
     emit(args, {"new": new}, f"{counted(new, 'question')} answered by simulated experts")
-    return 0
 
 
-def _on_server(name: str, module: str = "server_actions") -> Callable[[argparse.Namespace, Study], int]:
+def _on_server(name: str, module: str = "server_actions") -> Callable[[argparse.Namespace, Study], None]:
     """A verb of a module that all others would wait for if it was not loaded when it is called."""
 
-    def act(args: argparse.Namespace, study: Study) -> int:
-        code: int = getattr(import_module(f"oversight.protocols.cli.{module}"), name)(args, study)
-        return code
+    def act(args: argparse.Namespace, study: Study) -> None:
+        getattr(import_module(f"oversight.protocols.cli.{module}"), name)(args, study)
 
     return act
 
@@ -241,18 +236,7 @@ SUB_VERBS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the sub-verbs of ``oversight label``."""
-    verbs = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    verb = {
-        name: verbs.add_parser(name, help=text, description=text) for name, (_, text) in SUB_VERBS.items()
-    }
-    for sub in verb.values():
-        add_study(sub)
-        sub.add_argument(
-            "--json",
-            action="store_true",
-            default=argparse.SUPPRESS,
-            help="print one JSON object instead of text",
-        )
+    verb = add_actions(parser, {name: text for name, (_, text) in SUB_VERBS.items()})
     _add_route_arguments(verb["route"])
     option = verb["units"].add_argument
     option("file", nargs="?", metavar="FILE", help="CSV file to write the units to, for correction by hand")
@@ -371,11 +355,11 @@ def _days(text: str) -> float:
     return days
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Run one sub-verb."""
-    study = study_of(args)
+    study, action = study_of(args), SUB_VERBS[args.action][0]
     if study.is_open or args.action == "units":
         from oversight.protocols.cli.open_actions import find_action
 
-        return find_action(args.action, study, SUB_VERBS[args.action][0])(args, study)
-    return SUB_VERBS[args.action][0](args, study)
+        action = find_action(args.action, study, action)
+    action(args, study)

@@ -34,9 +34,8 @@ def tell_reassigned(done: Reassigned, giver: str, taker: str) -> str:
     return text + "".join(f"; {n} stayed, as {why}" for why, n in done.kept.items())
 
 
-def run_reassign(args: argparse.Namespace, study: Study) -> int:
+def run_reassign(args: argparse.Namespace, study: Study) -> None:
     """Hand the open questions of one expert to another."""
     with Store(study.store_url) as store:
         done = hand_over(study, store, args.expert, args.to, args.reason)
     emit(args, asdict(done), tell_reassigned(done, args.expert, args.to))
-    return 0

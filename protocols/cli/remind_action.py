@@ -11,7 +11,7 @@ from oversight.harness.store import Store
 from oversight.protocols.people import write_reminders
 
 
-def remind(args: argparse.Namespace, study: Study) -> int:
+def remind(args: argparse.Namespace, study: Study) -> None:
     """Print a text for every expert with open questions."""
     with Store(study.store_url) as store:
         found = write_reminders(study, store, args.expert)
@@ -22,4 +22,3 @@ def remind(args: argparse.Namespace, study: Study) -> int:
         for r in found
     ]
     emit(args, {"reminders": [asdict(r) for r in found]}, "\n".join(lines) or "nothing is open")
-    return 0

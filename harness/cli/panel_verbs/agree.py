@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--measurement", choices=LEVELS, default="nominal", help=told)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compute, print, draw."""
     panel = panel_study(args).read_panel()
     values = class_values(panel, args.measurement, f"--measurement {args.measurement}")
@@ -60,7 +60,6 @@ def run(args: argparse.Namespace) -> int:
 
     order = _name_order(panel, values) if args.measurement == "ordinal" else []
     emit_panel(args, payload, [*_text(report), *order], draw)
-    return 0
 
 
 def _name_order(panel: Panel, values: FloatArray | None) -> list[str]:

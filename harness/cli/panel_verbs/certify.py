@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--counts", help=f"use published numbers instead of ratings: a JSON object with {', '.join(_NEEDED)}")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Certify and print; not certified is an answer, not an error."""
     found, points, replaced = _from_counts(args) if args.counts else _from_panel(args)
     payload = certificate_to_json(found, points)
@@ -80,7 +80,6 @@ def run(args: argparse.Namespace) -> int:
 
     lines = _text(found) + ([] if replaced is None else _alternative_lines(replaced))
     emit_panel(args, payload, lines, draw if points else None)
-    return 0
 
 
 def _from_counts(args: argparse.Namespace) -> Certified:

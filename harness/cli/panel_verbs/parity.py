@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compare, print, draw."""
     study = panel_study(args)
     panel = study.read_panel()
@@ -76,7 +76,6 @@ def run(args: argparse.Namespace) -> int:
         return draw_svg(lambda axes: parity(found, axes))
 
     emit_panel(args, parity_to_json(found, level), _text(found, level), draw)
-    return 0
 
 
 def _answer(found: Parity) -> list[str]:

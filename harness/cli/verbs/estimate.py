@@ -97,15 +97,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Estimate and print."""
-    return _from_counts(args) if args.counts else _from_study(args)
+    if args.counts:
+        _from_counts(args)
+    else:
+        study = study_of(args)
+        (_from_open if study.is_open else _from_study)(args, study)
 
 
-def _from_study(args: argparse.Namespace) -> int:
-    study = study_of(args)
-    if study.is_open:
-        return _from_open(args, study)
+def _from_study(args: argparse.Namespace, study: Study) -> None:
     if args.format and (args.all or args.json):
         raise BadInput("--format prints the accuracies only; leave out --all and --json")
     options = _options(args, study)
@@ -113,10 +114,9 @@ def _from_study(args: argparse.Namespace) -> int:
         truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
         report = report_study(store, study, runs=args.model, truth=truth, options=options)
     emit(args, study_to_json(report), _texts(args, report, options))
-    return 0
 
 
-def _from_open(args: argparse.Namespace, study: Study) -> int:
+def _from_open(args: argparse.Namespace, study: Study) -> None:
     """Estimate a study of open answers, to which only some options apply."""
     from oversight.harness.open_answers import estimate_study, read_judged, result_to_json, result_to_text
 
@@ -127,7 +127,6 @@ def _from_open(args: argparse.Namespace, study: Study) -> int:
         judged = read_judged(study, store)
     result = estimate_study(study, judged, anytime=args.anytime)
     emit(args, result_to_json(result, judged), result_to_text(result, judged))
-    return 0
 
 
 def _texts(
@@ -159,7 +158,7 @@ def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
     )
 
 
-def _from_counts(args: argparse.Namespace) -> int:
+def _from_counts(args: argparse.Namespace) -> None:
     given = (name for name, value in vars(args).items() if value and name not in _WITH_COUNTS)
     ignored = [f"--{name.replace('_', '-')}" for name in given]
     if ignored:
@@ -176,4 +175,3 @@ def _from_counts(args: argparse.Namespace) -> int:
     payload = {name: estimate_to_json(e) for name, e in estimates.items()}
     table = counts_table(estimates, estimates.undefined, f"From counts, {args.counts}")
     emit(args, {**payload, "undefined": dict(estimates.undefined)}, table)
-    return 0

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Write the page and name it."""
     study, report = study_of(args), None
     if study.is_open:
@@ -44,4 +44,3 @@ def run(args: argparse.Namespace) -> int:
         path = write_page(study, store, report, args.file, ExportOptions(texts=not args.no_texts))
     models = [] if report is None else [m.name for m in report.models]
     emit(args, {"report": str(path), "models": models}, f"wrote {path}")
-    return 0

@@ -48,7 +48,7 @@ def write_door(url: str) -> str:
     return write_whole(text, path, mode=0o600).as_uri()
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Serve until Ctrl-C or SIGTERM."""
     from oversight.harness.view import serve_study
 
@@ -71,4 +71,3 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
-    return 0
