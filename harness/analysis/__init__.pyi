@@ -53,7 +53,6 @@ from .new_study import (
 from .opened_study import (
     EstimateOptions as EstimateOptions, OpenStudy as OpenStudy, describe_errors as describe_errors,
     find_newest_runs as find_newest_runs, refuse_panel as refuse_panel,
-    requested_interval as requested_interval, study_costs as study_costs,
 )
 from .panels import (
     PanelStudy as PanelStudy, agree as agree, certify as certify, class_values as class_values,

@@ -140,9 +140,7 @@ class GateReport(Shown):
         return next(word for word in (FAIL, UNDECIDED, PASS) if word in found)
 
 
-def gate_study(
-    study: Study, bars: Bars, *, names: Sequence[str] | None = None, level: float | None = None
-) -> GateReport:
+def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) -> GateReport:
     """Compare the newest runs of models with bars.
 
     Parameters
@@ -157,7 +155,7 @@ def gate_study(
         analysis is not the next one of its plan.
     """
     bars.check()
-    level = study.estimate.level if level is None else level
+    level = study.estimate.level
     check_level(level)
     if bars.look is not None:
         obrien_fleming_level(*bars.look, level)  # raises an error for an analysis beyond the plan

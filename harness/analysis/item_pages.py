@@ -243,21 +243,13 @@ def _disagree(models: Sequence[AnyIntArray]) -> BoolArray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PagedItem:
-    """An item on a page; `position` is its place in the study's source."""
-
-    position: int
-    id: str
-    text: str
-    options: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ItemPage:
     """One page of the items that a filter finds, in source order.
 
     Attributes
     ----------
+    items
+        Position of each item in the study's source → its id.
     matches, of
         Number of items that the filter finds, and of all when the columns were read.
     before
@@ -266,7 +258,7 @@ class ItemPage:
         Position after which the next page begins; None on the last page.
     """
 
-    items: tuple[PagedItem, ...]
+    items: Mapping[int, str]
     matches: int
     of: int
     before: int | None
@@ -351,13 +343,8 @@ class StudyItems:
         else:
             start = 0 if after is None else int(np.searchsorted(found, after, side="right"))
             end = min(start + limit, len(found))
-        places = found[start:end].tolist()
-        texts = self._store.columns.read_texts(places)
         return ItemPage(
-            items=tuple(
-                PagedItem(position=p, id=texts[p][0], text=texts[p][1], options=tuple(texts[p][2]))
-                for p in places
-            ),
+            items=self._store.columns.read_ids(found[start:end].tolist()),
             matches=len(found),
             of=self._columns.size,
             before=int(found[start - 1]) + 1 if start else None,

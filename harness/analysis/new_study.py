@@ -411,7 +411,6 @@ SEED_BITS = 63
 def begin_study(
     folder: str | Path,
     *,
-    name: str | None = None,
     items: str | None = None,
     proposal: StudyProposal | None = None,
     classes: Sequence[str] = (),
@@ -425,8 +424,6 @@ def begin_study(
 
     Parameters
     ----------
-    name
-        Name of the study; the folder's by default.
     items
         File with the items, as seen from the folder, or a local copy of the preset's.
     proposal
@@ -455,7 +452,7 @@ def begin_study(
     longest = max(map(len, given), default=_TYPICAL)
     folder.mkdir(parents=True, exist_ok=True)
     text = STUDY.format(
-        name=_toml(name or folder.resolve().name),
+        name=_toml(folder.resolve().name),
         seed=_pad(f"seed = {secrets.randbits(SEED_BITS) if seed is None else seed}"),
         source=_source(items, given, preset, proposal),
         id=_set("id", (proposal and proposal.id) or "", "id"),

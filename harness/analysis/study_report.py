@@ -19,8 +19,9 @@ from oversight.harness.analysis.opened_study import (
     FIRST_ONLY,
     Correction,
     EstimateOptions,
-    GoldOnItems,
+    GoldOnItem,
     OpenStudy,
+    answers_for,
     check_look,
     match_gold,
     note_look,
@@ -211,7 +212,7 @@ class StudyEvidence:
     truth: IntArray | None
     correction: Correction | None
     by_class: ClassTask | None
-    gold: GoldOnItems | None
+    gold: Sequence[GoldOnItem] | None
     second: LabelColumns | None
 
 
@@ -289,7 +290,7 @@ def _check_gold(predictions: PredictionColumns, evidence: StudyEvidence) -> tupl
     """Check gold answers by agreement with the model; none if nothing is corrected by gold."""
     if evidence.gold is None:
         return ()
-    return (gold_errors(evidence.gold.answers_for(predictions), len(evidence.labels.models)),)
+    return (gold_errors(answers_for(evidence.gold, predictions), len(evidence.labels.models)),)
 
 
 def _doubt_correction(estimates: Estimates, gold: tuple[Check, ...]) -> Estimates:

@@ -86,7 +86,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def read_level(args: argparse.Namespace, without_study: str) -> float:
+def read_level(args: argparse.Namespace) -> float:
     """The confidence level that ``--set`` gives where there is no study.
 
     Raises
@@ -96,7 +96,7 @@ def read_level(args: argparse.Namespace, without_study: str) -> float:
     """
     settings = parse_settings(args.settings)
     if other := settings.keys() - {"estimate.level"}:
-        raise BadInput(f"{without_study}: --set {min(other)} needs a study; leave it out")
+        raise BadInput(f"--options: --set {min(other)} needs a study; leave it out")
     return float(settings.get("estimate.level", 0.95))
 
 

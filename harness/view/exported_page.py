@@ -208,7 +208,7 @@ def _order_items(store: Store, frame: Mapping[str, Any]) -> Iterator[int]:
 
 def _describe_in_order(store: Store, places: Iterable[int]) -> Iterator[tuple[int, dict[str, Any]]]:
     for portion in split_into_batches(places, _AT_A_TIME):
-        ids = {place: found[0] for place, found in store.columns.read_texts(portion).items()}
+        ids = store.columns.read_ids(portion)
         rows = payload.describe_items(store, list(ids.values()), full=True)
         for place in portion:
             yield place, rows[ids[place]]

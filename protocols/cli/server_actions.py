@@ -190,10 +190,10 @@ def _rare_columns(rows: Sequence[QueueProgress]) -> dict[str, list[str]]:
     return shown
 
 
-def _name_passed(passed: Mapping[str, Sequence[str]], most: int = 3) -> str:
-    """The first questions of every expert, by id."""
+def _name_passed(passed: Mapping[str, Sequence[str]]) -> str:
+    """The first three questions of every expert, by id."""
     return "; ".join(
-        f"{expert}: {', '.join(ids[:most])}" + (f" and {len(ids) - most} more" if len(ids) > most else "")
+        f"{expert}: {', '.join(ids[:3])}" + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
         for expert, ids in passed.items()
     )
 
@@ -219,19 +219,13 @@ def _told(found: Difference, follow: int) -> str:
 def _payload(seen: Look) -> dict[str, object]:
     from oversight.harness.report import estimate_to_json
 
+    same = ("share", "slowest", "waiting", "passed", "used", "undefined", "reached", "open")
     return {
         **asdict(seen.difference),
         "next_questions": seen.follow,
-        "experts": {expert: asdict(p) for expert, p in seen.progress.items()},
-        "share": seen.share,
-        "slowest": seen.slowest,
-        "waiting": seen.waiting,
-        "passed": {expert: list(questions) for expert, questions in seen.passed.items()},
-        "used": seen.used,
+        "experts": seen.progress,
         "estimates": {name: estimate_to_json(e) for name, e in seen.estimates.items()},
-        "undefined": seen.undefined,
-        "reached": seen.reached,
-        "open": seen.open,
+        **{name: getattr(seen, name) for name in same},
     }
 
 

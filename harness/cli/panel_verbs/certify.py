@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from oversight.harness.cli.conventions import parse_numbers
@@ -34,7 +35,7 @@ from oversight.harness.panel import (
     assess_superhuman_from_counts,
     compute_bounds_by_size,
 )
-from oversight.harness.plot import CERTIFICATE_HEIGHT, certificate, draw_svg
+from oversight.harness.plot import CERTIFICATE_HEIGHT, certificate
 from oversight.harness.report import certificate_to_json
 from oversight.harness.types import format_number
 
@@ -74,12 +75,9 @@ def run(args: argparse.Namespace) -> None:
     payload = certificate_to_json(found, points)
     if replaced is not None:
         payload["alternative"] = asdict(replaced)
-
-    def draw() -> str:
-        return draw_svg(lambda axes: certificate(found, points, axes), CERTIFICATE_HEIGHT)
-
     lines = _text(found) + ([] if replaced is None else _alternative_lines(replaced))
-    emit_panel(args, payload, lines, draw if points else None)
+    draw = partial(certificate, found, points) if points else None
+    emit_panel(args, payload, lines, draw, CERTIFICATE_HEIGHT)
 
 
 def _from_counts(args: argparse.Namespace) -> Certified:

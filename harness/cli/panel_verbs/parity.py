@@ -9,6 +9,7 @@ examples: oversight panel parity ratings.csv --model predictions.csv
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 from rich.table import Table
@@ -22,7 +23,7 @@ from oversight.harness.cli.panel_verbs.panel_arguments import (
     panel_study,
 )
 from oversight.harness.panel import HumanLevel, Parity, Scores, Share, measure_parity
-from oversight.harness.plot import draw_svg, parity
+from oversight.harness.plot import parity
 from oversight.harness.report import parity_to_json
 from oversight.harness.types import format_number
 
@@ -71,11 +72,7 @@ def run(args: argparse.Namespace) -> None:
     if named := args.reference or study.reference:
         reference = study.read_labels(panel, named, "reference", partial=True)
         level = compare_with_reference(panel, predicted, reference, found.humans)
-
-    def draw() -> str:
-        return draw_svg(lambda axes: parity(found, axes))
-
-    emit_panel(args, parity_to_json(found, level), _text(found, level), draw)
+    emit_panel(args, parity_to_json(found, level), _text(found, level), partial(parity, found))
 
 
 def _answer(found: Parity) -> list[str]:

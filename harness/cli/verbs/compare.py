@@ -19,7 +19,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from oversight.harness.analysis import compare_study, compare_study_classes, study_costs
+from oversight.harness.analysis import compare_study, compare_study_classes
 from oversight.harness.cli.conventions import add_settings, add_study, emit, study_of
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import COMPARE_TESTS, Comparison, Ranking
@@ -65,7 +65,7 @@ def _compare_classes(args: argparse.Namespace) -> None:
     study = study_of(args)
     if not (study.estimate.metrics or study.estimate.costs):
         raise BadInput("--by-class: set metrics or costs under [estimate] in study.toml")
-    found = compare_study_classes(study, args.model, metrics=study.estimate.metrics, costs=study_costs(study))
+    found = compare_study_classes(study, args.model)
     emit(args, differences_to_json(found), differences_table(found))
 
 

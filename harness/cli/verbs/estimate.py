@@ -11,16 +11,10 @@ examples: oversight estimate
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oversight.harness.analysis import (
-    EstimateOptions,
-    StudyReport,
-    report_study,
-    requested_interval,
-    study_costs,
-    study_truth,
-)
+from oversight.harness.analysis import EstimateOptions, StudyReport, report_study, study_truth
 from oversight.harness.cli.conventions import (
     add_settings,
     add_study,
@@ -143,18 +137,16 @@ def _texts(
 
 def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
     look, looks = parse_look(args.look) if args.look else (0, 0)
-    published = args.estimators == "paper"
-    return EstimateOptions(
-        interval=None if published else requested_interval(study),
-        level=study.estimate.level,
+    options, published = EstimateOptions.of_study(study), args.estimators == "paper"
+    return replace(
+        options,
+        interval=None if published else options.interval,
         published=published,
         look=look,
         looks=looks,
         anytime=args.anytime,
         joint=args.joint,
         gold=GoldCounts(**parse_numbers("--gold", args.gold, _GOLD)) if args.gold else None,
-        metrics=tuple(study.estimate.metrics),
-        costs=study_costs(study),
     )
 
 

@@ -176,7 +176,7 @@ def _plan_anew(args: argparse.Namespace) -> None:
     _refuse(args, ("model",), "needs a study; leave out --options")
     if args.study != STUDY_FILE:
         raise BadInput("--options plans without a study; leave out --study or --options")
-    level = read_level(args, "--options")
+    level = read_level(args)
     for name, default in _GUESSES.items():
         if getattr(args, name) is None:
             setattr(args, name, default)
