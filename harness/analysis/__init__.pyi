@@ -1,6 +1,6 @@
 from .audit import (
     Audit as Audit, AuditFindings as AuditFindings, CheckedIds as CheckedIds, DesignFreeze as DesignFreeze,
-    Freeze as Freeze, WrittenBundle as WrittenBundle,
+    Freeze as Freeze,
     audit_bundle as audit_bundle, audit_study as audit_study, count_findings as count_findings,
     write_bundle as write_bundle,
 )
@@ -33,7 +33,7 @@ from .item_pages import (
     StudyItems as StudyItems,
 )
 from .item_changes import (
-    ChangedItem as ChangedItem, correct_item as correct_item, remove_item as remove_item, scrub as scrub,
+    correct_item as correct_item, remove_item as remove_item, scrub as scrub,
 )
 from .items_overview import check_items as check_items, write_items as write_items
 from .model_detail import (

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import re
 import sys
+import threading
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from oversight.harness.errors import BadInput
+from oversight.harness.errors import BadInput, ConfigError
 from oversight.harness.output import say, shorten, show
 from oversight.harness.types import plain_fields
 
@@ -107,6 +109,28 @@ def add_verbose(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="log failed calls and the resulting actions (such as retries) to stderr",
     )
+
+
+def check_address(port: int, host: str = "127.0.0.1", option: str = "--host") -> None:
+    """Check where a server is to listen.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such port, or the address is empty; names the option.
+    """
+    if not 0 <= port <= 65535:
+        raise ConfigError(f"--port must be 0 to 65535, is {port}")
+    if not host.strip():
+        raise ConfigError(f"{option} needs an address of this machine; 0.0.0.0 stands for all")
+
+
+def leave_threads() -> None:
+    """End the process if threads still wait for a database: a normal exit would hang or fail then."""
+    if any(thread.daemon for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def study_of(args: argparse.Namespace) -> Study:

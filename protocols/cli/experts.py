@@ -104,7 +104,7 @@ def end_absence(args: argparse.Namespace, study: Study) -> None:
 
 def replace(args: argparse.Namespace, study: Study) -> None:
     """Note that an expert is gone for good, and hand their open questions to another."""
-    from oversight.protocols.cli.reassign_action import hand_over, tell_reassigned
+    from oversight.protocols.cli.people_actions import hand_over, tell_reassigned
     from oversight.protocols.people import note_absence
 
     with Store(study.store_url) as store:

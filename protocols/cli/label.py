@@ -18,7 +18,7 @@ examples: oversight label route
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import import_module
 
@@ -190,48 +190,28 @@ def simulate(args: argparse.Namespace, study: Study) -> None:
     emit(args, {"new": new}, f"{counted(new, 'question')} answered by simulated experts")
 
 
-def _on_server(name: str, module: str = "server_actions") -> Callable[[argparse.Namespace, Study], None]:
-    """A verb of a module that all others would wait for if it was not loaded when it is called."""
-
-    def act(args: argparse.Namespace, study: Study) -> None:
-        getattr(import_module(f"oversight.protocols.cli.{module}"), name)(args, study)
-
-    return act
-
-
 SUB_VERBS = {
-    "route": (route, "draw and store the questions, or the assignments of a panel"),
-    "units": (
-        _on_server("show_units", "open_actions"),
-        "split open answers into units to be judged; write or correct them",
+    "route": ("label:route", "draw and store the questions, or the assignments of a panel"),
+    "units": ("open_actions:show_units", "split open answers into units to be judged; write or correct them"),
+    "export": ("label:export_files", "write the open questions to one file per expert"),
+    "import": (
+        "label:import_files",
+        "import filled-in files; one wrong row rejects all, unless --skip-bad is given",
     ),
-    "export": (export_files, "write the open questions to one file per expert"),
-    "import": (import_files, "import filled-in files; one wrong row rejects all, unless --skip-bad is given"),
-    "simulate": (simulate, "answer the open questions from a sealed key"),
-    "push": (_on_server("push"), "send the questions to Label Studio, one project per expert"),
-    "pull": (_on_server("pull"), "fetch new and changed answers from Label Studio"),
-    "watch": (_on_server("watch"), "pull repeatedly, showing progress and the current estimate"),
-    "requeue": (_on_server("requeue"), "ask questions again if their answers do not count"),
-    "reassign": (
-        _on_server("run_reassign", "reassign_action"),
-        "give an expert's open questions to another expert",
-    ),
-    "remind": (
-        _on_server("remind", "remind_action"),
-        "print reminders for experts with open questions; nothing is sent",
-    ),
-    "close": (_on_server("close"), "pull a last time from Label Studio and end the campaign"),
-    "serve": (_on_server("serve", "answer_actions"), "serve a page on which experts answer"),
-    "links": (
-        _on_server("links", "answer_actions"),
-        "list, make or revoke experts' links to the answer page",
-    ),
-    "status": (_on_server("show_status"), "show the questions and answers per expert"),
-    "audit": (
-        _on_server("export_audit", "audit_actions"),
-        "write the audit trail as a file that can be verified",
-    ),
+    "simulate": ("label:simulate", "answer the open questions from a sealed key"),
+    "push": ("server_actions:push", "send the questions to Label Studio, one project per expert"),
+    "pull": ("server_actions:pull", "fetch new and changed answers from Label Studio"),
+    "watch": ("server_actions:watch", "pull repeatedly, showing progress and the current estimate"),
+    "requeue": ("server_actions:requeue", "ask questions again if their answers do not count"),
+    "reassign": ("people_actions:run_reassign", "give an expert's open questions to another expert"),
+    "remind": ("people_actions:remind", "print reminders for experts with open questions; nothing is sent"),
+    "close": ("server_actions:close", "pull a last time from Label Studio and end the campaign"),
+    "serve": ("answer_actions:serve", "serve a page on which experts answer"),
+    "links": ("answer_actions:links", "list, make or revoke experts' links to the answer page"),
+    "status": ("server_actions:show_status", "show the questions and answers per expert"),
+    "audit": ("audit_actions:export_audit", "write the audit trail as a file that can be verified"),
 }
+"""Name of a sub-verb → module in this folder with its function, loaded when it is called; and its text."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -357,7 +337,9 @@ def _days(text: str) -> float:
 
 def run(args: argparse.Namespace) -> None:
     """Run one sub-verb."""
-    study, action = study_of(args), SUB_VERBS[args.action][0]
+    study = study_of(args)
+    module, _, name = SUB_VERBS[args.action][0].partition(":")
+    action = getattr(import_module(f"oversight.protocols.cli.{module}"), name)
     if study.is_open or args.action == "units":
         from oversight.protocols.cli.open_actions import find_action
 
