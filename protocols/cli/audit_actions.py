@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
 from oversight.harness.analysis import write_bundle
 from oversight.harness.cli import emit
@@ -15,16 +16,12 @@ def export_audit(args: argparse.Namespace, study: Study) -> None:
     done = write_bundle(study, args.file, comments=args.comments)
     counts = {name: done.counts.get(name, 0) for name in ("event", "answer")}
     text = (
-        f"{counted(done.lines, 'line')} in {done.path}: {counted(counts['event'], 'event')}, "
+        f"{counted(done.lines, 'line')} in {done.file}: {counted(counts['event'], 'event')}, "
         f"{counted(counts['answer'], 'answer')}"
     )
-    if done.uncovered:
-        text += f", {done.uncovered:,} of them not covered: stored by a version without a trail"
+    if done.not_covered:
+        text += f", {done.not_covered:,} of them not covered: stored by a version without a trail"
     text += (
-        f"\nhead: {done.head}\ngive it to whoever is to check: oversight store verify {done.path} --head HASH"
+        f"\nhead: {done.head}\ngive it to whoever is to check: oversight store verify {done.file} --head HASH"
     )
-    payload = {
-        "file": str(done.path), "lines": done.lines, "counts": done.counts, "not_covered": done.uncovered,
-        "head": done.head, "link": done.link,
-    }  # fmt: skip
-    emit(args, payload, text)
+    emit(args, asdict(done), text)

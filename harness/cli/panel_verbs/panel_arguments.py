@@ -11,6 +11,7 @@ from oversight.harness.cli.conventions import add_study, emit, split_names, stud
 from oversight.harness.machine import write_whole
 from oversight.harness.panel import LEVELS
 from oversight.harness.plot import LEAST_HEIGHT, draw_svg
+from oversight.harness.report import group_reasons
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,14 +107,11 @@ def cluster_lines(
     """
     if clusters is None:
         return []
-    by_reason: dict[str, list[str]] = {}
-    for name, why in withheld.items():
-        by_reason.setdefault(why, []).append(name)
     return [
         f"{items} items in {clusters} clusters, which are the independent units; assumed: "
         f"{'; '.join(assumptions)}",
         *(
-            f"not available for items in clusters: {', '.join(names)}: {why}"
-            for why, names in by_reason.items()
+            f"not available for items in clusters: {names}: {why}"
+            for names, why in group_reasons(withheld).items()
         ),
     ]
