@@ -190,6 +190,24 @@ def simulate(args: argparse.Namespace, study: Study) -> None:
     emit(args, {"new": new}, f"{counted(new, 'question')} answered by simulated experts")
 
 
+def export_audit(args: argparse.Namespace, study: Study) -> None:
+    """Write the audit, and print its head, which somebody else has to note."""
+    from oversight.harness.analysis import write_bundle
+
+    done = write_bundle(study, args.file, comments=args.comments)
+    counts = {name: done.counts.get(name, 0) for name in ("event", "answer")}
+    text = (
+        f"{counted(done.lines, 'line')} in {done.file}: {counted(counts['event'], 'event')}, "
+        f"{counted(counts['answer'], 'answer')}"
+    )
+    if done.not_covered:
+        text += f", {done.not_covered:,} of them not covered: stored by a version without a trail"
+    text += (
+        f"\nhead: {done.head}\ngive it to whoever is to check: oversight store verify {done.file} --head HASH"
+    )
+    emit(args, asdict(done), text)
+
+
 SUB_VERBS = {
     "route": ("label:route", "draw and store the questions, or the assignments of a panel"),
     "units": ("open_actions:show_units", "split open answers into units to be judged; write or correct them"),
@@ -209,7 +227,7 @@ SUB_VERBS = {
     "serve": ("answer_actions:serve", "serve a page on which experts answer"),
     "links": ("answer_actions:links", "list, make or revoke experts' links to the answer page"),
     "status": ("server_actions:show_status", "show the questions and answers per expert"),
-    "audit": ("audit_actions:export_audit", "write the audit trail as a file that can be verified"),
+    "audit": ("label:export_audit", "write the audit trail as a file that can be verified"),
 }
 """Name of a sub-verb → module in this folder with its function, loaded when it is called; and its text."""
 
