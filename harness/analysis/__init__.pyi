@@ -47,8 +47,9 @@ from .model_runs import (
 )
 from .copied_study import copy_study as copy_study
 from .new_study import (
-    StudyProposal as StudyProposal, begin_study as begin_study, check_proposal as check_proposal,
-    find_item_files as find_item_files, propose as propose, refuse_study as refuse_study,
+    SEED_BITS as SEED_BITS, StudyProposal as StudyProposal, begin_study as begin_study,
+    check_proposal as check_proposal, find_item_files as find_item_files, make_roster as make_roster,
+    propose as propose, refuse_study as refuse_study, to_toml as to_toml, write_missing as write_missing,
 )
 from .opened_study import (
     EstimateOptions as EstimateOptions, OpenStudy as OpenStudy, describe_errors as describe_errors,

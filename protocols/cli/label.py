@@ -29,7 +29,7 @@ from oversight.harness.datasets import BadRows
 from oversight.harness.output import counted, pool_text
 from oversight.harness.store import ItemDraw
 from oversight.protocols.collect import make_words
-from oversight.protocols.routing import Routed, SecondDraw, Woven
+from oversight.protocols.routing import SecondDraw, Woven
 from oversight.protocols.study_labels import (
     export_open,
     export_ratings,
@@ -48,7 +48,8 @@ def route(args: argparse.Namespace, study: Study) -> None:
     panel = study.experts.is_panel
     if panel and (args.questions or args.more or args.second or study.experts.questions):
         raise BadInput("--questions and --more draw items for yes/no questions; this study is a panel")
-    drawn = route_panel(study) if panel else _route_questions(study, args)
+    numbers = {name: getattr(args, name) for name in ("questions", "more", "second")}
+    drawn = route_panel(study) if panel else route_questions(study, **numbers)
     total, loads = drawn.asked.total(), drawn.asked.values()
     if panel:
         text = (
@@ -79,10 +80,6 @@ def route(args: argparse.Namespace, study: Study) -> None:
     if drawn.draws:
         payload["drawn"] = [asdict(draw) for draw in drawn.draws]
     emit(args, payload, text)
-
-
-def _route_questions(study: Study, args: argparse.Namespace) -> Routed:
-    return route_questions(study, questions=args.questions, more=args.more, second=args.second)
 
 
 def _tell_second(second: SecondDraw) -> str:
