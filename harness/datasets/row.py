@@ -55,6 +55,22 @@ class Row:
             )
         return self.fields[column]
 
+    def parsed(self, column: str, what: str) -> Any:
+        """Return the value in a column, parsed if it is a text with JSON, which should be `what`.
+
+        Raises
+        ------
+        DataError
+            If the column does not exist, or its text is not JSON.
+        """
+        value = self.value(column)
+        if isinstance(value, str):
+            try:
+                value = json.loads(value)
+            except (ValueError, RecursionError):
+                raise self.error(column, f"must be a JSON {what}") from None
+        return value
+
     def find(self, field: str) -> Any:
         """Return a field by its dotted name; None if it does not exist."""
         value: Any = self.fields
