@@ -55,7 +55,7 @@ def differences(
     for y, pair in enumerate(reversed(pairs)):
         color = SERIES[5] if pair.verdict == "tie" else SERIES[0]
         low, value, high = (pair.scale * x for x in (pair.low, pair.difference, pair.high))
-        draw_interval(axes, y, (low, high), value, color, dotted=not pair.holds)
+        draw_interval(axes, y, (low, high), value, color, "-" if pair.holds else ":")
     axes.axvline(0, color=text_ink(), lw=0.9, ls=THIN)
     name_rows(axes, [f"{p.first} − {p.second}" + ("" if p.holds else " (!)") for p in reversed(pairs)])
     levels = " and ".join(f"{level:.0%}" for level in sorted({p.level for p in pairs}))

@@ -99,18 +99,11 @@ def show_percent(axes: Axes, which: Literal["x", "y"]) -> None:
 
 
 def draw_interval(
-    axes: Axes,
-    y: float,
-    ends: Sequence[float],
-    value: float,
-    color: str,
-    *,
-    dotted: bool = False,
-    size: int = 6,
+    axes: Axes, y: float, ends: Sequence[float], value: float, color: str, style: str = "-"
 ) -> None:
     """Draw a value with its interval in the row `y`; what is nan is left out."""
-    axes.plot(ends, [y, y], ":" if dotted else "-", color=color, lw=2.2, solid_capstyle="butt")
-    axes.plot([value], [y], "o", color=color, ms=size)
+    axes.plot(ends, [y, y], style, color=color, lw=2.2, solid_capstyle="butt")
+    axes.plot([value], [y], "o", color=color, ms=6)
 
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:

@@ -61,8 +61,9 @@ def estimates(report: StudyReport | Results, axes: Axes | None = None) -> Axes:
     for y, (model, _, estimate) in enumerate(reversed(rows)):
         color = SERIES[models.index(model) % len(SERIES)]
         ends = (estimate.low, estimate.high)
-        size = 6 if estimate is main_estimate(model.estimates) else 4
-        draw_interval(axes, y, ends, estimate.clipped, color, dotted=not estimate.holds, size=size)
+        draw_interval(axes, y, ends, estimate.clipped, color, "-" if estimate.holds else ":")
+        if estimate is main_estimate(model.estimates):
+            axes.plot([estimate.clipped], [y], "o", color=color, ms=8)
         if model.truth is not None:
             axes.plot([model.truth] * 2, [y - 0.35, y + 0.35], color=text_ink(), lw=1.2)
     several = len(models) > 1
