@@ -232,7 +232,7 @@ def _report_model(
     gold = _check_gold(predictions, evidence)
     estimates = _order_estimates(_doubt_correction(made, gold), evidence.correction)
     by_class = evidence.by_class
-    return ModelReport(
+    report = ModelReport(
         name=run["name"],
         run_id=run["id"],
         spec=run["spec"],
@@ -258,6 +258,7 @@ def _report_model(
             else by_class.report(predictions, labels, strata, evidence.level, evidence.second)
         ),
     )
+    return report.doubted(opened.repeated) if opened.repeated else report
 
 
 def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str, Estimate]:
@@ -518,8 +519,6 @@ def report_study(
         _report_model(opened, run, made[run["name"]], failures.get(run["name"], ""), evidence)
         for run in chosen.runs
     ]
-    if opened.repeated:
-        reports = [report.doubted(opened.repeated) for report in reports]
     if options.looks:
         note_look(store, look)
     unused = opened.tell_unused(FIRST_ONLY) if by_class and evidence.second is None else ""

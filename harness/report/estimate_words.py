@@ -226,8 +226,16 @@ def accuracy_to_json(estimates: Mapping[str, Estimate]) -> dict[str, Any] | None
     if not name:
         return None
     accuracy = estimates[name]
-    same = {field: getattr(accuracy, field) for field in ("low", "high", "level", "holds", "why")}
-    return {"estimate": accuracy.value, "estimator": name, "method": accuracy.interval, **same}
+    return {
+        "estimate": accuracy.value,
+        "low": accuracy.low,
+        "high": accuracy.high,
+        "level": accuracy.level,
+        "estimator": name,
+        "method": accuracy.interval,
+        "holds": accuracy.holds,
+        "why": accuracy.why,
+    }
 
 
 def study_to_json(report: StudyReport) -> dict[str, Any]:

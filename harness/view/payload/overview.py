@@ -50,15 +50,18 @@ def read_overview(study: Study, store: Store) -> dict[str, Any]:
 
 def describe_report(report: StudyReport) -> dict[str, Any]:
     """A report that was made, as the page shows it."""
-    same = ("seed", "clusters", "assumptions", "versions", "created")
     return {
         **study_to_json(report),
-        **{name: getattr(report, name) for name in same},
+        "seed": report.seed,
         "items": report.n_items,
         "asked": questions_text(report.n_answers, report.n_questions, report.pool),
         "models": [_describe_model(model) for model in report.models],
         "experts": [{**asdict(x), "yes_rate": x.yes_rate} for x in report.experts],
+        "clusters": report.clusters,
         "options": [{"options": k, "items": n} for k, n in report.options.items()],
+        "assumptions": report.assumptions,
+        "versions": dict(report.versions),
+        "created": report.created,
     }
 
 
@@ -75,10 +78,10 @@ def read_differences(study: Study, store: Store) -> dict[str, Any]:
 
 
 def _describe_model(model: ModelReport) -> dict[str, Any]:
-    same = ("name", "unusable", "refuted", "input_tokens", "output_tokens", "created")
     return {
-        **{name: getattr(model, name) for name in same},
+        "name": model.name,
         **model_to_json(model),
+        "unusable": model.unusable,
         "by_class": None if model.classes is None else _describe_classes(model.classes),
         "words": {name: _words(name, estimate) for name, estimate in model.estimates.items()},
         "items_text": items_text(model.items),
@@ -89,6 +92,10 @@ def _describe_model(model: ModelReport) -> dict[str, Any]:
         "cost_text": cost_text(model),
         "unreadable": dict(model.unreadable),
         "failed": dict(model.failed),
+        "refuted": model.refuted,
+        "input_tokens": model.input_tokens,
+        "output_tokens": model.output_tokens,
+        "created": model.created,
         "spec": {
             key: redact(value) if isinstance(value, str) else value for key, value in model.spec.items()
         },
