@@ -11,7 +11,6 @@ example: oversight search start --dry-run
 from __future__ import annotations
 
 import argparse
-from argparse import SUPPRESS
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from oversight.harness import ConfigError
 from oversight.harness.analysis import study_truth
 from oversight.harness.cli import (
+    add_json,
     add_settings,
     add_shared_terms,
     add_study,
@@ -70,9 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_verbose(sub)
         add_shared_terms(sub)
     for sub in (start, resume, show, export):
-        sub.add_argument(
-            "--json", action="store_true", default=SUPPRESS, help="print one JSON object instead of text"
-        )
+        add_json(sub)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,6 +1,6 @@
 from .audit import (
     Audit as Audit, AuditFindings as AuditFindings, CheckedIds as CheckedIds, DesignFreeze as DesignFreeze,
-    Freeze as Freeze, WrittenBundle as WrittenBundle,
+    Freeze as Freeze,
     audit_bundle as audit_bundle, audit_study as audit_study, count_findings as count_findings,
     write_bundle as write_bundle,
 )
@@ -33,7 +33,7 @@ from .item_pages import (
     StudyItems as StudyItems,
 )
 from .item_changes import (
-    ChangedItem as ChangedItem, correct_item as correct_item, remove_item as remove_item, scrub as scrub,
+    correct_item as correct_item, remove_item as remove_item, scrub as scrub,
 )
 from .items_overview import check_items as check_items, write_items as write_items
 from .model_detail import (
@@ -47,13 +47,13 @@ from .model_runs import (
 )
 from .copied_study import copy_study as copy_study
 from .new_study import (
-    StudyProposal as StudyProposal, begin_study as begin_study, check_proposal as check_proposal,
-    find_item_files as find_item_files, propose as propose, refuse_study as refuse_study,
+    SEED_BITS as SEED_BITS, StudyProposal as StudyProposal, begin_study as begin_study,
+    check_proposal as check_proposal, find_item_files as find_item_files, make_roster as make_roster,
+    propose as propose, refuse_study as refuse_study, to_toml as to_toml, write_missing as write_missing,
 )
 from .opened_study import (
     EstimateOptions as EstimateOptions, OpenStudy as OpenStudy, describe_errors as describe_errors,
     find_newest_runs as find_newest_runs, refuse_panel as refuse_panel,
-    requested_interval as requested_interval, study_costs as study_costs,
 )
 from .panels import (
     PanelStudy as PanelStudy, agree as agree, certify as certify, class_values as class_values,

@@ -125,7 +125,7 @@ def plan_class_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:
         If items bring options of their own, a metric is not known, the table of costs is wrong, or another
         option has no effect on results by class.
     """
-    task = _make_task(opened, options.metrics, options.costs)
+    task = _make_task(opened, options)
     if ignored := [name for name in options.given if name != "look"]:
         raise BadInput(
             f"{', '.join(ignored)}: not possible together with results by class (metrics, costs); leave out "
@@ -134,7 +134,7 @@ def plan_class_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:
     return task
 
 
-def _make_task(opened: OpenStudy, metrics: Sequence[str], costs: Path | None) -> ClassTask:
+def _make_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:
     classes = opened.store.columns.read_classes()
     if not classes:
         raise BadInput(
@@ -143,21 +143,14 @@ def _make_task(opened: OpenStudy, metrics: Sequence[str], costs: Path | None) ->
         )
     return ClassTask(
         classes=classes,
-        metrics=check_metrics(metrics, some=costs is None),
-        costs=None if costs is None else read_costs(costs, classes),
+        metrics=check_metrics(options.metrics, some=options.costs is None),
+        costs=None if options.costs is None else read_costs(options.costs, classes),
         errors=opened.doubt,
     )
 
 
-def compare_study_classes(
-    study: Study,
-    names: Sequence[str] | None = None,
-    *,
-    metrics: Sequence[str],
-    costs: Path | None = None,
-    level: float | None = None,
-) -> ClassComparison:
-    """Run `oversight.harness.compare_classes` for the newest runs, or the named ones.
+def compare_study_classes(study: Study, names: Sequence[str] | None = None) -> ClassComparison:
+    """Run `oversight.harness.compare_classes` for the newest runs, or the named ones, as study.toml says.
 
     Raises
     ------
@@ -168,7 +161,7 @@ def compare_study_classes(
     with Store(study.store_url) as store:
         opened = OpenStudy(study, store)
         chosen, labels = opened.choose(names), opened.labels
-        task = _make_task(opened, metrics, costs)
+        task = _make_task(opened, EstimateOptions.of_study(study))
         models = {name: keep_drawn(found, labels) for name, found in opened.predict(chosen).items()}
         if len(models) > 1:
             opened.expect_answers()
@@ -178,7 +171,7 @@ def compare_study_classes(
             task.classes,
             metrics=task.metrics,
             costs=task.costs,
-            level=level or study.estimate.level,
+            level=study.estimate.level,
         )
         why = task.errors or opened.repeated
         unused = opened.tell_unused(FIRST_ONLY)

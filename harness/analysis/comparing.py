@@ -55,8 +55,6 @@ def compare_study(
     names: Sequence[str] | None = None,
     *,
     test: str = "auto",
-    adjustment: str = "max-z",
-    level: float | None = None,
     store: Store | None = None,
 ) -> StudyComparison:
     """Run `oversight.harness.compare` for a study's newest runs without judges, or the named ones.
@@ -79,7 +77,7 @@ def compare_study(
         models = opened.predict(chosen)
         if len(models) > 1:
             opened.expect_answers()
-        found, corrected = _compare(opened, models, test, adjustment, level or study.estimate.level)
+        found, corrected = _compare(opened, models, test)
         found = found.doubted(opened.repeated)
         remarks = [corrected, opened.tell_unused()]
         if found.ranking is not None:
@@ -97,13 +95,14 @@ def compare_study(
 
 
 def _compare(
-    opened: OpenStudy, models: Mapping[str, PredictionColumns], test: str, adjustment: str, level: float
+    opened: OpenStudy, models: Mapping[str, PredictionColumns], test: str
 ) -> tuple[ModelComparison, str]:
     """The comparison, corrected for experts' errors if possible, with remarks."""
     labels, rates, why, doubt = opened.labels, opened.rates, opened.doubt, ""
+    level = opened.study.estimate.level
     if rates is not None and test in ("auto", "paired") and not labels.is_resolved and len(labels):
         try:
-            found = compare(models, labels, test=test, adjustment=adjustment, level=level, errors=rates)
+            found = compare(models, labels, test=test, level=level, errors=rates)
         except NotIdentified as error:
             doubt = f"; {error}" if why else ""
         else:
@@ -112,7 +111,7 @@ def _compare(
             return found, told + several * (len(models) > 2)
     elif why and rates is not None:
         doubt = f"; --test {test} has no correction" if test == "sign" else ""
-    found = compare(models, labels, test=test, adjustment=adjustment, level=level)
+    found = compare(models, labels, test=test, level=level)
     if why:
         found = found.doubted(why + (doubt or "; no gold and no ranges tell how often"))
     return found, ""

@@ -140,9 +140,7 @@ class GateReport(Shown):
         return next(word for word in (FAIL, UNDECIDED, PASS) if word in found)
 
 
-def gate_study(
-    study: Study, bars: Bars, *, names: Sequence[str] | None = None, level: float | None = None
-) -> GateReport:
+def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) -> GateReport:
     """Compare the newest runs of models with bars.
 
     Parameters
@@ -157,7 +155,7 @@ def gate_study(
         analysis is not the next one of its plan.
     """
     bars.check()
-    level = study.estimate.level if level is None else level
+    level = study.estimate.level
     check_level(level)
     if bars.look is not None:
         obrien_fleming_level(*bars.look, level)  # raises an error for an analysis beyond the plan
@@ -175,13 +173,13 @@ def gate_study(
             check_look(study, store, look)
         errors = opened.rates if opened.doubt and not labels.is_resolved else None
         baseline = {} if bars.baseline is None else {bars.baseline: models.pop(bars.baseline)}
+        unknown = f"{opened.doubt}; no gold and no ranges tell how often" if opened.doubt else ""
+        whys = [*filter(None, [unknown if errors is None else "", opened.repeated])]
         checks = [
-            _hold(bars, held, bar, labels, level, errors)
+            _hold(bars, held, bar, labels, level, errors, whys)
             for name, predictions in models.items()
             for held, bar in _pair(bars, {name: predictions}, baseline)
         ]
-        unknown = f"{opened.doubt}; no gold and no ranges tell how often" if opened.doubt else ""
-        whys = [*filter(None, [unknown if errors is None else "", opened.repeated])]
         if look is not None and any(np.isfinite(check.verdict.value) for check in checks):
             note_look(store, look)
         told = f"experts' errors are allowed for, {describe_rates(errors)}" if errors else ""
@@ -190,7 +188,7 @@ def gate_study(
     return GateReport(
         study=study.study.name,
         level=level,
-        checks=[_add(check, whys, remarks) for check in checks],
+        checks=[replace(check, remarks=[*check.remarks, *remarks]) for check in checks],
         questions=opened.questions,
     )
 
@@ -225,8 +223,9 @@ def _hold(
     labels: LabelColumns,
     level: float,
     errors: ErrorRanges | None,
+    whys: Sequence[str],
 ) -> GateCheck:
-    """Check one bar for one model, or for a model and its baseline."""
+    """Check one bar for one model, or for a model and its baseline; undecided if there are reasons."""
     names, columns = list(models), list(models.values())
     try:
         if bars.look is not None:
@@ -243,20 +242,14 @@ def _hold(
         for name, one in models.items()
         for why in _find_doubts(name, one, labels, allows_errors=errors is not None)
     ]
+    if doubts or whys:
+        verdict = verdict.withheld("; ".join([*(doubts or filter(None, [verdict.why])), *whys]))
     return GateCheck(
         model=names[0],
         baseline="".join(names[1:]),
-        verdict=verdict.withheld("; ".join(doubts)) if doubts else verdict,
+        verdict=verdict,
         remarks=_write_remarks(models, labels),
     )
-
-
-def _add(check: GateCheck, whys: Sequence[str], remarks: Sequence[str]) -> GateCheck:
-    """Add remarks to a check; it becomes undecided if there are reasons."""
-    verdict = check.verdict
-    if whys:
-        verdict = verdict.withheld("; ".join(filter(None, [verdict.why, *whys])))
-    return replace(check, verdict=verdict, remarks=[*check.remarks, *remarks])
 
 
 def _find_doubts(

@@ -20,7 +20,6 @@ from oversight.harness.columns import (
     NO,
     YES,
     ItemValues,
-    LabelColumns,
     QuestionColumns,
     mark,
 )
@@ -99,8 +98,8 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AskedQuestions:
-    """R questions, answered or not, in 13 bytes each.
+class ItemColumns:
+    """N items with R questions about them, answered or not, in 13 bytes each, and the models' predictions.
 
     Attributes
     ----------
@@ -110,37 +109,6 @@ class AskedQuestions:
         Position of the person in `experts`.
     said
         1 yes, 0 no, −1 abstained, −2 not answered yet.
-    """
-
-    item: AnyIntArray
-    option: AnyIntArray
-    expert: AnyIntArray
-    said: AnyIntArray
-    experts: Sequence[str]
-
-    @classmethod
-    def of(cls, labels: LabelColumns) -> Self:
-        """Make them from labels that include the questions."""
-        drawn = labels.drawn or labels.questions
-        said = np.full(len(drawn), _OPEN, np.int8)
-        keys = _number(drawn)
-        order = np.argsort(keys)
-        said[order[np.searchsorted(keys[order], _number(labels.questions))]] = labels.kind
-        return cls(
-            item=drawn.item.astype(np.int32),
-            option=drawn.option.astype(np.int32),
-            expert=drawn.expert.astype(np.int32),
-            said=said,
-            experts=drawn.experts,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ItemColumns:
-    """N items with the questions about them and the models' predictions.
-
-    Attributes
-    ----------
     predictions
         Name of the model → shape (N,): the option, from 0; −1 unreadable, −2 failed, −3 not asked.
     classes
@@ -148,28 +116,43 @@ class ItemColumns:
     """
 
     size: int
-    questions: AskedQuestions
+    item: AnyIntArray
+    option: AnyIntArray
+    expert: AnyIntArray
+    said: AnyIntArray
+    experts: Sequence[str]
     predictions: Mapping[str, AnyIntArray]
     classes: Sequence[str]
+
+    @classmethod
+    def read(cls, store: Store) -> Self:
+        """Read questions, answers, and the newest run of every model."""
+        index = store.columns.read_index()
+        labels = store.columns.read_labels(index)
+        drawn = labels.drawn or labels.questions
+        said = np.full(len(drawn), _OPEN, np.int8)
+        keys = _number(drawn)
+        order = np.argsort(keys)
+        said[order[np.searchsorted(keys[order], _number(labels.questions))]] = labels.kind
+        newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
+        return cls(
+            size=index.size,
+            item=drawn.item.astype(np.int32),
+            option=drawn.option.astype(np.int32),
+            expert=drawn.expert.astype(np.int32),
+            said=said,
+            experts=drawn.experts,
+            predictions={
+                name: store.run_columns.read_run(run, index).predictions.option.astype(np.int16)
+                for name, run in newest.items()
+            },
+            classes=store.columns.read_classes(),
+        )
 
 
 def _number(questions: QuestionColumns) -> AnyIntArray:
     """A number for every question; nobody is asked twice about an option of an item."""
     return questions.key * len(questions.experts) + questions.expert
-
-
-def _match_columns(wanted: ItemFilter, columns: ItemColumns) -> BoolArray:
-    """Shape (N,): items that meet all conditions on questions and predictions.
-
-    Raises
-    ------
-    BadInput
-        If an expert, a class, a verdict, a model or an outcome is unknown; names the existing ones.
-    """
-    found = np.ones(columns.size, np.bool_)
-    for condition in (*_match_questions(wanted, columns), *_match_predictions(wanted, columns)):
-        found &= condition
-    return found
 
 
 def _find_name(name: str, names: Sequence[str], what: str) -> int:
@@ -188,18 +171,18 @@ def _find_name(name: str, names: Sequence[str], what: str) -> int:
 
 
 def _match_questions(wanted: ItemFilter, columns: ItemColumns) -> Iterator[BoolArray]:
-    questions, conditions = columns.questions, list[BoolArray]()
+    conditions = list[BoolArray]()
     if wanted.expert is not None:
-        conditions.append(questions.expert == _find_name(wanted.expert, questions.experts, "expert"))
+        conditions.append(columns.expert == _find_name(wanted.expert, columns.experts, "expert"))
     if wanted.asked is not None:
         if not columns.classes:
             raise BadInput(f"there is no class {wanted.asked!r}: the items have separate options")
-        conditions.append(questions.option == _find_name(wanted.asked, columns.classes, "class"))
+        conditions.append(columns.option == _find_name(wanted.asked, columns.classes, "class"))
     if wanted.verdict is not None:
         _find_name(wanted.verdict, [*map(str, ItemVerdict)], "verdict")
-        conditions.append(questions.said == _SAID[wanted.verdict])
+        conditions.append(columns.said == _SAID[wanted.verdict])
     if conditions:
-        yield mark(questions.item[np.logical_and.reduce(conditions)], columns.size)
+        yield mark(columns.item[np.logical_and.reduce(conditions)], columns.size)
 
 
 def _match_predictions(wanted: ItemFilter, columns: ItemColumns) -> Iterator[BoolArray]:
@@ -211,7 +194,7 @@ def _match_predictions(wanted: ItemFilter, columns: ItemColumns) -> Iterator[Boo
         _find_name(wanted.outcome, [*map(str, ModelOutcome)], "outcome")
         found = np.zeros(columns.size, np.bool_)
         for option in models:
-            found |= _became(wanted.outcome, option, columns.questions)
+            found |= _became(wanted.outcome, option, columns)
         yield found
     if wanted.disagreed:
         names = list(columns.predictions)
@@ -221,15 +204,15 @@ def _match_predictions(wanted: ItemFilter, columns: ItemColumns) -> Iterator[Boo
         yield _disagree([columns.predictions[names[place]] for place in rivals])
 
 
-def _became(outcome: ModelOutcome, option: AnyIntArray, questions: AskedQuestions) -> BoolArray:
+def _became(outcome: ModelOutcome, option: AnyIntArray, columns: ItemColumns) -> BoolArray:
     if outcome in _CODE:
         return np.asarray(option == _CODE[outcome])
-    predicted = option[questions.item]
-    hit = predicted == questions.option
-    said = hit & (questions.said == YES)
+    predicted = option[columns.item]
+    hit = predicted == columns.option
+    said = hit & (columns.said == YES)
     if outcome == ModelOutcome.REFUTED:
-        said = (predicted >= 0) & (questions.said == np.where(hit, NO, YES))
-    return mark(questions.item[said], len(option))
+        said = (predicted >= 0) & (columns.said == np.where(hit, NO, YES))
+    return mark(columns.item[said], len(option))
 
 
 def _disagree(models: Sequence[AnyIntArray]) -> BoolArray:
@@ -243,21 +226,13 @@ def _disagree(models: Sequence[AnyIntArray]) -> BoolArray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PagedItem:
-    """An item on a page; `position` is its place in the study's source."""
-
-    position: int
-    id: str
-    text: str
-    options: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ItemPage:
     """One page of the items that a filter finds, in source order.
 
     Attributes
     ----------
+    items
+        Position of each item in the study's source → its id.
     matches, of
         Number of items that the filter finds, and of all when the columns were read.
     before
@@ -266,7 +241,7 @@ class ItemPage:
         Position after which the next page begins; None on the last page.
     """
 
-    items: tuple[PagedItem, ...]
+    items: Mapping[int, str]
     matches: int
     of: int
     before: int | None
@@ -299,11 +274,11 @@ class StudyItems:
     @classmethod
     def read(cls, store: Store) -> Self:
         """Read questions, answers, and the newest run of every model."""
-        return cls(store, _read_columns(store))
+        return cls(store, ItemColumns.read(store))
 
     def read_again(self) -> Self:
         """Read again; columns of strata are kept, because items do not change."""
-        columns = _read_columns(self._store)
+        columns = ItemColumns.read(self._store)
         return type(self)(self._store, columns, self._strata if columns.size == self._columns.size else None)
 
     def find(self, wanted: ItemFilter) -> IntArray:
@@ -315,7 +290,12 @@ class StudyItems:
             If the filter names an expert, a class, a model or a stratum that does not exist; names the
             existing ones.
         """
-        found = _match_columns(wanted, self._columns)
+        found = np.ones(self._columns.size, np.bool_)
+        for condition in (
+            *_match_questions(wanted, self._columns),
+            *_match_predictions(wanted, self._columns),
+        ):
+            found &= condition
         if wanted.stratum is not None:
             found &= self._match_stratum(*wanted.stratum)
         if wanted.words.strip():
@@ -351,13 +331,8 @@ class StudyItems:
         else:
             start = 0 if after is None else int(np.searchsorted(found, after, side="right"))
             end = min(start + limit, len(found))
-        places = found[start:end].tolist()
-        texts = self._store.columns.read_texts(places)
         return ItemPage(
-            items=tuple(
-                PagedItem(position=p, id=texts[p][0], text=texts[p][1], options=tuple(texts[p][2]))
-                for p in places
-            ),
+            items=self._store.columns.read_ids(found[start:end].tolist()),
             matches=len(found),
             of=self._columns.size,
             before=int(found[start - 1]) + 1 if start else None,
@@ -384,17 +359,3 @@ class StudyItems:
         values = self.read_column(column)
         place = _find_name(value, values.names, f"stratum of {column!r}")
         return np.asarray(values.code[: self._columns.size] == place)
-
-
-def _read_columns(store: Store) -> ItemColumns:
-    index = store.columns.read_index()
-    newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
-    return ItemColumns(
-        size=index.size,
-        questions=AskedQuestions.of(store.columns.read_labels(index)),
-        predictions={
-            name: store.run_columns.read_run(run, index).predictions.option.astype(np.int16)
-            for name, run in newest.items()
-        },
-        classes=store.columns.read_classes(),
-    )

@@ -411,7 +411,6 @@ SEED_BITS = 63
 def begin_study(
     folder: str | Path,
     *,
-    name: str | None = None,
     items: str | None = None,
     proposal: StudyProposal | None = None,
     classes: Sequence[str] = (),
@@ -425,8 +424,6 @@ def begin_study(
 
     Parameters
     ----------
-    name
-        Name of the study; the folder's by default.
     items
         File with the items, as seen from the folder, or a local copy of the preset's.
     proposal
@@ -455,7 +452,7 @@ def begin_study(
     longest = max(map(len, given), default=_TYPICAL)
     folder.mkdir(parents=True, exist_ok=True)
     text = STUDY.format(
-        name=_toml(name or folder.resolve().name),
+        name=to_toml(folder.resolve().name),
         seed=_pad(f"seed = {secrets.randbits(SEED_BITS) if seed is None else seed}"),
         source=_source(items, given, preset, proposal),
         id=_set("id", (proposal and proposal.id) or "", "id"),
@@ -463,15 +460,20 @@ def begin_study(
         meta=_set("meta", (proposal and proposal.meta) or (), ("subject",)),
         max_tokens=_pad(f"max_tokens = {proposal.max_tokens if proposal else limit_tokens(longest)}"),
         candidates=SearchSection().candidates,
-        protocol=_pad(f"protocol = {_toml(protocol)}"),
+        protocol=_pad(f"protocol = {to_toml(protocol)}"),
         model=_describe_model(model, endpoint) if model else LOCAL_MODEL,
     )
     files = {
         target: text,
         folder / SCHEMA_FILE: read_schema_text(),
-        folder / "experts.toml": _roster(given),
+        folder / "experts.toml": make_roster(_ROSTER, given),
         folder / "prompt.txt": ASK_CLASS if given else ASK_LETTER,
     }
+    return write_missing(files)
+
+
+def write_missing(files: Mapping[Path, str]) -> list[Path]:
+    """Write those of the files that do not exist, given by path and content; return their paths."""
     fresh = {path: content for path, content in files.items() if not path.exists()}
     for path, content in fresh.items():
         path.write_text(content, encoding="utf-8")
@@ -517,11 +519,11 @@ def _source(
     items: str | None, classes: Sequence[str], preset: str | None, proposal: StudyProposal | None
 ) -> str:
     if preset:
-        file = f"file = {_toml(items)}" if items else '# file = "local-copy.parquet"   # else the hub'
-        return PRESET.format(preset=_toml(preset), known=", ".join(PRESETS), file=file)
+        file = f"file = {to_toml(items)}" if items else '# file = "local-copy.parquet"   # else the hub'
+        return PRESET.format(preset=to_toml(preset), known=", ".join(PRESETS), file=file)
     options = (proposal and proposal.options) or "options"
     return (FIXED if classes else OWN).format(
-        file=_pad(f"file = {_toml(items or 'items.jsonl')}"),
+        file=_pad(f"file = {to_toml(items or 'items.jsonl')}"),
         classes=_value(tuple(classes)),
         options=_pad(f"options = {_value(options)}"),
     )
@@ -530,7 +532,7 @@ def _source(
 def _describe_model(model: str, endpoint: str) -> str:
     key = re.sub(r"[^A-Za-z0-9_-]+", "-", model.rpartition("/")[2]).strip("-") or "model"
     return NAMED_MODEL.format(
-        name=key, endpoint=_pad(f"endpoint = {_toml(endpoint)}"), model=_pad(f"model = {_toml(model)}")
+        name=key, endpoint=_pad(f"endpoint = {to_toml(endpoint)}"), model=_pad(f"model = {to_toml(model)}")
     )
 
 
@@ -544,18 +546,21 @@ def _pad(line: str) -> str:
     return f"{line} ".ljust(31)
 
 
-def _roster(classes: Sequence[str]) -> str:
-    head = "# Who answers for which class. capacity = N and absent = true are optional.\n"
-    entries = [(f"expert-{j}", c) for j, c in enumerate(classes, start=1)] or [("expert-1", "*")]
+_ROSTER = "# Who answers for which class. capacity = N and absent = true are optional.\n"
+
+
+def make_roster(head: str, classes: Sequence[str]) -> str:
+    """Return a roster with an expert for every class, or one for all if there are none."""
     return head + "".join(
-        f"\n[[expert]]\nname = {_toml(name)}\nclasses = [{_toml(c)}]\n" for name, c in entries
+        f"\n[[expert]]\nname = {to_toml(f'expert-{j}')}\nclasses = [{to_toml(name)}]\n"
+        for j, name in enumerate(classes or ["*"], start=1)
     )
 
 
 def _value(value: str | Sequence[str]) -> str:
-    return _toml(value) if isinstance(value, str) else "[" + ", ".join(map(_toml, value)) + "]"
+    return to_toml(value) if isinstance(value, str) else "[" + ", ".join(map(to_toml, value)) + "]"
 
 
-def _toml(text: str) -> str:
+def to_toml(text: str) -> str:
     """Write a text in TOML, whose basic strings are written as in JSON."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

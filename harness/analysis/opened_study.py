@@ -19,7 +19,7 @@ import numpy as np
 
 from oversight.harness.analysis.controls import SAID, ControlAnswers, read_control_answers
 from oversight.harness.analysis.inputs import advise_on_texts, study_clusters
-from oversight.harness.arrays import BoolArray, IntArray
+from oversight.harness.arrays import IntArray
 from oversight.harness.columns import (
     RELEVANT_EXCESS,
     ItemIndex,
@@ -47,11 +47,6 @@ from oversight.harness.types import CORRECTED, Estimate
 def requested_interval(study: Study) -> str | None:
     """The interval that study.toml asks for; None for the default."""
     return None if study.estimate.interval == "exact" else study.estimate.interval
-
-
-def study_costs(study: Study) -> Path | None:
-    """The table of costs that study.toml names; None without one."""
-    return None if study.estimate.costs is None else study.path(study.estimate.costs)
 
 
 def refuse_panel(study: Study, use: str) -> None:
@@ -114,7 +109,7 @@ class EstimateOptions:
             interval=requested_interval(study),
             level=section.level,
             metrics=tuple(section.metrics),
-            costs=study_costs(study),
+            costs=None if section.costs is None else study.path(section.costs),
         )
 
     @property
@@ -238,36 +233,6 @@ class Correction:
         return first | {name: replace(e, why=e.why or self.errors) for name, e in others.items()}
 
 
-def find_correction(study: Study, answers: ControlAnswers | None, labels: LabelColumns) -> Correction | None:
-    """Find how a study's estimates can allow for errors; None if nothing is known about them."""
-    section = study.experts
-    if labels.is_resolved or not labels.tells_accuracy or not (answers or section.knows_errors):
-        return None
-    known = find_rates(study, answers)
-    second = answers.find_second(labels.index) if answers else np.full(labels.index.size, -1)
-    return Correction(
-        gold=known.gold if known else None,
-        second=second,
-        known=known or ErrorRanges(),
-        name="hui_walter" if (second >= 0).any() else "bounded" if known else "",
-        errors=describe_errors(answers),
-    )
-
-
-def find_rates(study: Study, answers: ControlAnswers | None) -> ErrorRanges | None:
-    """Error rates known from gold and study.toml; None without either."""
-    section = study.experts
-    true, false = answers.count_gold() if answers else ((0, 0), (0, 0))
-    if not section.knows_errors and sum(true) + sum(false) == 0:
-        return None
-    return ErrorRanges(
-        sensitivity=(section.sensitivity[0], section.sensitivity[1]),
-        specificity=(section.specificity[0], section.specificity[1]),
-        gold_true=true,
-        gold_false=(false[1], false[0]),
-    )
-
-
 def describe_rates(known: ErrorRanges) -> str:
     """Describe the known rates: ``by gold (27 of 30 true options confirmed, …)``."""
     (right, missed), (false_yes, true_no) = known.gold_true, known.gold_false
@@ -297,49 +262,28 @@ def describe_errors(answers: ControlAnswers | None) -> str:
     return f"experts err, which is not allowed for here: {'; '.join(told)}" if told else ""
 
 
-def doubt_answers(study: Study, answers: ControlAnswers | None) -> str:
-    """`describe_errors`, or that study.toml says that experts may err; empty if neither applies."""
-    known = "experts may err at the rates that study.toml gives, which is not allowed for here"
-    return describe_errors(answers) or (known if study.experts.knows_errors else "")
-
-
 def _fill(text: str, rate: Rate) -> str:
     return text.format(of=rate.of, wrong=rate.of - rate.successes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoldOnItems:
-    """Answers to gold questions about items of the study.
-
-    Attributes
-    ----------
-    item, option
-        Position of the study's item with the gold item's text and options, and the asked option.
-    about_truth, is_right
-        Whether each question is about the true option, and whether its answer is right.
-    """
-
-    item: IntArray
-    option: IntArray
-    about_truth: BoolArray
-    is_right: BoolArray
-
-    def answers_for(self, predictions: PredictionColumns) -> list[GoldAnswer]:
-        """Return the answers about items with a prediction of a model."""
-        predicted = predictions.option[self.item]
-        rows = np.flatnonzero(predicted >= 0)
-        own = predicted[rows] == self.option[rows]
-        return [
-            GoldAnswer(about_truth=about, is_right=right, is_predicted=hit)
-            for about, right, hit in zip(
-                self.about_truth[rows].tolist(), self.is_right[rows].tolist(), own.tolist(), strict=True
-            )
-        ]
+GoldOnItem = tuple[int, int, bool, bool]
+"""An answer to a gold question: position of the study's item with the gold item's text and options, the asked
+option, whether this is the true one, and whether the answer is right."""
 
 
-def match_gold(store: Store, answers: ControlAnswers | None, index: ItemIndex) -> GoldOnItems:
+def answers_for(gold: Sequence[GoldOnItem], predictions: PredictionColumns) -> list[GoldAnswer]:
+    """Return the gold answers about items with a prediction of a model."""
+    predicted = predictions.option
+    return [
+        GoldAnswer(about_truth=about, is_right=right, is_predicted=bool(predicted[place] == option))
+        for place, option, about, right in gold
+        if predicted[place] >= 0
+    ]
+
+
+def match_gold(store: Store, answers: ControlAnswers | None, index: ItemIndex) -> list[GoldOnItem]:
     """Find the answers to gold items that are items of the study; none without control questions."""
-    rows = list[tuple[int, int, bool, bool]]()
+    rows = list[GoldOnItem]()
     said = {} if answers is None else _read_said(answers)
     if answers is not None and said:
         gold = {name: found.item for name, found in store.controls.read_gold_items().items()}
@@ -352,13 +296,7 @@ def match_gold(store: Store, answers: ControlAnswers | None, index: ItemIndex) -
             if place is not None and control.id in said:
                 about = answers.truth[control.item_id] == control.option
                 rows.append((place, control.option, about, said[control.id] is about))
-    table = np.array(rows, np.int64).reshape(-1, 4)
-    return GoldOnItems(
-        item=table[:, 0],
-        option=table[:, 1],
-        about_truth=table[:, 2].astype(np.bool_),
-        is_right=table[:, 3].astype(np.bool_),
-    )
+    return rows
 
 
 def _read_said(answers: ControlAnswers) -> dict[str, bool]:
@@ -372,21 +310,16 @@ def _read_said(answers: ControlAnswers) -> dict[str, bool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenRuns:
-    """Runs with answers, and remarks on those left out (without answers, or of judges)."""
+    """Runs with answers, remarks on those without answers, and all remarks on runs left out."""
 
     runs: Sequence[dict[str, Any]]
     left_out: Sequence[str]
-    judges: Sequence[str] = ()
+    remarks: Sequence[str]
 
     @property
     def names(self) -> list[str]:
         """Names of the models."""
         return [run["name"] for run in self.runs]
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """All remarks on runs left out."""
-        return (*self.left_out, *self.judges)
 
 
 def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collection[str] = ()) -> ChosenRuns:
@@ -424,7 +357,7 @@ def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collecti
     if not runs:
         raise BadInput(f"only judges were run yet ({', '.join(told)}); see: oversight run --help")
     remarks = [f"{name!r} is a judge: name it with --model to see it among the models" for name in told]
-    return ChosenRuns(runs=runs, left_out=left_out, judges=remarks)
+    return ChosenRuns(runs=runs, left_out=left_out, remarks=(*left_out, *remarks))
 
 
 class StoredRuns(Mapping[str, PredictionColumns]):
@@ -530,17 +463,38 @@ class OpenStudy:
     @cached_property
     def correction(self) -> Correction | None:
         """How estimates allow for experts' errors; None if nothing is known of them."""
-        return find_correction(self.study, self.controls, self.labels)
+        answers, labels, known = self.controls, self.labels, self.rates
+        has_errors = answers is not None or self.study.experts.knows_errors
+        if labels.is_resolved or not labels.tells_accuracy or not has_errors:
+            return None
+        second = answers.find_second(labels.index) if answers else np.full(labels.index.size, -1)
+        return Correction(
+            gold=known.gold if known else None,
+            second=second,
+            known=known or ErrorRanges(),
+            name="hui_walter" if (second >= 0).any() else "bounded" if known else "",
+            errors=describe_errors(answers),
+        )
 
     @cached_property
     def rates(self) -> ErrorRanges | None:
         """Error rates of experts known from gold and study.toml; None without either."""
-        return find_rates(self.study, self.controls)
+        section, answers = self.study.experts, self.controls
+        true, false = answers.count_gold() if answers else ((0, 0), (0, 0))
+        if not section.knows_errors and sum(true) + sum(false) == 0:
+            return None
+        return ErrorRanges(
+            sensitivity=(section.sensitivity[0], section.sensitivity[1]),
+            specificity=(section.specificity[0], section.specificity[1]),
+            gold_true=true,
+            gold_false=(false[1], false[0]),
+        )
 
     @cached_property
     def doubt(self) -> str:
         """Why uncorrected estimates may not hold; empty if no error is known."""
-        return doubt_answers(self.study, self.controls)
+        known = "experts may err at the rates that study.toml gives, which is not allowed for here"
+        return describe_errors(self.controls) or (known if self.study.experts.knows_errors else "")
 
     @cached_property
     def repeated(self) -> str:

@@ -18,10 +18,8 @@ def plan_study(
     study: Study,
     *,
     runs: Sequence[str] | None = None,
-    protocol: str | None = None,
     half_width: float | None = None,
     questions: int | None = None,
-    level: float | None = None,
 ) -> PilotPlan:
     """Plan with a study's answers so far; all its runs vote, and its judges judge.
 
@@ -29,10 +27,8 @@ def plan_study(
     ----------
     runs
         Names of models; None for those that the study's questions use, by default all except judges.
-    protocol
-        Protocol of the planned study; None for the study's own.
-    half_width, questions, level
-        As of `plan_from_pilot`; the level is the study's by default.
+    half_width, questions
+        As of `plan_from_pilot`.
 
     Raises
     ------
@@ -63,11 +59,11 @@ def plan_study(
         opened.labels,
         judges=judges,
         voters=dict(opened.runs),
-        protocol=study.experts.protocol if protocol is None else protocol,
+        protocol=study.experts.protocol,
         asked_for=named or opened.choose().names,
         half_width=half_width,
         questions=questions,
-        level=study.estimate.level if level is None else level,
+        level=study.estimate.level,
         epsilon=study.experts.epsilon,
         n_options=opened.n_options,
     )

@@ -19,8 +19,9 @@ from oversight.harness.analysis.opened_study import (
     FIRST_ONLY,
     Correction,
     EstimateOptions,
-    GoldOnItems,
+    GoldOnItem,
     OpenStudy,
+    answers_for,
     check_look,
     match_gold,
     note_look,
@@ -50,7 +51,6 @@ from oversight.harness.estimate import (
     Estimates,
     ExpertErrors,
     Judges,
-    ModelEstimates,
     SecondQuestions,
     SideInformation,
     Strata,
@@ -63,9 +63,10 @@ from oversight.harness.estimate import (
     gold_errors,
     run_checks,
 )
+from oversight.harness.llm import PriceTable
 from oversight.harness.output import did_you_mean, pool_text, with_bar
 from oversight.harness.panel import make_panel, stratify_by_certainty
-from oversight.harness.store import PlannedLook, RunColumns, Store
+from oversight.harness.store import PlannedLook, Store
 from oversight.harness.types import (
     ESTIMATOR_NAMES,
     Estimate,
@@ -186,6 +187,8 @@ class StudyEvidence:
 
     Attributes
     ----------
+    prices
+        The study's own prices.
     labels
         What was asked and answered, with the predictions of all reported models to hold checks against.
     strata
@@ -205,26 +208,23 @@ class StudyEvidence:
         Second questions and their answers, if results by class use them.
     """
 
+    prices: PriceTable
     labels: LabelColumns
     strata: Strata
     level: float
     truth: IntArray | None
     correction: Correction | None
     by_class: ClassTask | None
-    gold: GoldOnItems | None
+    gold: Sequence[GoldOnItem] | None
     second: LabelColumns | None
 
 
-def report_model(
-    run: Mapping[str, Any],
-    answered: RunColumns,
-    made: Estimates,
-    usd: float | None,
-    evidence: StudyEvidence,
-    *,
-    unusable: str = "",
+def _report_model(
+    opened: OpenStudy, run: Mapping[str, Any], made: Estimates, unusable: str, evidence: StudyEvidence
 ) -> ModelReport:
-    """Report one run with its estimates; `usd` is its cost, None if unknown."""
+    """Report one run with its estimates, or why its labels cannot be used."""
+    store, answered = opened.store, opened.runs.answered(run["name"])
+    usd = run_cost(store, evidence.prices, run, [*answered.usage, *store.runs.sum_charges(run["id"])])
     every = answered.predictions
     predictions = keep_drawn(every, evidence.labels)
     labels = keep_predicted(evidence.labels, predictions)
@@ -232,7 +232,7 @@ def report_model(
     gold = _check_gold(predictions, evidence)
     estimates = _order_estimates(_doubt_correction(made, gold), evidence.correction)
     by_class = evidence.by_class
-    return ModelReport(
+    report = ModelReport(
         name=run["name"],
         run_id=run["id"],
         spec=run["spec"],
@@ -258,6 +258,7 @@ def report_model(
             else by_class.report(predictions, labels, strata, evidence.level, evidence.second)
         ),
     )
+    return report.doubted(opened.repeated) if opened.repeated else report
 
 
 def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str, Estimate]:
@@ -289,7 +290,7 @@ def _check_gold(predictions: PredictionColumns, evidence: StudyEvidence) -> tupl
     """Check gold answers by agreement with the model; none if nothing is corrected by gold."""
     if evidence.gold is None:
         return ()
-    return (gold_errors(evidence.gold.answers_for(predictions), len(evidence.labels.models)),)
+    return (gold_errors(answers_for(evidence.gold, predictions), len(evidence.labels.models)),)
 
 
 def _doubt_correction(estimates: Estimates, gold: tuple[Check, ...]) -> Estimates:
@@ -504,6 +505,7 @@ def report_study(
     if len(failures) == len(models):
         raise EstimateError(next(iter(failures.values())))
     evidence = StudyEvidence(
+        prices=study_prices(study),
         labels=replace(labels, models=tuple(keep_drawn(model, labels) for model in models.values())),
         strata=strata,
         level=level,
@@ -513,30 +515,15 @@ def report_study(
         gold=None if options.gold is None else match_gold(store, opened.controls, opened.index),
         second=_second_by_class(opened, strata) if by_class else None,
     )
-    reports = _report_models(opened, chosen.runs, made, failures, evidence)
+    reports = [
+        _report_model(opened, run, made[run["name"]], failures.get(run["name"], ""), evidence)
+        for run in chosen.runs
+    ]
     if options.looks:
         note_look(store, look)
     unused = opened.tell_unused(FIRST_ONLY) if by_class and evidence.second is None else ""
     left_out = (*chosen.remarks, *filter(None, [unused]))
     return _summarise(opened, reports, left_out, options.level)
-
-
-def _report_models(
-    opened: OpenStudy,
-    runs: Sequence[Mapping[str, Any]],
-    made: ModelEstimates,
-    failures: Mapping[str, str],
-    evidence: StudyEvidence,
-) -> tuple[ModelReport, ...]:
-    """Report all runs with their estimates, and why the labels of some cannot be used."""
-    store, prices, reports = opened.store, study_prices(opened.study), list[ModelReport]()
-    for run in runs:
-        name, answered = run["name"], opened.runs.answered(run["name"])
-        usd = run_cost(store, prices, run, [*answered.usage, *store.runs.sum_charges(run["id"])])
-        unusable = failures.get(name, "")
-        report = report_model(run, answered, made[name], usd, evidence, unusable=unusable)
-        reports.append(report.doubted(opened.repeated) if opened.repeated else report)
-    return tuple(reports)
 
 
 def _second_by_class(opened: OpenStudy, strata: Strata) -> LabelColumns | None:
@@ -578,7 +565,7 @@ def _read_judges(opened: OpenStudy) -> Judges:
 
 
 def _summarise(
-    opened: OpenStudy, models: tuple[ModelReport, ...], left_out: Sequence[str], level: float
+    opened: OpenStudy, models: Sequence[ModelReport], left_out: Sequence[str], level: float
 ) -> StudyReport:
     """Combine all models' reports with the shared data; experts' rates have a level."""
     study, store, labels = opened.study, opened.store, opened.labels
@@ -591,7 +578,7 @@ def _summarise(
         n_questions=len(labels.drawn or ()),
         n_answers=len(labels),
         options=store.columns.count_options(),
-        models=models,
+        models=tuple(models),
         experts=_report_experts(labels),
         assumptions=tuple(dict.fromkeys(assumed)),
         versions=_read_versions(),

@@ -1,6 +1,7 @@
 from .conventions import (
-    add_settings as add_settings,
-    add_study as add_study, add_verbose as add_verbose, emit as emit, study_of as study_of,
+    add_actions as add_actions, add_json as add_json, add_settings as add_settings,
+    add_study as add_study, add_verbose as add_verbose, check_address as check_address, emit as emit,
+    leave_threads as leave_threads, study_of as study_of,
 )
 from .shared_terms import (
     add_shared_terms as add_shared_terms, read_workers as read_workers,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import re
 import sys
+import threading
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from oversight.harness.errors import BadInput
+from oversight.harness.errors import BadInput, ConfigError
 from oversight.harness.output import say, shorten, show
 from oversight.harness.types import plain_fields
 
@@ -31,6 +33,24 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     from oversight.harness.config import STUDY_FILE
 
     parser.add_argument("--study", default=STUDY_FILE, help="path of the study file (default: %(default)s)")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json`` to the parser of a sub-verb, whose verb has it too."""
+    told = "print one JSON object instead of text"
+    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=told)
+
+
+def add_actions(
+    parser: argparse.ArgumentParser, texts: Mapping[str, str]
+) -> dict[str, argparse.ArgumentParser]:
+    """Add a sub-verb with ``--study`` and ``--json`` for every name; return the parsers by name."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    found = {name: actions.add_parser(name, help=text, description=text) for name, text in texts.items()}
+    for sub in found.values():
+        add_study(sub)
+        add_json(sub)
+    return found
 
 
 def add_settings(parser: argparse.ArgumentParser, example: str) -> None:
@@ -68,7 +88,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def read_level(args: argparse.Namespace, without_study: str) -> float:
+def read_level(args: argparse.Namespace) -> float:
     """The confidence level that ``--set`` gives where there is no study.
 
     Raises
@@ -78,7 +98,7 @@ def read_level(args: argparse.Namespace, without_study: str) -> float:
     """
     settings = parse_settings(args.settings)
     if other := settings.keys() - {"estimate.level"}:
-        raise BadInput(f"{without_study}: --set {min(other)} needs a study; leave it out")
+        raise BadInput(f"--options: --set {min(other)} needs a study; leave it out")
     return float(settings.get("estimate.level", 0.95))
 
 
@@ -89,6 +109,28 @@ def add_verbose(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="log failed calls and the resulting actions (such as retries) to stderr",
     )
+
+
+def check_address(port: int, host: str = "127.0.0.1", option: str = "--host") -> None:
+    """Check where a server is to listen.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such port, or the address is empty; names the option.
+    """
+    if not 0 <= port <= 65535:
+        raise ConfigError(f"--port must be 0 to 65535, is {port}")
+    if not host.strip():
+        raise ConfigError(f"{option} needs an address of this machine; 0.0.0.0 stands for all")
+
+
+def leave_threads() -> None:
+    """End the process if threads still wait for a database: a normal exit would hang or fail then."""
+    if any(thread.daemon for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def study_of(args: argparse.Namespace) -> Study:

@@ -1,7 +1,7 @@
 """The root command: a table of verbs, each loaded only when it is called.
 
 Verbs of `protocols` and `agents` are named as strings, so that nothing here imports upwards. A
-verb's module has ``add_arguments(parser)`` and ``run(args) -> exit code``.
+verb's module has ``add_arguments(parser)`` and ``run(args)``, which returns an exit code, or None for 0.
 """
 
 from __future__ import annotations
@@ -26,63 +26,39 @@ from oversight.harness.registry import load_module
 # Skip the garbage collections at interpreter exit: they cost CPU time and find no reference cycles here.
 atexit.register(gc.freeze)
 
-VERBS = {
-    "init": ("oversight.harness.cli.verbs.init", "write a commented study.toml for a new study"),
-    "items": ("oversight.harness.cli.verbs.items", "check, export, remove or correct the items of a study"),
-    "label": ("oversight.protocols.cli.label", "send questions to experts and collect their answers"),
-    "experts": (
-        "oversight.protocols.cli.experts",
-        "give experts accounts, measure their quality, record absences",
-    ),
-    "run": ("oversight.harness.cli.verbs.run", "ask models about the items"),
-    "predictions": (
-        "oversight.harness.cli.verbs.predictions",
-        "import model answers from another program, or export all answers",
-    ),
-    "estimate": (
-        "oversight.harness.cli.verbs.estimate",
-        "estimate the accuracy of every model, with intervals",
-    ),
-    "compare": (
-        "oversight.harness.cli.verbs.compare",
-        "compare models; models that cannot be told apart share a rank",
-    ),
-    "gate": (
-        "oversight.harness.cli.verbs.gate",
-        "test a model against a required accuracy in CI: pass, fail or undecided",
-    ),
-    "judge": (
-        "oversight.harness.cli.verbs.judge",
-        "measure how good judges are, what they save, where their calibration holds",
-    ),
-    "plan": (
-        "oversight.harness.cli.verbs.plan",
-        "compute how many questions an interval needs, or the interval from N questions",
-    ),
-    "panel": (
-        "oversight.harness.cli.panel_verbs.panel",
-        "measure agreement of annotators, and compare a model with them",
-    ),
-    "search": ("oversight.agents.cli.search", "search for a better workflow, measured by experts' answers"),
-    "view": (
-        "oversight.harness.cli.verbs.view",
-        "open the study's page in a browser: labels, estimates and items",
-    ),
-    "report": ("oversight.harness.cli.verbs.report", "write the study's page as one HTML file"),
-    "store": (
-        "oversight.harness.cli.database_verbs.store",
-        "copy, move, verify or upgrade the study's database",
-    ),
-    "server": (
-        "oversight.protocols.cli.server",
-        "start or stop Label Studio or a small local model, or show its status",
-    ),
-    "doctor": ("oversight.harness.cli.verbs.doctor", "check this machine, the study and its endpoints"),
-    "demo": (
-        "oversight.protocols.cli.demo",
-        "run a complete example study on bundled case notes with a local model",
-    ),
+_TEXTS = {
+    "init": "write a commented study.toml for a new study",
+    "items": "check, export, remove or correct the items of a study",
+    "label": "send questions to experts and collect their answers",
+    "experts": "give experts accounts, measure their quality, record absences",
+    "run": "ask models about the items",
+    "predictions": "import model answers from another program, or export all answers",
+    "estimate": "estimate the accuracy of every model, with intervals",
+    "compare": "compare models; models that cannot be told apart share a rank",
+    "gate": "test a model against a required accuracy in CI: pass, fail or undecided",
+    "judge": "measure how good judges are, what they save, where their calibration holds",
+    "plan": "compute how many questions an interval needs, or the interval from N questions",
+    "panel": "measure agreement of annotators, and compare a model with them",
+    "search": "search for a better workflow, measured by experts' answers",
+    "view": "open the study's page in a browser: labels, estimates and items",
+    "report": "write the study's page as one HTML file",
+    "store": "copy, move, verify or upgrade the study's database",
+    "server": "start or stop Label Studio or a small local model, or show its status",
+    "doctor": "check this machine, the study and its endpoints",
+    "demo": "run a complete example study on bundled case notes with a local model",
 }
+_FOLDERS = {
+    **dict.fromkeys(["label", "experts", "server", "demo"], "oversight.protocols.cli"),
+    "panel": "oversight.harness.cli.panel_verbs",
+    "search": "oversight.agents.cli",
+    "store": "oversight.harness.cli.database_verbs",
+}
+"""Folder of a verb's module; `verbs` beside this module has the others."""
+VERBS = {
+    name: (f"{_FOLDERS.get(name, 'oversight.harness.cli.verbs')}.{name}", text)
+    for name, text in _TEXTS.items()
+}
+"""Name of a verb → its module, and what it does."""
 
 _USAGE = """\
 oversight VERB [options]        oversight VERB --help explains a verb
@@ -192,7 +168,7 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
 
 
 def _run(module: ModuleType, args: argparse.Namespace) -> int:
-    code = int(module.run(args))
+    code = int(module.run(args) or 0)
     sys.stdout.flush()  # errors of writing are reported here, not by the interpreter at its end
     return code
 

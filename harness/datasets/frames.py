@@ -81,9 +81,9 @@ def read_frame(frame: Frame) -> Iterator[Row]:
 
 def _columns(frame: Any) -> Mapping[str, Sequence[Any]]:
     """Return the name and the values of every column, in the library's own way because of lists."""
-    if _is_of(frame, "pandas", "DataFrame"):
+    if _is_of(frame, "pandas"):
         return _pandas_columns(frame)
-    if _is_of(frame, "polars", "DataFrame"):
+    if _is_of(frame, "polars"):
         found: Mapping[str, Sequence[Any]] = frame.to_dict(as_series=False)
         return found
     try:
@@ -124,7 +124,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value  # noqa: PLR0124  true for NaN only
 
 
-def _is_of(given: object, library: str, kind: str) -> bool:
-    """Whether an object belongs to a library that is already loaded; nothing is imported to find out."""
+def _is_of(given: object, library: str) -> bool:
+    """Whether an object is a frame of a library that is already loaded; nothing is imported to find out."""
     module = sys.modules.get(library)
-    return module is not None and isinstance(given, getattr(module, kind, ()))
+    return module is not None and isinstance(given, getattr(module, "DataFrame", ()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -115,12 +114,7 @@ def _name(row: Row, mapping: ItemMapping) -> str:
 
 
 def _list(row: Row, column: str) -> list[Any]:
-    value = row.value(column)
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            raise row.error(column, "must be a JSON list of options") from None
+    value = row.parsed(column, "list of options")
     if isinstance(value, dict):
         value = [v for _, v in sorted(value.items())]
     if not isinstance(value, list):

@@ -158,7 +158,7 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
         answer=_place_letter(answer, options),
         raw=raw,
         error=_error_text(error) if error else "",
-        cut=_stop_reason(choices[0]) in _CUT or limit in ("token", "context"),
+        cut=choices[0].get("stop_reason") in _CUT or limit in ("token", "context"),
         sample=max(1, sample.count("epoch", 1)) - 1,
         input_tokens=sample.count("output.usage.input_tokens"),
         output_tokens=sample.count("output.usage.output_tokens"),
@@ -264,10 +264,6 @@ def _resolve(sample: Row, text: str) -> str:
     return text
 
 
-def _stop_reason(choice: dict[str, Any]) -> str:
-    return str(choice.get("stop_reason") or "")
-
-
 def _error_text(error: Any) -> str:
     return str(error.get("message") or "error") if isinstance(error, dict) else str(error)
 
@@ -340,9 +336,8 @@ def read_texts(record: Row, field: str, values: Iterable[Any]) -> tuple[str, ...
     return tuple(map(str, found))
 
 
-def _samples(path: Path, header: Row | None = None) -> Iterator[Any]:
+def _samples(path: Path, header: Row) -> Iterator[Any]:
     if path.suffix == ".json":
-        header = header or _header(path)
         if "samples" not in header.fields:
             told = "there are no samples in it: the run ended before the first, or wrote its header alone"
             raise header.error("samples", told)

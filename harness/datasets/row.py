@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from oversight.harness.errors import DataError, InMemory
 from oversight.harness.output import did_you_mean, make_printable, shorten
@@ -53,6 +54,22 @@ class Row:
                 column, f"there is no such column; there are: {known}{did_you_mean(column, self.fields)}"
             )
         return self.fields[column]
+
+    def parsed(self, column: str, what: str) -> Any:
+        """Return the value in a column, parsed if it is a text with JSON, which should be `what`.
+
+        Raises
+        ------
+        DataError
+            If the column does not exist, or its text is not JSON.
+        """
+        value = self.value(column)
+        if isinstance(value, str):
+            try:
+                value = json.loads(value)
+            except (ValueError, RecursionError):
+                raise self.error(column, f"must be a JSON {what}") from None
+        return value
 
     def find(self, field: str) -> Any:
         """Return a field by its dotted name; None if it does not exist."""
@@ -210,30 +227,30 @@ Columns = Mapping[str, Sequence[str]]
 T = TypeVar("T")
 
 
-class Portion(Protocol):
+class Portion(ABC):
     """Some thousand consecutive records of a file.
 
     Iterating yields their rows, and raises `DataError` at the first malformed record.
     """
 
-    def __iter__(self) -> Iterator[Row]: ...
+    __slots__ = ()
 
+    def __iter__(self) -> Iterator[Row]:
+        return map(_row_or_raise, self.attempts())
+
+    @abstractmethod
     def attempts(self) -> Iterator[Row | DataError]:
         """Yield the row of every record, or the error of a malformed one."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
-class CsvPortion:
+class CsvPortion(Portion):
     """Records of a CSV file."""
 
     file: str
     lines: Sequence[int]
     header: Sequence[str]
     records: Sequence[list[str]]
-
-    def __iter__(self) -> Iterator[Row]:
-        return map(_row_or_raise, self.attempts())
 
     def attempts(self) -> Iterator[Row | DataError]:
         """See `Portion`."""
@@ -253,15 +270,12 @@ class CsvPortion:
 
 
 @dataclass(frozen=True, slots=True)
-class JsonPortion:
+class JsonPortion(Portion):
     """Lines of a JSON Lines file."""
 
     file: str
     lines: Sequence[int]
     texts: Sequence[str]
-
-    def __iter__(self) -> Iterator[Row]:
-        return map(_row_or_raise, self.attempts())
 
     def attempts(self) -> Iterator[Row | DataError]:
         """See `Portion`."""
@@ -278,13 +292,10 @@ class JsonPortion:
 
 
 @dataclass(frozen=True, slots=True)
-class RowPortion:
+class RowPortion(Portion):
     """Rows of a file that is not a text file; they are checked one by one."""
 
     rows: Sequence[Row]
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self.rows)
 
     def attempts(self) -> Iterator[Row | DataError]:
         """See `Portion`; every record is a row."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import tomllib
@@ -10,7 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from oversight.harness.analysis import propose, refuse_study, study_items
+from oversight.harness.analysis import (
+    SEED_BITS,
+    make_roster,
+    propose,
+    refuse_study,
+    study_items,
+    to_toml,
+    write_missing,
+)
 from oversight.harness.config import SCHEMA_FILE, Study, read_schema_text
 from oversight.harness.errors import BadInput
 from oversight.harness.open_answers.rubric_files import has_rubrics, read_rubrics
@@ -46,7 +53,6 @@ max_tokens = 300
 """
 _ROSTER = "# Who judges which field. capacity = N and absent = true are optional.\n"
 _HEALTHBENCH = ("prompt_id", "prompt")
-_SEED_BITS = 63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +91,11 @@ def begin_open_study(
     if asked not in found.columns:
         known = ", ".join(found.columns)
         raise BadInput(f"{items}: which column holds the text? there are: {known}; give --text COLUMN")
-    columns = f"id = {_toml(id_column)}\n" * bool(id_column) + f"text = {_toml(asked)}\n"
+    columns = f"id = {to_toml(id_column)}\n" * bool(id_column) + f"text = {to_toml(asked)}\n"
     content = _STUDY.format(
-        name=_toml(folder.resolve().name),
-        seed=secrets.randbits(_SEED_BITS) if seed is None else seed,
-        file=_toml(items), columns=columns, units=units,
+        name=to_toml(folder.resolve().name),
+        seed=secrets.randbits(SEED_BITS) if seed is None else seed,
+        file=to_toml(items), columns=columns, units=units,
     )  # fmt: skip
     # Create the folder first, because otherwise paths through it cannot be resolved.
     folder.mkdir(parents=True, exist_ok=True)
@@ -98,27 +104,12 @@ def begin_open_study(
     files = {
         target: content,
         folder / SCHEMA_FILE: read_schema_text(),
-        folder / "experts.toml": _make_roster(fields),
+        folder / "experts.toml": make_roster(_ROSTER, fields),
     }
-    fresh = {path: made for path, made in files.items() if not path.exists()}
-    for path, made in fresh.items():
-        path.write_text(made, encoding="utf-8")
-    return BegunStudy(written=[*fresh], units=units, fields=fields)
+    return BegunStudy(written=write_missing(files), units=units, fields=fields)
 
 
 def _find_fields(study: Study) -> list[str]:
     ids = [item.id for item in study_items(study)]
     named = [unit.field for unit in read_rubrics(study, ids)] if study.open.units == "rubric" else []
     return sorted({field for field in named if field is not None})
-
-
-def _make_roster(fields: Sequence[str]) -> str:
-    entries = [(f"expert-{j}", field) for j, field in enumerate(fields or ["*"], start=1)]
-    return _ROSTER + "".join(
-        f"\n[[expert]]\nname = {_toml(name)}\nclasses = [{_toml(field)}]\n" for name, field in entries
-    )
-
-
-def _toml(text: str) -> str:
-    """A text in TOML, whose basic strings are written as JSON's."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

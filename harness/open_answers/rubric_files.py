@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -122,12 +121,7 @@ def _read_criteria(row: Row, study: Study, *, is_file: bool) -> Iterator[_Criter
 
 
 def _read_list(row: Row, column: str) -> Iterator[_Criterion]:
-    value = row.value(column)
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            raise row.error(column, "must be a JSON list of criteria") from None
+    value = row.parsed(column, "list of criteria")
     if not isinstance(value, list):
         raise row.error(column, f"must be a list of criteria, is {shorten(value)}")
     for each in value:

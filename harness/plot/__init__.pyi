@@ -2,7 +2,7 @@ from .decision_pictures import (
     differences as differences, gate as gate, plan as plan, search as search,
 )
 from .drawing import (
-    draw_svg as draw_svg,
+    LEAST_HEIGHT as LEAST_HEIGHT, draw_svg as draw_svg,
 )
 from .estimates_picture import (
     closing as closing, estimates as estimates,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,8 @@ from oversight.harness.plot.drawing import (
     SERIES,
     THIN,
     draw_grid,
+    draw_interval,
+    name_rows,
     new_axes,
     rows_height,
     text_ink,
@@ -53,20 +54,15 @@ def differences(
     axes = new_axes(axes, rows_height(len(pairs)))
     for y, pair in enumerate(reversed(pairs)):
         color = SERIES[5] if pair.verdict == "tie" else SERIES[0]
-        style = "-" if pair.holds else ":"
-        ends = [pair.scale * pair.low, pair.scale * pair.high]
-        axes.plot(ends, [y, y], style, color=color, lw=2.2, solid_capstyle="butt")
-        axes.plot([pair.scale * pair.difference], [y], "o", color=color, ms=6)
-    names = [f"{p.first} − {p.second}" + ("" if p.holds else " (!)") for p in reversed(pairs)]
+        low, value, high = (pair.scale * x for x in (pair.low, pair.difference, pair.high))
+        draw_interval(axes, y, (low, high), value, color, "-" if pair.holds else ":")
     axes.axvline(0, color=text_ink(), lw=0.9, ls=THIN)
-    axes.set_yticks(range(len(pairs)), names)
-    axes.set_ylim(-0.6, max(1, len(pairs)) - 0.4)
+    name_rows(axes, [f"{p.first} − {p.second}" + ("" if p.holds else " (!)") for p in reversed(pairs)])
     levels = " and ".join(f"{level:.0%}" for level in sorted({p.level for p in pairs}))
     axes.set_title(f"Difference in accuracy with {levels or 'no'} intervals")
     doubt = "; (!) dotted: the interval may not hold" * any(not p.holds for p in pairs)
     unit = " and ".join(sorted({p.unit.strip() or "cost" for p in pairs}))
     axes.set_xlabel(f"{unit}  (grey: not decided{doubt})")
-    draw_grid(axes, "x")
     return axes
 
 
@@ -101,15 +97,10 @@ def gate(found: GateVerdict | GateReport, axes: Axes | None = None) -> Axes:
     for y, (_, verdict) in enumerate(reversed(rows)):
         color = colors.get(verdict.verdict, SERIES[5])
         axes.plot([verdict.bar] * 2, [y - 0.3, y + 0.3], color=text_ink(), lw=1.4)
-        if not math.isnan(verdict.low):
-            axes.plot([verdict.low, verdict.high], [y, y], color=color, lw=2.2)
-        if not math.isnan(verdict.value):
-            axes.plot([verdict.value], [y], "o", color=color, ms=7)
-    axes.set_yticks(range(len(rows)), [f"{name} {v.verdict}".strip() for name, v in reversed(rows)])
-    axes.set_ylim(-0.6, max(1, len(rows)) - 0.4)
+        draw_interval(axes, y, (verdict.low, verdict.high), verdict.value, color)
+    name_rows(axes, [f"{name} {v.verdict}".strip() for name, v in reversed(rows)])
     axes.set_title(f"Gate: {found.verdict}, at {found.level:.0%}")
     axes.set_xlabel("accuracy, or difference in accuracy  (upright: the bar)")
-    draw_grid(axes, "x")
     return axes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from oversight.harness.distribution import install_line
@@ -96,6 +96,21 @@ def show_percent(axes: Axes, which: Literal["x", "y"]) -> None:
     (axes.set_xlim if which == "x" else axes.set_ylim)(0, 1)
     axis.set_major_formatter(PercentFormatter(1.0))
     draw_grid(axes, which)
+
+
+def draw_interval(
+    axes: Axes, y: float, ends: Sequence[float], value: float, color: str, style: str = "-"
+) -> None:
+    """Draw a value with its interval in the row `y`; what is nan is left out."""
+    axes.plot(ends, [y, y], style, color=color, lw=2.2, solid_capstyle="butt")
+    axes.plot([value], [y], "o", color=color, ms=6)
+
+
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Name the rows of intervals, from the lowest one."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(-0.6, max(1, len(names)) - 0.4)
+    draw_grid(axes, "x")
 
 
 def draw_grid(axes: Axes, which: Literal["x", "y"]) -> None:

@@ -12,6 +12,8 @@ from oversight.harness.plot.drawing import (
     DASHES,
     LEAST_HEIGHT,
     SERIES,
+    draw_interval,
+    name_rows,
     new_axes,
     rows_height,
     show_percent,
@@ -58,10 +60,10 @@ def estimates(report: StudyReport | Results, axes: Axes | None = None) -> Axes:
     axes = new_axes(axes, rows_height(len(rows)))
     for y, (model, _, estimate) in enumerate(reversed(rows)):
         color = SERIES[models.index(model) % len(SERIES)]
-        style = "-" if estimate.holds else ":"
-        axes.plot([estimate.low, estimate.high], [y, y], style, color=color, lw=2.2, solid_capstyle="butt")
-        quoted = estimate is main_estimate(model.estimates)
-        axes.plot([estimate.clipped], [y], "o", color=color, ms=6 if quoted else 4)
+        ends = (estimate.low, estimate.high)
+        draw_interval(axes, y, ends, estimate.clipped, color, "-" if estimate.holds else ":")
+        if estimate is main_estimate(model.estimates):
+            axes.plot([estimate.clipped], [y], "o", color=color, ms=8)
         if model.truth is not None:
             axes.plot([model.truth] * 2, [y - 0.35, y + 0.35], color=text_ink(), lw=1.2)
     several = len(models) > 1
@@ -69,8 +71,7 @@ def estimates(report: StudyReport | Results, axes: Axes | None = None) -> Axes:
         f"{m.name}: " * several + estimator_name(n) + ("" if e.holds else " (!)")
         for m, n, e in reversed(rows)
     ]
-    axes.set_yticks(range(len(rows)), labels)
-    axes.set_ylim(-0.6, max(1, len(rows)) - 0.4)
+    name_rows(axes, labels)
     levels = " and ".join(f"{level:.0%}" for level in sorted({e.level for _, _, e in rows}))
     n_answers = getattr(report, "n_answers", None)
     source = "" if n_answers is None else f" from {n_answers:,} answers,"

@@ -13,6 +13,8 @@ from oversight.harness.plot.drawing import (
     SERIES,
     THIN,
     draw_grid,
+    draw_interval,
+    name_rows,
     new_axes,
     rows_height,
     show_percent,
@@ -50,8 +52,7 @@ def agreement(report: AgreementReport, axes: Axes | None = None) -> Axes:
     rows, left_out = known[:_ROWS], [c for c, a in report.categories.items() if a is None]
     axes = new_axes(axes, agreement_height(report))
     for y, (value, _) in enumerate(rows):
-        axes.plot([0, value], [y, y], color=SERIES[0], lw=2.2, solid_capstyle="butt")
-        axes.plot([value], [y], "o", color=SERIES[0], ms=6)
+        draw_interval(axes, y, (0, value), value, SERIES[0])
     names, ends, told = [name for _, name in rows], [0.0, *(a for a, _ in rows)], ""
     if report.alpha is not None:
         y, a = len(rows), report.alpha
@@ -63,8 +64,7 @@ def agreement(report: AgreementReport, axes: Axes | None = None) -> Axes:
         ends.append(a.value)
         names.append(f"all classes{told}")
     axes.axvline(RELIABLE, color=text_ink(), lw=0.9, ls=THIN)
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(-0.5, max(1, len(names)) - 0.5)
+    name_rows(axes, names)
     axes.set_xlim(min(ends) - 0.02 * (min(ends) < 0), 1)
     axes.set_title(f"Agreement of {report.annotators} annotators on {report.items:,} items")
     named = f"\nundefined: {', '.join(left_out[:_NAMED])}" if left_out else ""
@@ -74,7 +74,6 @@ def agreement(report: AgreementReport, axes: Axes | None = None) -> Axes:
         f"Krippendorff's α, {report.level}; of a class against the rest\n"
         f"dashed: {RELIABLE:g}, reliable{named}"
     )
-    draw_grid(axes, "x")
     return axes
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import asdict
 from typing import Any
 from xml.etree import ElementTree as ET
 
 from oversight.harness.analysis import GateCheck, GateReport
 from oversight.harness.estimate import FAIL, PASS
 from oversight.harness.output import make_printable
+from oversight.harness.report.estimate_words import to_json
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKED = re.compile(r"([\\`*_{}\[\]#+!|~$@]|:(?=\S))")
@@ -78,10 +78,7 @@ def gate_to_json(report: GateReport) -> dict[str, Any]:
                 "model": check.model,
                 "baseline": check.baseline or None,
                 "requirement": requirement_text(check),
-                **{
-                    name: None if isinstance(x, float) and math.isnan(x) else x
-                    for name, x in asdict(check.verdict).items()
-                },
+                **to_json(check.verdict),
                 "notes": list(check.remarks),
             }
             for check in report.checks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 from oversight.harness.expected import check_names, check_records
@@ -180,23 +180,10 @@ class Estimate(Noted, Shown):
         n: Counts,
         assumptions: tuple[str, ...],
         se: float | None = None,
-        notes: tuple[Note, ...] = (),
     ) -> Estimate:
-        """Make an estimate from a value and its interval; the interval's notes are put after `notes`."""
-        return cls(
-            value=value,
-            low=interval.low,
-            high=interval.high,
-            se=se,
-            level=interval.level,
-            estimator=estimator,
-            method=interval.method,
-            steps=interval.steps,
-            n=n,
-            assumptions=assumptions,
-            notes=notes + interval.notes,
-            why=interval.why,
-        )
+        """Make an estimate from a value and its interval."""
+        shared = {field.name: getattr(interval, field.name) for field in fields(interval)}
+        return cls(value=value, se=se, estimator=estimator, n=n, assumptions=assumptions, **shared)
 
     @property
     def interval(self) -> str:
@@ -231,9 +218,9 @@ class Estimate(Noted, Shown):
 
     def records(self) -> list[dict[str, Any]]:
         """Its single row; the counts of `Counts` become columns."""
-        fields = plain_fields(self)
-        counts, flags = asdict(fields.pop("n")), fields.pop("flags")
-        first = {"estimator": fields.pop("estimator"), **fields, "holds": self.holds}
+        plain = plain_fields(self)
+        counts, flags = asdict(plain.pop("n")), plain.pop("flags")
+        first = {"estimator": plain.pop("estimator"), **plain, "holds": self.holds}
         return [first | {"flags": ", ".join(flags), "assumptions": "; ".join(self.assumptions), **counts}]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:

@@ -1,5 +1,5 @@
 from .exported_page import (
-    ExportOptions as ExportOptions, write_page as write_page, write_parts as write_parts,
+    write_page as write_page, write_parts as write_parts,
 )
 from .payload import read_frame as read_frame
 from .server import serve_study as serve_study

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,26 +27,12 @@ _TEXTS = frozenset(
     }
 )
 """Fields of any part that hold what people or models wrote; numbers under these names are none."""
+_MOST_BYTES = 16_000_000
+"""Of the items in a file; those that an expert refuted come first, then those that models disagree about."""
 _AT_A_TIME = 100
 """Items that are read in full at once: the file may be full before the next ones."""
 _OPTIONS = frozenset({"option", "options"})
 """Fields that hold texts of options, if items have separate options, or numbers."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportOptions:
-    """Contents of a file.
-
-    Attributes
-    ----------
-    texts
-        Whether it holds texts: those of items, options of their own, replies, comments, prompts.
-    most_bytes
-        Of the items in it; those that an expert refuted come first, then those that models disagree about.
-    """
-
-    texts: bool = True
-    most_bytes: int = 16_000_000
 
 
 def write_page(
@@ -55,7 +40,8 @@ def write_page(
     store: Store,
     report: StudyReport | None,
     path: str | Path,
-    options: ExportOptions | None = None,
+    *,
+    texts: bool = True,
 ) -> Path:
     """Write a study's page, whole or not at all, and return its path.
 
@@ -63,24 +49,23 @@ def write_page(
     ----------
     report
         The estimates to show; None where there are none, and the page says why.
-    options
-        What the file holds; None takes the defaults.
+    texts
+        Whether the file holds texts: those of items, options of their own, replies, comments, prompts.
     """
-    options = options or ExportOptions()
     keep_keys(study)
     frame = payload.read_frame(study, store)
     overview = payload.read_overview(study, store) if report is None else payload.describe_report(report)
     parts = {"frame": frame, "overview": overview, **dict(_read_parts(study, store, frame))}
-    items = [] if study.experts.is_panel else _choose_items(store, frame, options)
-    return write_parts(parts, items, path, options, of=frame["rows"]["item"])
+    items = [] if study.experts.is_panel else _choose_items(store, frame, texts=texts)
+    return write_parts(parts, items, path, texts=texts, of=frame["rows"]["item"])
 
 
 def write_parts(
     parts: Mapping[str, Any],
     items: Sequence[Fragment],
     path: str | Path,
-    options: ExportOptions | None = None,
     *,
+    texts: bool = True,
     of: int = 0,
     note: str = "",
 ) -> Path:
@@ -97,12 +82,11 @@ def write_parts(
     note
         What the reader must know of the file; by default, which items it holds.
     """
-    options = options or ExportOptions()
     own_options = _has_own_options(parts["frame"])
     data = {
-        "parts": parts if options.texts else leave_out_texts(parts, own_options=own_options),
+        "parts": parts if texts else leave_out_texts(parts, own_options=own_options),
         "items": items,
-        "note": note or _say_contents(len(items), of, options),
+        "note": note or _say_contents(len(items), of, texts=texts),
     }
     return write_whole(make_file(write_json(data)), path)
 
@@ -180,14 +164,14 @@ def _key(name: str, **params: str) -> str:
     return f"{name}?{urlencode(sorted(params.items()))}"
 
 
-def _choose_items(store: Store, frame: Mapping[str, Any], options: ExportOptions) -> list[Fragment]:
+def _choose_items(store: Store, frame: Mapping[str, Any], *, texts: bool) -> list[Fragment]:
     """Items in full until the file would be too large, in the order of their positions, each as JSON."""
     chosen, size, own_options = list[tuple[int, bytes]](), 0, _has_own_options(frame)
     for place, row in _describe_in_order(store, _order_items(store, frame)):
-        kept = row if options.texts else leave_out_texts(row, own_options=own_options)
+        kept = row if texts else leave_out_texts(row, own_options=own_options)
         written = write_json({"position": place, **kept})
         size += len(written)
-        if size > options.most_bytes:
+        if size > _MOST_BYTES:
             break
         chosen.append((place, written))
     return [Fragment(written) for _, written in sorted(chosen)]
@@ -208,17 +192,17 @@ def _order_items(store: Store, frame: Mapping[str, Any]) -> Iterator[int]:
 
 def _describe_in_order(store: Store, places: Iterable[int]) -> Iterator[tuple[int, dict[str, Any]]]:
     for portion in split_into_batches(places, _AT_A_TIME):
-        ids = {place: found[0] for place, found in store.columns.read_texts(portion).items()}
+        ids = store.columns.read_ids(portion)
         rows = payload.describe_items(store, list(ids.values()), full=True)
         for place in portion:
             yield place, rows[ids[place]]
 
 
-def _say_contents(items: int, of: int, options: ExportOptions) -> str:
+def _say_contents(items: int, of: int, *, texts: bool) -> str:
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     what = (
         "with their texts, experts' answers and models' replies"
-        if options.texts
+        if texts
         else ("with experts' answers and models' choices, and without texts")
     )
     part = (

@@ -7,13 +7,12 @@ import json
 import os
 import shlex
 import sys
-import threading
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from oversight.harness import BadInput, ConfigError
-from oversight.harness.cli import emit
+from oversight.harness import BadInput
+from oversight.harness.cli import check_address, emit, leave_threads
 from oversight.harness.config import Study
 from oversight.harness.output import counted, reveal, say
 from oversight.harness.store import AnswerLink, Store, has_database
@@ -34,13 +33,11 @@ proxy with TLS in front, such as: caddy reverse-proxy --from answers.example.org
 and serve with: oversight label serve --public-url https://answers.example.org (docs/answer-page.md)"""
 
 
-def serve(args: argparse.Namespace, study: Study) -> int:
+def serve(args: argparse.Namespace, study: Study) -> None:
     """Serve the page until Ctrl-C or SIGTERM; experts without a link get one."""
     from oversight.protocols.collect import AnswerPageOptions, serve_answers
 
-    _check_port(args.port)
-    if not args.host.strip():
-        raise ConfigError("--host needs an address of this machine; 0.0.0.0 stands for all")
+    check_address(args.port, args.host)
     public = read_public_url(args.public_url) if args.public_url else ""
 
     def ready(store: Store, address: PublicAddress) -> None:
@@ -57,12 +54,7 @@ def serve(args: argparse.Namespace, study: Study) -> int:
         _tell_served(args, address, made, kept)
 
     serve_answers(study, AnswerPageOptions(host=args.host, port=args.port, public=public), ready)
-    if any(thread.daemon for thread in threading.enumerate()):
-        # A normal exit of the interpreter hangs or fails if threads still wait for a database.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
-    return 0
+    leave_threads()
 
 
 def _is_logged() -> bool:
@@ -94,9 +86,9 @@ def _tell_served(
     sys.stdout.flush()
 
 
-def links(args: argparse.Namespace, study: Study) -> int:
+def links(args: argparse.Namespace, study: Study) -> None:
     """List the links, make new ones, or revoke some."""
-    _check_port(args.port)
+    check_address(args.port)
     if args.days is not None and (args.revoke or not (args.all or args.experts)):
         raise BadInput("--days is for new links: name experts, or give --all")
     if (args.all and (args.experts or args.revoke)) or (args.revoke and not args.experts):
@@ -118,7 +110,6 @@ def links(args: argparse.Namespace, study: Study) -> int:
             emit(args, {"links": [asdict(link) for link in made]}, "\n".join(_link_lines(made)))
         else:
             _list(args, list_links(study, store))
-    return 0
 
 
 def _list(args: argparse.Namespace, found: dict[str, AnswerLink | None]) -> None:
@@ -141,8 +132,3 @@ def _list(args: argparse.Namespace, found: dict[str, AnswerLink | None]) -> None
 
 def _link_lines(made: list[MadeLink]) -> list[str]:
     return [*(f"{m.expert}: {m.url} (until {m.expires[:10]})" for m in made), *([_ONCE] if made else [])]
-
-
-def _check_port(port: int) -> None:
-    if not 0 <= port <= 65535:
-        raise ConfigError(f"--port must be 0 to 65535, is {port}")

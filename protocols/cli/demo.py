@@ -39,19 +39,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--open", action="store_true", help=told)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Run the chain; interrupted, the same command goes on."""
-    folder = Path(args.folder)
-    if args.open:
-        return _run_open(args, folder)
+    (_run_open if args.open else _run_choices)(args, Path(args.folder))
+
+
+def _run_choices(args: argparse.Namespace, folder: Path) -> None:
     report, page = run_demo(folder, args.limit, tell=say)
     emit(args, {"report": str(page), "study": report}, first_screen(report, EstimateOptions()))
     if not args.json:
         say(f"\nreport: {page}\nstudy:  {folder} (try: cd {folder} && oversight label status)")
-    return 0
 
 
-def _run_open(args: argparse.Namespace, folder: Path) -> int:
+def _run_open(args: argparse.Namespace, folder: Path) -> None:
     from rich.text import Text
 
     from oversight.harness.open_answers import estimate_study, result_to_json, result_to_text
@@ -67,4 +67,3 @@ def _run_open(args: argparse.Namespace, folder: Path) -> int:
     )
     if not args.json:
         say(f"\nstudy:  {folder} (try: cd {folder} && oversight view)")
-    return 0

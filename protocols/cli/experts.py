@@ -21,14 +21,14 @@ from dataclasses import asdict
 
 from oversight.harness import BadInput
 from oversight.harness.analysis import read_quality
-from oversight.harness.cli import add_study, emit, study_of
+from oversight.harness.cli import add_actions, emit, study_of
 from oversight.harness.config import Study
 from oversight.harness.output import counted, reveal
 from oversight.harness.report import quality_table, quality_to_json
 from oversight.harness.store import Store
 
 
-def invite(args: argparse.Namespace, study: Study) -> int:
+def invite(args: argparse.Namespace, study: Study) -> None:
     """Make accounts, or give links to make them; or only look who has one."""
     from rich.table import Table
 
@@ -56,10 +56,9 @@ def invite(args: argparse.Namespace, study: Study) -> int:
     if handed and not args.json:
         # beside the table, whose cells break long links into pieces that open nothing
         emit(args, {}, "\n".join(handed))
-    return 0
 
 
-def renew_password(args: argparse.Namespace, study: Study) -> int:
+def renew_password(args: argparse.Namespace, study: Study) -> None:
     """Give an expert a new password on the server of this machine."""
     from oversight.protocols.collect import Campaign, renew_password
 
@@ -68,10 +67,9 @@ def renew_password(args: argparse.Namespace, study: Study) -> int:
     reveal(account.password)
     text = f"{account.expert} logs in as {account.email} with {account.password}, which is stored nowhere"
     emit(args, asdict(account), text)
-    return 0
 
 
-def show_quality(args: argparse.Namespace, study: Study) -> int:
+def show_quality(args: argparse.Namespace, study: Study) -> None:
     """Error rates, steadiness and drift, by control questions."""
     with Store(study.store_url) as store:
         quality = read_quality(study, store)
@@ -81,10 +79,9 @@ def show_quality(args: argparse.Namespace, study: Study) -> int:
             "draw them with: oversight label route"
         )
     emit(args, {"quality": quality_to_json(quality)}, quality_table(quality))
-    return 0
 
 
-def note_absence(args: argparse.Namespace, study: Study) -> int:
+def note_absence(args: argparse.Namespace, study: Study) -> None:
     """Note that an expert is away; no question is put to them meanwhile, if another can answer it."""
     from oversight.protocols.people import note_absence
 
@@ -93,10 +90,9 @@ def note_absence(args: argparse.Namespace, study: Study) -> int:
     until = f" until {absence.until}" if absence.until else ""
     then = f"open questions wait, or: oversight label reassign {args.expert} NAME"
     emit(args, asdict(absence), f"{absence.expert} is away{until}; {then}")
-    return 0
 
 
-def end_absence(args: argparse.Namespace, study: Study) -> int:
+def end_absence(args: argparse.Namespace, study: Study) -> None:
     """Note that an expert is back."""
     from oversight.protocols.people import end_absence
 
@@ -104,41 +100,37 @@ def end_absence(args: argparse.Namespace, study: Study) -> int:
         was_away = end_absence(study, store, args.expert)
     text = f"{args.expert} is back" if was_away else f"{args.expert} was not away"
     emit(args, {"expert": args.expert, "was_away": was_away}, text)
-    return 0
 
 
-def replace(args: argparse.Namespace, study: Study) -> int:
+def replace(args: argparse.Namespace, study: Study) -> None:
     """Note that an expert is gone for good, and hand their open questions to another."""
-    from oversight.protocols.cli.reassign_action import hand_over, tell_reassigned
+    from oversight.protocols.cli.people_actions import hand_over, tell_reassigned
     from oversight.protocols.people import note_absence
 
     with Store(study.store_url) as store:
         done = hand_over(study, store, args.expert, args.by, args.reason or "replaced")
         note_absence(study, store, args.expert, reason=args.reason or f"replaced by {args.by}")
     emit(args, asdict(done), f"{tell_reassigned(done, args.expert, args.by)}; {args.expert} is asked no more")
-    return 0
 
 
-def export(args: argparse.Namespace, study: Study) -> int:
+def export(args: argparse.Namespace, study: Study) -> None:
     """Write all that is stored of an expert."""
     from oversight.protocols.people import export_person
 
     path = args.file or f"{args.expert.replace('/', '_')}.json"
     number = export_person(study, args.expert, path)
     emit(args, {"file": path, "rows": number}, f"{counted(number, 'row')} about {args.expert} in {path}")
-    return 0
 
 
-def forget(args: argparse.Namespace, study: Study) -> int:
+def forget(args: argparse.Namespace, study: Study) -> None:
     """Remove an expert's comments, and reasons given about them."""
     from oversight.protocols.people import forget_texts
 
     done = forget_texts(study, args.expert)
     emit(args, asdict(done), f"comments of {args.expert} and reasons about them are removed")
-    return 0
 
 
-def erase(args: argparse.Namespace, study: Study) -> int:
+def erase(args: argparse.Namespace, study: Study) -> None:
     """Erase an expert's name, texts, links and addresses; answers stay or are withdrawn by study.toml."""
     from oversight.protocols.people import erase_person
 
@@ -150,10 +142,9 @@ def erase(args: argparse.Namespace, study: Study) -> int:
         text += f", to be handed over: oversight label reassign {done.name} NAME"
     text += "\nStill to be erased by you: exported files, backups, and the account on Label Studio"
     emit(args, asdict(done), text)
-    return 0
 
 
-SUB_VERBS: dict[str, tuple[Callable[[argparse.Namespace, Study], int], str]] = {
+SUB_VERBS: dict[str, tuple[Callable[[argparse.Namespace, Study], None], str]] = {
     "invite": (invite, "create accounts on Label Studio, printing each password once"),
     "list": (invite, "list who has an account and who is away"),
     "password": (renew_password, "set a new password for an expert"),
@@ -170,20 +161,9 @@ _OF_ONE = ("password", "absent", "return", "replace", "export", "forget", "erase
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the sub-verbs of ``oversight experts``."""
-    verbs = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    verb = {
-        name: verbs.add_parser(name, help=text, description=text) for name, (_, text) in SUB_VERBS.items()
-    }
-    for name, sub in verb.items():
-        add_study(sub)
-        sub.add_argument(
-            "--json",
-            action="store_true",
-            default=argparse.SUPPRESS,
-            help="print one JSON object instead of text",
-        )
-        if name in _OF_ONE:
-            sub.add_argument("expert", metavar="EXPERT", help="name of the expert in the roster")
+    verb = add_actions(parser, {name: text for name, (_, text) in SUB_VERBS.items()})
+    for name in _OF_ONE:
+        verb[name].add_argument("expert", metavar="EXPERT", help="name of the expert in the roster")
     links = "print sign-up links instead of creating accounts with passwords"
     verb["invite"].add_argument("--link", action="store_true", help=links)
     last = "last day of the absence, for example 2026-12-24 (default: no end)"
@@ -198,6 +178,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         verb[name].add_argument("--reason", default="", help="reason to record in the audit trail")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Run one sub-verb."""
-    return SUB_VERBS[args.action][0](args, study_of(args))
+    SUB_VERBS[args.action][0](args, study_of(args))

@@ -18,18 +18,18 @@ examples: oversight label route
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import import_module
 
 from oversight.harness import BadInput
-from oversight.harness.cli import add_study, emit, study_of
+from oversight.harness.cli import add_actions, emit, study_of
 from oversight.harness.config import Study
 from oversight.harness.datasets import BadRows
 from oversight.harness.output import counted, pool_text
 from oversight.harness.store import ItemDraw
 from oversight.protocols.collect import make_words
-from oversight.protocols.routing import Routed, SecondDraw, Woven
+from oversight.protocols.routing import SecondDraw, Woven
 from oversight.protocols.study_labels import (
     export_open,
     export_ratings,
@@ -43,12 +43,13 @@ from oversight.protocols.study_labels import (
 _VERDICTS = ("yes", "no", "unsure")
 
 
-def route(args: argparse.Namespace, study: Study) -> int:
+def route(args: argparse.Namespace, study: Study) -> None:
     """Draw the questions of the study, or who rates what in its panel."""
     panel = study.experts.is_panel
     if panel and (args.questions or args.more or args.second or study.experts.questions):
         raise BadInput("--questions and --more draw items for yes/no questions; this study is a panel")
-    drawn = route_panel(study) if panel else _route_questions(study, args)
+    numbers = {name: getattr(args, name) for name in ("questions", "more", "second")}
+    drawn = route_panel(study) if panel else route_questions(study, **numbers)
     total, loads = drawn.asked.total(), drawn.asked.values()
     if panel:
         text = (
@@ -79,11 +80,6 @@ def route(args: argparse.Namespace, study: Study) -> int:
     if drawn.draws:
         payload["drawn"] = [asdict(draw) for draw in drawn.draws]
     emit(args, payload, text)
-    return 0
-
-
-def _route_questions(study: Study, args: argparse.Namespace) -> Routed:
-    return route_questions(study, questions=args.questions, more=args.more, second=args.second)
 
 
 def _tell_second(second: SecondDraw) -> str:
@@ -116,7 +112,7 @@ def drawn_text(draws: Sequence[ItemDraw]) -> str:
     return f"; {pool_text(sum(draw.items for draw in draws), draws[0].pool)}, {draws[0].strata}"
 
 
-def export_files(args: argparse.Namespace, study: Study) -> int:
+def export_files(args: argparse.Namespace, study: Study) -> None:
     """Write what is open, one file per person, or the present ratings of a panel."""
     panel = study.experts.is_panel
     if args.ratings and not panel:
@@ -125,15 +121,14 @@ def export_files(args: argparse.Namespace, study: Study) -> int:
         count = export_ratings(study, args.ratings)
         text = f"{counted(count, 'rating')} in {args.ratings}; next: oversight panel agree"
         emit(args, {"files": [args.ratings], "ratings": count}, text)
-        return 0
+        return
     paths, left = export_open(study, args.folder, args.format)
     what, where = ("open rating", "") if panel else ("open question", f" in {args.folder}")
     text = f"{counted(left, what)} in {counted(len(paths), 'file')}{where}{drawn_text(read_draws(study))}"
     emit(args, {"files": list(map(str, paths)), "questions": left}, text)
-    return 0
 
 
-def import_files(args: argparse.Namespace, study: Study) -> int:
+def import_files(args: argparse.Namespace, study: Study) -> None:
     """Read filled-in files, long-form ratings, or Label Studio's JSON exports."""
     panel, is_export = study.experts.is_panel, _are_exports(args.files)
     if args.word and (panel or is_export):
@@ -161,7 +156,6 @@ def import_files(args: argparse.Namespace, study: Study) -> int:
     if skipped is not None and skipped.number:
         text = "\n".join([*skipped.lines(), f"{counted(skipped.number, 'wrong row')} left out", text])
     emit(args, payload | left, text)
-    return 0
 
 
 def _are_exports(files: Sequence[str]) -> bool:
@@ -186,73 +180,58 @@ def _words_for(verdict: str, given: Sequence[str]) -> list[str]:
     return [word for word, _, meant in parts if meant == verdict]
 
 
-def simulate(args: argparse.Namespace, study: Study) -> int:
+def simulate(args: argparse.Namespace, study: Study) -> None:
     """Answer the open questions from a sealed key."""
     rates = {name: getattr(args, name) for name in ("sensitivity", "specificity", "abstention")}
     new = simulate_answers(study, args.key, **rates)
     emit(args, {"new": new}, f"{counted(new, 'question')} answered by simulated experts")
-    return 0
 
 
-def _on_server(name: str, module: str = "server_actions") -> Callable[[argparse.Namespace, Study], int]:
-    """A verb of a module that all others would wait for if it was not loaded when it is called."""
+def export_audit(args: argparse.Namespace, study: Study) -> None:
+    """Write the audit, and print its head, which somebody else has to note."""
+    from oversight.harness.analysis import write_bundle
 
-    def act(args: argparse.Namespace, study: Study) -> int:
-        code: int = getattr(import_module(f"oversight.protocols.cli.{module}"), name)(args, study)
-        return code
-
-    return act
+    done = write_bundle(study, args.file, comments=args.comments)
+    counts = {name: done.counts.get(name, 0) for name in ("event", "answer")}
+    text = (
+        f"{counted(done.lines, 'line')} in {done.file}: {counted(counts['event'], 'event')}, "
+        f"{counted(counts['answer'], 'answer')}"
+    )
+    if done.not_covered:
+        text += f", {done.not_covered:,} of them not covered: stored by a version without a trail"
+    text += (
+        f"\nhead: {done.head}\ngive it to whoever is to check: oversight store verify {done.file} --head HASH"
+    )
+    emit(args, asdict(done), text)
 
 
 SUB_VERBS = {
-    "route": (route, "draw and store the questions, or the assignments of a panel"),
-    "units": (
-        _on_server("show_units", "open_actions"),
-        "split open answers into units to be judged; write or correct them",
+    "route": ("label:route", "draw and store the questions, or the assignments of a panel"),
+    "units": ("open_actions:show_units", "split open answers into units to be judged; write or correct them"),
+    "export": ("label:export_files", "write the open questions to one file per expert"),
+    "import": (
+        "label:import_files",
+        "import filled-in files; one wrong row rejects all, unless --skip-bad is given",
     ),
-    "export": (export_files, "write the open questions to one file per expert"),
-    "import": (import_files, "import filled-in files; one wrong row rejects all, unless --skip-bad is given"),
-    "simulate": (simulate, "answer the open questions from a sealed key"),
-    "push": (_on_server("push"), "send the questions to Label Studio, one project per expert"),
-    "pull": (_on_server("pull"), "fetch new and changed answers from Label Studio"),
-    "watch": (_on_server("watch"), "pull repeatedly, showing progress and the current estimate"),
-    "requeue": (_on_server("requeue"), "ask questions again if their answers do not count"),
-    "reassign": (
-        _on_server("run_reassign", "reassign_action"),
-        "give an expert's open questions to another expert",
-    ),
-    "remind": (
-        _on_server("remind", "remind_action"),
-        "print reminders for experts with open questions; nothing is sent",
-    ),
-    "close": (_on_server("close"), "pull a last time from Label Studio and end the campaign"),
-    "serve": (_on_server("serve", "answer_actions"), "serve a page on which experts answer"),
-    "links": (
-        _on_server("links", "answer_actions"),
-        "list, make or revoke experts' links to the answer page",
-    ),
-    "status": (_on_server("show_status"), "show the questions and answers per expert"),
-    "audit": (
-        _on_server("export_audit", "audit_actions"),
-        "write the audit trail as a file that can be verified",
-    ),
+    "simulate": ("label:simulate", "answer the open questions from a sealed key"),
+    "push": ("server_actions:push", "send the questions to Label Studio, one project per expert"),
+    "pull": ("server_actions:pull", "fetch new and changed answers from Label Studio"),
+    "watch": ("server_actions:watch", "pull repeatedly, showing progress and the current estimate"),
+    "requeue": ("server_actions:requeue", "ask questions again if their answers do not count"),
+    "reassign": ("people_actions:run_reassign", "give an expert's open questions to another expert"),
+    "remind": ("people_actions:remind", "print reminders for experts with open questions; nothing is sent"),
+    "close": ("server_actions:close", "pull a last time from Label Studio and end the campaign"),
+    "serve": ("answer_actions:serve", "serve a page on which experts answer"),
+    "links": ("answer_actions:links", "list, make or revoke experts' links to the answer page"),
+    "status": ("server_actions:show_status", "show the questions and answers per expert"),
+    "audit": ("label:export_audit", "write the audit trail as a file that can be verified"),
 }
+"""Name of a sub-verb → module in this folder with its function, loaded when it is called; and its text."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the sub-verbs of ``oversight label``."""
-    verbs = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    verb = {
-        name: verbs.add_parser(name, help=text, description=text) for name, (_, text) in SUB_VERBS.items()
-    }
-    for sub in verb.values():
-        add_study(sub)
-        sub.add_argument(
-            "--json",
-            action="store_true",
-            default=argparse.SUPPRESS,
-            help="print one JSON object instead of text",
-        )
+    verb = add_actions(parser, {name: text for name, (_, text) in SUB_VERBS.items()})
     _add_route_arguments(verb["route"])
     option = verb["units"].add_argument
     option("file", nargs="?", metavar="FILE", help="CSV file to write the units to, for correction by hand")
@@ -371,11 +350,13 @@ def _days(text: str) -> float:
     return days
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Run one sub-verb."""
     study = study_of(args)
+    module, _, name = SUB_VERBS[args.action][0].partition(":")
+    action = getattr(import_module(f"oversight.protocols.cli.{module}"), name)
     if study.is_open or args.action == "units":
         from oversight.protocols.cli.open_actions import find_action
 
-        return find_action(args.action, study, SUB_VERBS[args.action][0])(args, study)
-    return SUB_VERBS[args.action][0](args, study)
+        action = find_action(args.action, study, action)
+    action(args, study)

@@ -15,7 +15,7 @@ from oversight.harness.store import Store, refuse_mark
 from oversight.protocols.open_answers import RoutedUnits, route_units, simulate_units
 
 
-def route(args: argparse.Namespace, study: Study) -> int:
+def route(args: argparse.Namespace, study: Study) -> None:
     """Draw units and put the questions that are due."""
     if args.more or args.second:
         raise BadInput("--more and --second do not apply to a study of open answers")
@@ -26,7 +26,6 @@ def route(args: argparse.Namespace, study: Study) -> int:
         "answers": done.answers, "units": done.units,
     }  # fmt: skip
     emit(args, payload, _tell(done))
-    return 0
 
 
 def _tell(done: RoutedUnits) -> str:
@@ -40,7 +39,7 @@ def _tell(done: RoutedUnits) -> str:
     return f"{text}; next: oversight label export, serve or push"
 
 
-def show_units(args: argparse.Namespace, study: Study) -> int:
+def show_units(args: argparse.Namespace, study: Study) -> None:
     """Make the units of all answers and store them; write them to a file, or read corrected ones."""
     refuse_mark(study.store_url)
     with Store(study.store_url) as store:
@@ -60,7 +59,6 @@ def show_units(args: argparse.Namespace, study: Study) -> int:
     told = f"{counted(len(frame.units), 'unit')} of {counted(len(frame.answers), 'answer')}"
     text = f"{told}{where}\nfirst: {first}"
     emit(args, {"units": len(frame.units), "answers": len(frame.answers), "first": first}, text)
-    return 0
 
 
 def _store_frame(store: Store, frame: Frame) -> None:
@@ -71,7 +69,7 @@ def _store_frame(store: Store, frame: Frame) -> None:
             store.open_answers.add_units(frame.units)
 
 
-def simulate(args: argparse.Namespace, study: Study) -> int:
+def simulate(args: argparse.Namespace, study: Study) -> None:
     """Answer the open questions from a key, until no further question follows."""
     if not args.key:
         raise BadInput("give the key with --key FILE (columns item, model, unit, label)")
@@ -79,13 +77,12 @@ def simulate(args: argparse.Namespace, study: Study) -> int:
         raise BadInput("--sensitivity and --specificity do not apply to a study of open answers")
     new = simulate_units(study, args.key, abstention=args.abstention)
     emit(args, {"new": new}, f"{counted(new, 'question')} answered by simulated experts")
-    return 0
 
 
 _OWN = {"route": route, "simulate": simulate, "units": show_units}
 _REFUSED = {"watch": "use oversight label pull, then oversight estimate"}
 """Actions that do not apply, and what to do instead."""
-Action = Callable[[argparse.Namespace, Study], int]
+Action = Callable[[argparse.Namespace, Study], None]
 
 
 def find_action(name: str, study: Study, usual: Action) -> Action:

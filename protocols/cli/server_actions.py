@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from oversight.protocols.collect import measure_progress, share_queues
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from oversight.protocols.collect import Difference, Look, QueueProgress
+    from oversight.protocols.collect import Campaign, Difference, Look, QueueProgress
 
 _SHORTEST_HOURS = 0.05
 _EVERY = 15.0
@@ -28,11 +28,18 @@ _EVERY = 15.0
 _SUMMED = ("asked", "answered", "open", "foreign")
 
 
-def push(args: argparse.Namespace, study: Study) -> int:
-    """Send what has no task yet."""
+@contextlib.contextmanager
+def open_campaign(study: Study) -> Iterator[Campaign]:
+    """The campaign of a study, with its database, until the block ends."""
     from oversight.protocols.collect import Campaign
 
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
+        yield campaign
+
+
+def push(args: argparse.Namespace, study: Study) -> None:
+    """Send what has no task yet."""
+    with open_campaign(study) as campaign:
         done = campaign.push()
     lines = [
         f"{expert}: {p.sent} sent, {p.adopted} found there"
@@ -45,53 +52,43 @@ def push(args: argparse.Namespace, study: Study) -> int:
     ]
     payload = {"sent": sum(p.sent for p in done.values()), "experts": {e: asdict(p) for e, p in done.items()}}
     emit(args, payload, "\n".join([*lines, "next: oversight experts invite, then oversight label watch"]))
-    return 0
 
 
-def pull(args: argparse.Namespace, study: Study) -> int:
+def pull(args: argparse.Namespace, study: Study) -> None:
     """Bring home what changed; for the sequential protocol send what follows."""
-    from oversight.protocols.collect import Campaign
-
-    with Store(study.store_url) as store, Campaign(study, store) as campaign:
+    with open_campaign(study) as campaign:
         found = campaign.pull(full=args.full, requeue=not args.no_requeue)
         follow = campaign.push_next()
         closed = campaign.is_closed
     told = "the campaign is closed: what was answered on the server since then does not count"
     payload = {**asdict(found), "next_questions": follow, "closed": closed}
     emit(args, payload, told if closed else _told(found, follow))
-    return 0
 
 
-def close(args: argparse.Namespace, study: Study) -> int:
+def close(args: argparse.Namespace, study: Study) -> None:
     """Pull a last time and end the campaign."""
-    from oversight.protocols.collect import Campaign
-
-    with Store(study.store_url) as store, Campaign(study, store) as campaign:
+    with open_campaign(study) as campaign:
         found = campaign.close(delete=args.delete)
     text = _told(found.last, 0) + "\nclosed: what is answered on the server from now on is not counted"
     if found.open:
         each = ", ".join(f"{expert} {n}" for expert, n in found.open.items())
         text += f"; {counted(sum(found.open.values()), 'question')} stayed open and count as missing: {each}"
     emit(args, {**asdict(found.last), "open": found.open}, text)
-    return 0
 
 
-def requeue(args: argparse.Namespace, study: Study) -> int:
+def requeue(args: argparse.Namespace, study: Study) -> None:
     """Serve questions again whose answers count for nothing."""
-    from oversight.protocols.collect import Campaign
-
-    with Store(study.store_url) as store, Campaign(study, store) as campaign:
+    with open_campaign(study) as campaign:
         number = campaign.requeue()
     emit(args, {"requeued": number}, f"{counted(number, 'question')} served again")
-    return 0
 
 
-def watch(args: argparse.Namespace, study: Study) -> int:
+def watch(args: argparse.Namespace, study: Study) -> None:
     """Pull, show, wait; until the width is reached, all is answered, or Ctrl-C."""
-    from oversight.protocols.collect import Campaign, watch_campaign
+    from oversight.protocols.collect import watch_campaign
 
     _check_watch(args, study)
-    with Store(study.store_url) as store, Campaign(study, store) as campaign:
+    with open_campaign(study) as campaign:
         looks = watch_campaign(campaign, every=_EVERY, until_width=args.until_width)
         with contextlib.closing(looks):
             for look in looks:
@@ -99,7 +96,6 @@ def watch(args: argparse.Namespace, study: Study) -> int:
                     emit(args, _payload(look), _lines(look))
                     break
                 say(_lines(look))
-    return 0
 
 
 def _check_watch(args: argparse.Namespace, study: Study) -> None:
@@ -109,7 +105,7 @@ def _check_watch(args: argparse.Namespace, study: Study) -> None:
         raise BadInput("--until-width is for yes/no questions; a panel estimates no accuracy")
 
 
-def show_status(args: argparse.Namespace, study: Study) -> int:
+def show_status(args: argparse.Namespace, study: Study) -> None:
     """Show who was asked what, what came back, what does not count, and what control questions tell."""
     from rich.text import Text
 
@@ -150,7 +146,6 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
     table = _experts_table(now, away, is_panel=study.experts.is_panel)
     tail = [Text("\n" + "\n".join(lines))] if lines else []
     emit(args, payload, [Text(head), table, *([quality_table(quality)] if quality else []), *tail])
-    return 0
 
 
 def _share_text(totals: Mapping[str, int]) -> str:
@@ -195,10 +190,10 @@ def _rare_columns(rows: Sequence[QueueProgress]) -> dict[str, list[str]]:
     return shown
 
 
-def _name_passed(passed: Mapping[str, Sequence[str]], most: int = 3) -> str:
-    """The first questions of every expert, by id."""
+def _name_passed(passed: Mapping[str, Sequence[str]]) -> str:
+    """The first three questions of every expert, by id."""
     return "; ".join(
-        f"{expert}: {', '.join(ids[:most])}" + (f" and {len(ids) - most} more" if len(ids) > most else "")
+        f"{expert}: {', '.join(ids[:3])}" + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
         for expert, ids in passed.items()
     )
 
@@ -224,19 +219,13 @@ def _told(found: Difference, follow: int) -> str:
 def _payload(seen: Look) -> dict[str, object]:
     from oversight.harness.report import estimate_to_json
 
+    same = ("share", "slowest", "waiting", "passed", "used", "undefined", "reached", "open")
     return {
         **asdict(seen.difference),
         "next_questions": seen.follow,
-        "experts": {expert: asdict(p) for expert, p in seen.progress.items()},
-        "share": seen.share,
-        "slowest": seen.slowest,
-        "waiting": seen.waiting,
-        "passed": {expert: list(questions) for expert, questions in seen.passed.items()},
-        "used": seen.used,
+        "experts": seen.progress,
         "estimates": {name: estimate_to_json(e) for name, e in seen.estimates.items()},
-        "undefined": seen.undefined,
-        "reached": seen.reached,
-        "open": seen.open,
+        **{name: getattr(seen, name) for name in same},
     }
 
 

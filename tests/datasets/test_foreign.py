@@ -14,7 +14,7 @@ import pytest
 
 from oversight.harness import DataError
 from oversight.harness.datasets import format_of, predictions_from_arrays, read_items
-from oversight.harness.datasets.json_logs import _samples
+from oversight.harness.datasets.json_logs import _header, _samples
 from oversight.harness.types import Item, PredictionStatus, Source
 from tests.datasets.foreign_answers import read_foreign, to_predictions
 
@@ -33,7 +33,8 @@ def imported(name: str) -> list[Any]:
 
 
 def test_an_eval_archive_is_read_as_inspect_scored_it() -> None:
-    samples = list(_samples(LOGS / "questions.eval"))
+    path = LOGS / "questions.eval"
+    samples = list(_samples(path, _header(path)))
     said = {sample["id"]: sample["scores"]["choice"]["answer"] for sample in samples}
     assert any(said.values())
     found = {p.item_id: p for p in imported("questions.eval")}

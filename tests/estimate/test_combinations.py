@@ -250,7 +250,7 @@ def test_a_panel_is_refused_by_every_use(use: str, tmp_path: Path) -> None:
             "compare": lambda: compare_study(study),
             "gate": lambda: gate_study(study, bars["gate"]),
             "gate difference": lambda: gate_study(study, bars["gate difference"]),
-            "metrics": lambda: compare_study_classes(study, metrics=["recall"]),
+            "metrics": lambda: compare_study_classes(study),
             "search": lambda: prepare_search(study, store, 1, SearchSection()),
             "plan": lambda: plan_study(store, study),
         }

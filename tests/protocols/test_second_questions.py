@@ -250,14 +250,16 @@ def test_intervals_hold_and_estimates_are_unbiased(
 
 def test_results_by_class_use_first_answers_and_say_so(tmp_path: Path) -> None:
     study, truth = lay_out(tmp_path, n=120)
+    study = study.model_copy(
+        update={"estimate": study.estimate.model_copy(update={"metrics": ["precision"]})}
+    )
     route_questions(study)
     answer(study, truth)
 
     def results() -> tuple[StudyReport, ClassComparison]:
-        options = replace(EstimateOptions.of_study(study), metrics=("precision",))
         with Store(study.store_url) as store:
-            report = report_study(store, study, options=options)
-        return report, compare_study_classes(study, metrics=["precision"])
+            report = report_study(store, study)
+        return report, compare_study_classes(study)
 
     before = results()
     route_questions(study, more=30, second=True)

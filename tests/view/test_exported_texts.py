@@ -17,7 +17,7 @@ from oversight.harness.config import ModelSection, read_study
 from oversight.harness.llm import make_spec
 from oversight.harness.store import Pulled, Queue, QueuedTask, Revision, Store
 from oversight.harness.types import Answer, Item, Prediction, Question, Verdict
-from oversight.harness.view import ExportOptions, write_page, write_parts
+from oversight.harness.view import write_page, write_parts
 from tests.view.conftest import fill, lay_out
 
 SAID = [
@@ -63,7 +63,7 @@ def test_no_text_of_an_item_an_expert_or_a_model_is_left(tmp_path: Path) -> None
         store.runs.add_run(spec)
         store.runs.store_predictions([(spec.id, Prediction(f"i{j}", 0, raw="SECRET raw")) for j in range(6)])
         whole = write_page(study, store, None, tmp_path / "whole.html").read_text()
-        bare = write_page(study, store, None, tmp_path / "bare.html", ExportOptions(texts=False)).read_text()
+        bare = write_page(study, store, None, tmp_path / "bare.html", texts=False).read_text()
     for word in ("text", "red", "c", "revised", "remark", "system", "stop", "extra", "comment", "raw"):
         assert f"SECRET {word}" in whole
     assert "SECRET@" not in whole
@@ -85,7 +85,7 @@ def test_options_of_a_search_are_texts_where_items_have_their_own(tmp_path: Path
         parts: dict[str, Any] = {"frame": {"classes": []}, "candidate-item": part}
         if classes:
             parts["frame"] = {"classes": classes}
-        told = write_parts(parts, [], tmp_path / "page.html", ExportOptions(texts=False)).read_text()
+        told = write_parts(parts, [], tmp_path / "page.html", texts=False).read_text()
         assert f'"options":["{left[0]}","{left[1]}"]' in told
         assert ("SECRET a" in told) == bool(classes)
         assert "SECRET task" not in told

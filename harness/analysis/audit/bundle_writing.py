@@ -92,13 +92,13 @@ class ChainedLines:
 class WrittenBundle:
     """A written bundle: its file, its lines by kind, and its head, the last chain value.
 
-    `uncovered` counts answers without an event; `link` is the newest link of the study.
+    `not_covered` counts answers without an event; `link` is the newest link of the study.
     """
 
-    path: Path
+    file: str
     lines: int
     counts: dict[str, int]
-    uncovered: int
+    not_covered: int
     head: str
     link: str
 
@@ -128,8 +128,8 @@ def write_bundle(study: Study, path: str | Path, *, comments: bool = False) -> W
         _refuse_other_file(Path(path), study.study.name, bundle.begins)
         written = write_whole(bundle.write(), path)
     return WrittenBundle(
-        path=written, lines=bundle.lines.number, counts=bundle.lines.counts, uncovered=bundle.uncovered,
-        head=bundle.lines.head, link=bundle.check.trail.head,
+        file=str(written), lines=bundle.lines.number, counts=bundle.lines.counts,
+        not_covered=bundle.uncovered, head=bundle.lines.head, link=bundle.check.trail.head,
     )  # fmt: skip
 
 

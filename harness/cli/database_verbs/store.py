@@ -35,6 +35,8 @@ from oversight.harness.machine import write_whole
 from oversight.harness.output import counted, read_text
 from oversight.harness.store import Store, copy_store, has_database, move_rows
 
+_TO = "TO: name the new database with copy and move, and none with adopt"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight store``."""
@@ -59,13 +61,14 @@ def run(args: argparse.Namespace) -> int:
         return verify(args)
     if args.head is not None:
         raise BadInput("--head is for verify")
-    if args.action == "upgrade":
-        return upgrade(args)
+    {"upgrade": upgrade, "adopt": _adopt}.get(args.action, _copy)(args)
+    return 0
+
+
+def _copy(args: argparse.Namespace) -> None:
     study = study_of(args)
-    if (args.action == "adopt") != (args.to is None):
-        raise BadInput("TO: name the new database with copy and move, and none with adopt")
-    if args.action == "adopt":
-        return _adopt(args, study.store_url)
+    if args.to is None:
+        raise BadInput(_TO)
     try:
         refuse_password(args.to)
     except ValueError as error:
@@ -74,7 +77,8 @@ def run(args: argparse.Namespace) -> int:
         raise BadInput("there is no database of this study yet; draw questions with: oversight label route")
     url = args.to if "://" in args.to else f"sqlite:///{Path(args.to)}"
     if args.action == "move":
-        return _move(args, study)
+        _move(args, study)
+        return
     with Store(study.store_url) as source, Store(url, write_marked=True) as target:
         copied = copy_store(source, target)
     rows = sum(copied.values())
@@ -84,10 +88,12 @@ def run(args: argparse.Namespace) -> int:
         f'{args.study}: store = "{args.to}", and make it the study with: oversight store adopt'
     )
     emit(args, {"rows": rows, "tables": copied, "to": args.to}, f"{text}\n{then}")
-    return 0
 
 
-def _adopt(args: argparse.Namespace, url: str) -> int:
+def _adopt(args: argparse.Namespace) -> None:
+    url = study_of(args).store_url
+    if args.to is not None:
+        raise BadInput(_TO)
     if not has_database(url):
         raise BadInput("there is no database of this study; name the copy as store in study.toml first")
     with Store(url, write_marked=True) as store:
@@ -99,10 +105,9 @@ def _adopt(args: argparse.Namespace, url: str) -> int:
         "given there are lost"
     )
     emit(args, {"adopted": shown, **asdict(mark)}, text)
-    return 0
 
 
-def _move(args: argparse.Namespace, study: Study) -> int:
+def _move(args: argparse.Namespace, study: Study) -> None:
     """Move the rows, name the new database in study.toml, and have it collect; each step may be repeated."""
     path = Path(args.study)
     to = args.to if "://" in args.to else str(Path(args.to).absolute())
@@ -121,4 +126,3 @@ def _move(args: argparse.Namespace, study: Study) -> int:
     told = f"{counted(rows, 'row')} copied and compared" if copied else "all rows were copied before"
     then = f"the study collects in {to}, as {args.study} says; the old database collects nothing any more"
     emit(args, {"rows": rows, "tables": copied, "to": to}, f"{told}; {then}")
-    return 0

@@ -21,7 +21,7 @@ from oversight.harness.output import counted, read_text
 from oversight.harness.store import HEAD, name_schema, upgrade_database
 
 
-def upgrade(args: argparse.Namespace) -> int:
+def upgrade(args: argparse.Namespace) -> None:
     """Copy the rows, then name the new database in study.toml; each step may be repeated."""
     study, path = read_study(args.study), Path(args.study)
     old, url = study.study.store, study.store_url
@@ -45,7 +45,6 @@ def upgrade(args: argparse.Namespace) -> int:
         "answers in it"
     )
     emit(args, {"rows": rows, "tables": found, "from": old, "to": named}, f"{told}; {then}")
-    return 0
 
 
 def _without_version(name: str) -> str:

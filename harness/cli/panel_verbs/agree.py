@@ -9,6 +9,7 @@ examples: oversight panel agree ratings.csv
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -24,7 +25,7 @@ from oversight.harness.cli.panel_verbs.panel_arguments import (
 )
 from oversight.harness.output import plain_table
 from oversight.harness.panel import LEVELS, RELIABLE, AgreementReport, Panel, measure_agreement, pairwise
-from oversight.harness.plot import agreement, agreement_height, draw_svg
+from oversight.harness.plot import agreement, agreement_height
 from oversight.harness.report import agreement_to_json, to_json
 from oversight.harness.types import format_number
 
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--measurement", choices=LEVELS, default="nominal", help=told)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compute, print, draw."""
     panel = panel_study(args).read_panel()
     values = class_values(panel, args.measurement, f"--measurement {args.measurement}")
@@ -54,13 +55,9 @@ def run(args: argparse.Namespace) -> int:
     payload = agreement_to_json(report)
     if args.json and len(panel.annotators) <= _MOST_IN_PAIRS:
         payload["pairs"] = to_json(pairwise(panel))
-
-    def draw() -> str:
-        return draw_svg(lambda axes: agreement(report, axes), agreement_height(report))
-
     order = _name_order(panel, values) if args.measurement == "ordinal" else []
-    emit_panel(args, payload, [*_text(report), *order], draw)
-    return 0
+    draw = partial(agreement, report)
+    emit_panel(args, payload, [*_text(report), *order], draw, agreement_height(report))
 
 
 def _name_order(panel: Panel, values: FloatArray | None) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from oversight.harness.cli.conventions import parse_numbers
@@ -34,7 +35,7 @@ from oversight.harness.panel import (
     assess_superhuman_from_counts,
     compute_bounds_by_size,
 )
-from oversight.harness.plot import CERTIFICATE_HEIGHT, certificate, draw_svg
+from oversight.harness.plot import CERTIFICATE_HEIGHT, certificate
 from oversight.harness.report import certificate_to_json
 from oversight.harness.types import format_number
 
@@ -68,19 +69,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--counts", help=f"use published numbers instead of ratings: a JSON object with {', '.join(_NEEDED)}")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Certify and print; not certified is an answer, not an error."""
     found, points, replaced = _from_counts(args) if args.counts else _from_panel(args)
     payload = certificate_to_json(found, points)
     if replaced is not None:
         payload["alternative"] = asdict(replaced)
-
-    def draw() -> str:
-        return draw_svg(lambda axes: certificate(found, points, axes), CERTIFICATE_HEIGHT)
-
     lines = _text(found) + ([] if replaced is None else _alternative_lines(replaced))
-    emit_panel(args, payload, lines, draw if points else None)
-    return 0
+    draw = partial(certificate, found, points) if points else None
+    emit_panel(args, payload, lines, draw, CERTIFICATE_HEIGHT)
 
 
 def _from_counts(args: argparse.Namespace) -> Certified:

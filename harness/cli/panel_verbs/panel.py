@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 
+from oversight.harness.cli.conventions import add_json
 from oversight.harness.cli.panel_verbs import agree, certify, parity
 
 ACTIONS = {"agree": agree, "certify": certify, "parity": parity}
@@ -26,16 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             description=text,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        action.add_argument(
-            "--json",
-            action="store_true",
-            default=argparse.SUPPRESS,
-            help="print one JSON object instead of text",
-        )
+        add_json(action)
         module.add_arguments(action)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Run one action."""
-    code: int = ACTIONS[args.action].run(args)
-    return code
+    ACTIONS[args.action].run(args)

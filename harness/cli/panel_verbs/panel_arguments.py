@@ -10,8 +10,12 @@ from oversight.harness.analysis import PanelStudy
 from oversight.harness.cli.conventions import add_study, emit, split_names, study_of
 from oversight.harness.machine import write_whole
 from oversight.harness.panel import LEVELS
+from oversight.harness.plot import LEAST_HEIGHT, draw_svg
+from oversight.harness.report import group_reasons
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from oversight.harness.config import Study
 
 
@@ -74,7 +78,11 @@ def _level(text: str) -> float:
 
 
 def emit_panel(
-    args: argparse.Namespace, payload: dict[str, Any], human: list[Any], draw: Callable[[], str] | None
+    args: argparse.Namespace,
+    payload: dict[str, Any],
+    human: list[Any],
+    draw: Callable[[Axes], object] | None,
+    height: float = LEAST_HEIGHT,
 ) -> None:
     """Write the picture that ``--svg`` asks for, whole or not at all, and print with its name.
 
@@ -85,7 +93,7 @@ def emit_panel(
     """
     payload["svg"] = None
     if args.svg is not None and draw is not None:
-        payload["svg"] = str(write_whole(draw(), args.svg))
+        payload["svg"] = str(write_whole(draw_svg(draw, height), args.svg))
         human.append(f"wrote {payload['svg']}")
     emit(args, payload, human)
 
@@ -99,14 +107,11 @@ def cluster_lines(
     """
     if clusters is None:
         return []
-    by_reason: dict[str, list[str]] = {}
-    for name, why in withheld.items():
-        by_reason.setdefault(why, []).append(name)
     return [
         f"{items} items in {clusters} clusters, which are the independent units; assumed: "
         f"{'; '.join(assumptions)}",
         *(
-            f"not available for items in clusters: {', '.join(names)}: {why}"
-            for why, names in by_reason.items()
+            f"not available for items in clusters: {names}: {why}"
+            for names, why in group_reasons(withheld).items()
         ),
     ]

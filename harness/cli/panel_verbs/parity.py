@@ -9,6 +9,7 @@ examples: oversight panel parity ratings.csv --model predictions.csv
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 from rich.table import Table
@@ -22,7 +23,7 @@ from oversight.harness.cli.panel_verbs.panel_arguments import (
     panel_study,
 )
 from oversight.harness.panel import HumanLevel, Parity, Scores, Share, measure_parity
-from oversight.harness.plot import draw_svg, parity
+from oversight.harness.plot import parity
 from oversight.harness.report import parity_to_json
 from oversight.harness.types import format_number
 
@@ -53,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compare, print, draw."""
     study = panel_study(args)
     panel = study.read_panel()
@@ -71,12 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if named := args.reference or study.reference:
         reference = study.read_labels(panel, named, "reference", partial=True)
         level = compare_with_reference(panel, predicted, reference, found.humans)
-
-    def draw() -> str:
-        return draw_svg(lambda axes: parity(found, axes))
-
-    emit_panel(args, parity_to_json(found, level), _text(found, level), draw)
-    return 0
+    emit_panel(args, parity_to_json(found, level), _text(found, level), partial(parity, found))
 
 
 def _answer(found: Parity) -> list[str]:

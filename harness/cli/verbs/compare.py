@@ -19,7 +19,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from oversight.harness.analysis import compare_study, compare_study_classes, study_costs
+from oversight.harness.analysis import compare_study, compare_study_classes
 from oversight.harness.cli.conventions import add_settings, add_study, emit, study_of
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import COMPARE_TESTS, Comparison, Ranking
@@ -54,23 +54,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser, "estimate.level=0.9")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compare and print."""
-    return _compare_classes(args) if args.by_class else _compare_accuracies(args)
+    (_compare_classes if args.by_class else _compare_accuracies)(args)
 
 
-def _compare_classes(args: argparse.Namespace) -> int:
+def _compare_classes(args: argparse.Namespace) -> None:
     if args.test != "auto":
         raise BadInput("--test has no effect on results by class (all pairs hold together); leave it out")
     study = study_of(args)
     if not (study.estimate.metrics or study.estimate.costs):
         raise BadInput("--by-class: set metrics or costs under [estimate] in study.toml")
-    found = compare_study_classes(study, args.model, metrics=study.estimate.metrics, costs=study_costs(study))
+    found = compare_study_classes(study, args.model)
     emit(args, differences_to_json(found), differences_table(found))
-    return 0
 
 
-def _compare_accuracies(args: argparse.Namespace) -> int:
+def _compare_accuracies(args: argparse.Namespace) -> None:
     made = compare_study(study_of(args), args.model, test=args.test)
     pairs, ranking = made.found.pairs, made.found.ranking
     rests_on = (
@@ -85,7 +84,6 @@ def _compare_accuracies(args: argparse.Namespace) -> int:
         shown = [Text(_answer_many(ranking, pairs)), _ranking_table(ranking), Text(told)]
     warned = [Text("\n".join(cautions) + "\n")] if cautions else []
     emit(args, comparison_to_json(made), [*warned, *shown, *map(Text, lines)])
-    return 0
 
 
 def _answer_one(c: Comparison) -> list[str]:

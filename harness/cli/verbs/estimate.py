@@ -11,16 +11,10 @@ examples: oversight estimate
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oversight.harness.analysis import (
-    EstimateOptions,
-    StudyReport,
-    report_study,
-    requested_interval,
-    study_costs,
-    study_truth,
-)
+from oversight.harness.analysis import EstimateOptions, StudyReport, report_study, study_truth
 from oversight.harness.cli.conventions import (
     add_settings,
     add_study,
@@ -97,15 +91,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Estimate and print."""
-    return _from_counts(args) if args.counts else _from_study(args)
+    if args.counts:
+        _from_counts(args)
+    else:
+        study = study_of(args)
+        (_from_open if study.is_open else _from_study)(args, study)
 
 
-def _from_study(args: argparse.Namespace) -> int:
-    study = study_of(args)
-    if study.is_open:
-        return _from_open(args, study)
+def _from_study(args: argparse.Namespace, study: Study) -> None:
     if args.format and (args.all or args.json):
         raise BadInput("--format prints the accuracies only; leave out --all and --json")
     options = _options(args, study)
@@ -113,10 +108,9 @@ def _from_study(args: argparse.Namespace) -> int:
         truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
         report = report_study(store, study, runs=args.model, truth=truth, options=options)
     emit(args, study_to_json(report), _texts(args, report, options))
-    return 0
 
 
-def _from_open(args: argparse.Namespace, study: Study) -> int:
+def _from_open(args: argparse.Namespace, study: Study) -> None:
     """Estimate a study of open answers, to which only some options apply."""
     from oversight.harness.open_answers import estimate_study, read_judged, result_to_json, result_to_text
 
@@ -127,7 +121,6 @@ def _from_open(args: argparse.Namespace, study: Study) -> int:
         judged = read_judged(study, store)
     result = estimate_study(study, judged, anytime=args.anytime)
     emit(args, result_to_json(result, judged), result_to_text(result, judged))
-    return 0
 
 
 def _texts(
@@ -144,22 +137,20 @@ def _texts(
 
 def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
     look, looks = parse_look(args.look) if args.look else (0, 0)
-    published = args.estimators == "paper"
-    return EstimateOptions(
-        interval=None if published else requested_interval(study),
-        level=study.estimate.level,
+    options, published = EstimateOptions.of_study(study), args.estimators == "paper"
+    return replace(
+        options,
+        interval=None if published else options.interval,
         published=published,
         look=look,
         looks=looks,
         anytime=args.anytime,
         joint=args.joint,
         gold=GoldCounts(**parse_numbers("--gold", args.gold, _GOLD)) if args.gold else None,
-        metrics=tuple(study.estimate.metrics),
-        costs=study_costs(study),
     )
 
 
-def _from_counts(args: argparse.Namespace) -> int:
+def _from_counts(args: argparse.Namespace) -> None:
     given = (name for name, value in vars(args).items() if value and name not in _WITH_COUNTS)
     ignored = [f"--{name.replace('_', '-')}" for name in given]
     if ignored:
@@ -176,4 +167,3 @@ def _from_counts(args: argparse.Namespace) -> int:
     payload = {name: estimate_to_json(e) for name, e in estimates.items()}
     table = counts_table(estimates, estimates.undefined, f"From counts, {args.counts}")
     emit(args, {**payload, "undefined": dict(estimates.undefined)}, table)
-    return 0

@@ -77,15 +77,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--encoding", metavar="NAME", help=recoded)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Write the files that are not there yet; never overwrite one."""
     refuse_study(args.folder)
     if args.endpoint and not args.model:
         raise BadInput("--endpoint: also name the model, as in --model gpt-5-mini")
-    if args.source:
-        return _begin_like(args)
-    if args.open:
-        return _begin_open(args)
+    (_begin_like if args.source else _begin_open if args.open else _begin)(args)
+
+
+def _begin(args: argparse.Namespace) -> None:
     asks = sys.stdin.isatty() and sys.stdout.isatty() and not args.json
     protocol = args.protocol or (_choose_protocol() if asks else DEFAULT_PROTOCOL)
     classes = split_names(args.classes or "")
@@ -109,10 +109,9 @@ def run(args: argparse.Namespace) -> int:
         told = [f"there is no data file yet: put the items into {items or 'items.jsonl'}"]
     told.append(f"wrote {', '.join(written)}; next: oversight items check")
     emit(args, payload, "\n".join(told))
-    return 0
 
 
-def _begin_like(args: argparse.Namespace) -> int:
+def _begin_like(args: argparse.Namespace) -> None:
     """Begin a study with the settings of another one."""
     refused = ("text", "classes", "preset", "open", "model", "endpoint", "encoding")
     if given := [f"--{name}" for name in refused if getattr(args, name)]:
@@ -122,7 +121,6 @@ def _begin_like(args: argparse.Namespace) -> int:
     written = [str(path) for path in files]
     payload = {"written": written, "items": items, "from": args.source}
     emit(args, payload, f"wrote {', '.join(written)}; next: oversight items check")
-    return 0
 
 
 def _choose_protocol() -> str:
@@ -156,7 +154,7 @@ def _recode(folder: str, items: str | None, encoding: str) -> str:
     return os.path.relpath(copy, folder)
 
 
-def _begin_open(args: argparse.Namespace) -> int:
+def _begin_open(args: argparse.Namespace) -> None:
     from oversight.harness.open_answers import begin_open_study  # with what reads rubrics
 
     if args.preset or args.classes:
@@ -170,7 +168,6 @@ def _begin_open(args: argparse.Namespace) -> int:
     told = f"{items}: units: {done.units}; fields: {', '.join(done.fields) or 'unknown'}"
     written = ", ".join(map(str, done.written))
     emit(args, payload, f"{told}\nwrote {written}; next: name the experts, then oversight run")
-    return 0
 
 
 def _find_items(folder: str, given: str | None, *, asks: bool) -> str | None:

@@ -46,17 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--answers", choices=["keep", "withdraw"], help=answers)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Check or export, which stores nothing; or change an item."""
     _check_options(args)
     study = study_of(args)
-    if args.action in ("remove", "correct"):
-        if study.is_open:
-            raise BadInput(
-                f"items {args.action} does not apply to a study of open answers; start a new study"
-            )
-        return _remove(args, study) if args.action == "remove" else _correct(args, study)
-    return _export(args, study) if args.action == "export" else _check(args, study)
+    if args.action in ("remove", "correct") and study.is_open:
+        raise BadInput(f"items {args.action} does not apply to a study of open answers; start a new study")
+    {"check": _check, "export": _export, "remove": _remove, "correct": _correct}[args.action](args, study)
 
 
 def _check_options(args: argparse.Namespace) -> None:
@@ -75,7 +71,7 @@ def _check_options(args: argparse.Namespace) -> None:
         raise BadInput("correct needs --answers keep or --answers withdraw, which no other action takes")
 
 
-def _remove(args: argparse.Namespace, study: Study) -> int:
+def _remove(args: argparse.Namespace, study: Study) -> None:
     done = remove_item(study, args.file, args.reason, erase=args.erase)
     text = (
         f"item {done.item} removed: {counted(done.questions, 'question')}, {counted(done.answers, 'answer')} "
@@ -83,10 +79,9 @@ def _remove(args: argparse.Namespace, study: Study) -> int:
         f"estimates are about the other {counted(done.left, 'item')} from now on"
     )
     emit(args, asdict(done) | {"erased": args.erase}, text)
-    return 0
 
 
-def _correct(args: argparse.Namespace, study: Study) -> int:
+def _correct(args: argparse.Namespace, study: Study) -> None:
     again = args.answers == "withdraw"
     done = correct_item(study, args.file, args.reason, ask_again=again)
     text = f"item {done.item} corrected: "
@@ -99,19 +94,17 @@ def _correct(args: argparse.Namespace, study: Study) -> int:
     else:
         text += "its answers and predictions stay; estimates do not change"
     emit(args, asdict(done) | {"asked_again": again}, text)
-    return 0
 
 
-def _export(args: argparse.Namespace, study: Study) -> int:
+def _export(args: argparse.Namespace, study: Study) -> None:
     if not args.file:
         raise BadInput("export: name the file to write, as in: oversight items export items.jsonl")
     n = write_items(study, args.file, args.key)
     written = [name for name in (args.file, args.key) if name]
     emit(args, {"written": written, "items": n}, f"{counted(n, 'item')} written to {' and '.join(written)}")
-    return 0
 
 
-def _check(args: argparse.Namespace, study: Study) -> int:
+def _check(args: argparse.Namespace, study: Study) -> None:
     if given := args.file or args.key:
         raise BadInput(f"{given}: check writes nothing; did you mean export?")
     found = check_items(study)
@@ -141,4 +134,3 @@ def _check(args: argparse.Namespace, study: Study) -> int:
         text += "\n".join([f"{counted(found.bad.number, 'wrong row')} left out:", *found.bad.lines(), ""])
     text += f"first: {first.id}: {first.text[:100]}\n       {' | '.join(first.shown_options)}"
     emit(args, payload, text)
-    return 0

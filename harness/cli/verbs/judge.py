@@ -71,10 +71,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, import or ask."""
-    if args.action == "import":
-        return _import(args)
-    if args.action == "ask":
-        return _ask(args)
+    if args.action in ("import", "ask"):
+        (_import if args.action == "import" else _ask)(args)
+        return 0
     if args.file or args.url or args.type:
         raise BadInput("a file goes with import, --url and --type go with ask")
     if not 0 < args.margin < 1:
@@ -116,7 +115,7 @@ def _next(study: object, name: str) -> str:
     return "" if name in named else f'; next, in study.toml under [models]: judge = "{name}"'
 
 
-def _import(args: argparse.Namespace) -> int:
+def _import(args: argparse.Namespace) -> None:
     if not args.file:
         raise BadInput("import: give a file with a probability of every option")
     study = study_of(args)
@@ -125,10 +124,9 @@ def _import(args: argparse.Namespace) -> int:
     if made.missing:
         text += f"; {counted(made.missing, 'item')} of the study without any"
     emit(args, asdict(made), text + _next(study, made.name))
-    return 0
 
 
-def _ask(args: argparse.Namespace) -> int:
+def _ask(args: argparse.Namespace) -> None:
     if not args.url or args.file:
         raise BadInput("ask: give the endpoint with --url, and no file")
     study, name = study_of(args), _only_judge(args)
@@ -136,4 +134,3 @@ def _ask(args: argparse.Namespace) -> int:
     made = ask_judge(study, args.url, models[0], name, args.type or KINDS[0])
     text = f"{made.name}: probabilities of {counted(made.items, 'item')}, {made.asked} asked about now"
     emit(args, asdict(made), text + _next(study, made.name))
-    return 0

@@ -88,14 +88,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser, "estimate.level=0.9")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print what a study's further questions buy, or what questions cost without a study."""
     if args.width is not None and not 0 < args.width < 1:
         raise BadInput(f"--width must lie in (0, 1), is {args.width:g}: 0.03 is 3 points")
-    return _plan_study(args) if args.options is None else _plan_anew(args)
+    (_plan_study if args.options is None else _plan_anew)(args)
 
 
-def _plan_study(args: argparse.Namespace) -> int:
+def _plan_study(args: argparse.Namespace) -> None:
     _refuse(args, _GUESSES, "is for a plan without a study, with --options K; a study's answers tell it")
     if args.study == STUDY_FILE and not Path(STUDY_FILE).exists():
         raise BadInput("there is no study.toml here; name one with --study, or plan without: --options K")
@@ -121,7 +121,6 @@ def _plan_study(args: argparse.Namespace) -> int:
     if priced:
         payload["mixes"] = [asdict(row) for row in priced]
     emit(args, payload, [*_lines(study.study.name, made), *_mix_lines(priced)])
-    return 0
 
 
 def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan) -> list[PricedPlan]:
@@ -172,12 +171,12 @@ def _lines(name: str, made: PilotPlan) -> list[Any]:
     return [*lines, Text(note)] if any(row.low is not None for row in made.rows) else lines
 
 
-def _plan_anew(args: argparse.Namespace) -> int:
+def _plan_anew(args: argparse.Namespace) -> None:
     """Both tables: for an accuracy, and for the difference of two models."""
     _refuse(args, ("model",), "needs a study; leave out --options")
     if args.study != STUDY_FILE:
         raise BadInput("--options plans without a study; leave out --study or --options")
-    level = read_level(args, "--options")
+    level = read_level(args)
     for name, default in _GUESSES.items():
         if getattr(args, name) is None:
             setattr(args, name, default)
@@ -202,7 +201,6 @@ def _plan_anew(args: argparse.Namespace) -> int:
         "compare": [_row(p, "detectable") for p in made.difference],
     }
     emit(args, payload, _tables(payload))
-    return 0
 
 
 def _refuse(args: argparse.Namespace, names: Any, why: str) -> None:

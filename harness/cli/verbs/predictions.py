@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Do one of the five."""
     actions = {
         "import": _import,
@@ -65,7 +65,6 @@ def run(args: argparse.Namespace) -> int:
     if args.action in ("import", "scores") and not args.model:
         raise ConfigError("give the model a name with --model")
     actions[args.action](args)
-    return 0
 
 
 def _reread(args: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from oversight.harness.analysis import report_study, study_truth
 from oversight.harness.cli.conventions import add_study, emit, study_of
 from oversight.harness.errors import BadInput
 from oversight.harness.store import Store
-from oversight.harness.view import ExportOptions, write_page
+from oversight.harness.view import write_page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Write the page and name it."""
     study, report = study_of(args), None
     if study.is_open:
@@ -41,7 +41,6 @@ def run(args: argparse.Namespace) -> int:
         if not study.experts.is_panel:
             truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
             report = report_study(store, study, truth=truth)
-        path = write_page(study, store, report, args.file, ExportOptions(texts=not args.no_texts))
+        path = write_page(study, store, report, args.file, texts=not args.no_texts)
     models = [] if report is None else [m.name for m in report.models]
     emit(args, {"report": str(path), "models": models}, f"wrote {path}")
-    return 0

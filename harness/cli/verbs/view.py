@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import threading
 import webbrowser
 from urllib.parse import urlsplit
 
-from oversight.harness.cli.conventions import add_study, study_of
-from oversight.harness.errors import ConfigError
+from oversight.harness.cli.conventions import add_study, check_address, leave_threads, study_of
 from oversight.harness.machine import cache_dir, write_whole
 from oversight.harness.output import reveal
 
@@ -48,14 +46,12 @@ def write_door(url: str) -> str:
     return write_whole(text, path, mode=0o600).as_uri()
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Serve until Ctrl-C or SIGTERM."""
     from oversight.harness.view import serve_study
 
-    if not 0 <= args.port <= 65535:
-        raise ConfigError(f"--port must be 0 to 65535, is {args.port}")
-    if args.expose is not None and not args.expose.strip():
-        raise ConfigError("--expose needs an address of this machine; 0.0.0.0 stands for all")
+    host = "127.0.0.1" if args.expose is None else args.expose
+    check_address(args.port, host, "--expose")
 
     def ready(url: str) -> None:
         reveal(url)
@@ -64,11 +60,5 @@ def run(args: argparse.Namespace) -> int:
         if not args.json:  # one for a terminal does not return before it is left
             threading.Thread(target=webbrowser.open, args=(write_door(url),), daemon=True).start()
 
-    host = "127.0.0.1" if args.expose is None else args.expose
     serve_study(study_of(args), host=host, port=args.port, ready=ready)
-    if any(thread.daemon for thread in threading.enumerate()):
-        # the interpreter's own end does not get along with threads that still compute or wait for a database
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
-    return 0
+    leave_threads()

@@ -238,11 +238,11 @@ class ColumnRepository(Repository):
             open_ids=names,
         )  # fmt: skip
 
-    def read_texts(self, places: Sequence[int]) -> dict[int, tuple[str, str, tuple[str, ...]]]:
-        """Return id, text and options of items by position."""
-        query = sa.select(_ITEM.position, _ITEM.id, _ITEM.text, _ITEM.options)
-        rows = self._read(query.where(_ITEM.position.in_(places)))
-        return {place: (name, text, options) for place, name, text, options in rows}
+    def read_ids(self, places: Sequence[int]) -> dict[int, str]:
+        """Return the ids of items by position, in the order of the positions given."""
+        query = sa.select(_ITEM.position, _ITEM.id).where(_ITEM.position.in_(places))
+        found = dict(self._read(query))
+        return {place: found[place] for place in places}
 
     def read_text_digests(self, index: ItemIndex) -> IntArray:
         """Digest of the text and options of every item asked about, shape (N,); 0 for all other items.

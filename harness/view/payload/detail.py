@@ -10,7 +10,7 @@ from oversight.harness.config import Study
 from oversight.harness.errors import OversightError, StoreError
 from oversight.harness.report import estimate_to_json
 from oversight.harness.store import Store
-from oversight.harness.types import Estimate, interval_text, value_text
+from oversight.harness.types import Estimate, interval_text, plain_fields, value_text
 
 
 def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:
@@ -21,11 +21,7 @@ def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:
         raise
     except OversightError as error:
         return {"why": str(error), "points": [], "watchable": False}
-    return {
-        "points": [{"labels": n, **_ends(e)} for n, e in found.points],
-        "watchable": found.watchable,
-        "why": found.why,
-    }
+    return plain_fields(found) | {"points": [{"labels": n, **_ends(e)} for n, e in found.points]}
 
 
 def read_strata(study: Study, store: Store, *, model: str, column: str) -> dict[str, Any]:
@@ -48,23 +44,13 @@ def read_strata_of(
 
 def _describe_stratum(stratum: StratumAccuracy) -> dict[str, Any]:
     estimate = stratum.estimate
-    return {
-        "stratum": stratum.stratum,
-        "items": stratum.items,
-        "predicted": stratum.predicted,
-        "answered": stratum.answered,
+    return plain_fields(stratum) | {
         "estimate": None if estimate is None else estimate_to_json(estimate),
         "value_text": "" if estimate is None else value_text(estimate),
         "interval_text": "" if estimate is None else interval_text(estimate),
-        "why": stratum.why,
     }
 
 
 def _ends(estimate: Estimate) -> dict[str, Any]:
-    return {
-        "estimate": estimate.clipped,
-        "low": estimate.low,
-        "high": estimate.high,
-        "level": estimate.level,
-        "holds": estimate.holds,
-    }
+    ends = {name: getattr(estimate, name) for name in ("low", "high", "level", "holds")}
+    return {"estimate": estimate.clipped, **ends}

@@ -9,7 +9,7 @@ from typing import Any
 from oversight.harness.analysis import ModelOutcome
 from oversight.harness.arrays import FAILED
 from oversight.harness.store import Revision, Store, take_vote
-from oversight.harness.types import Prediction, PredictionStatus, Question, Verdict
+from oversight.harness.types import Prediction, PredictionStatus, Question, Verdict, plain_fields
 
 
 def describe_items(store: Store, ids: Sequence[str], *, full: bool) -> dict[str, dict[str, Any]]:
@@ -118,17 +118,6 @@ def find_outcome(option: int | None, asked: Sequence[Mapping[str, Any]]) -> str 
 
 
 def _describe_sample(p: Prediction) -> dict[str, Any]:
-    return {
-        "sample": p.sample,
-        "option": p.option,
-        "status": p.status.value,
-        "reason": p.reason,
-        "raw": p.raw,
-        "confidence": p.confidence,
-        "input_tokens": p.input_tokens,
-        "output_tokens": p.output_tokens,
-        "guessed": p.guessed,
-        "seconds": p.seconds,
-        "attempts": p.attempts,
-        "source": p.source.value,
-    }
+    row = plain_fields(p)
+    del row["item_id"], row["step"]
+    return row

@@ -8,6 +8,7 @@ from typing import Any
 from oversight.harness.analysis import ItemFilter, ItemVerdict, ModelOutcome, StudyItems
 from oversight.harness.errors import BadInput
 from oversight.harness.store import Store
+from oversight.harness.types import plain_fields
 from oversight.harness.view.payload.item_rows import describe_items
 
 _CHOICES = {"verdict": ItemVerdict, "outcome": ModelOutcome}
@@ -34,14 +35,9 @@ def read_items(store: Store, items: StudyItems, params: Mapping[str, str]) -> di
     wanted = read_filter(params)
     numbers = {name: _whole(name, params[name]) for name in _PAGE if params.get(name)}
     page = items.read_page(wanted, **numbers)
-    rows = describe_items(store, [item.id for item in page.items], full=False)
-    return {
-        "items": [{"position": item.position, **rows[item.id]} for item in page.items if item.id in rows],
-        "matches": page.matches,
-        "of": page.of,
-        "before": page.before,
-        "after": page.after,
-    }
+    rows = describe_items(store, list(page.items.values()), full=False)
+    shown = [{"position": place, **rows[name]} for place, name in page.items.items() if name in rows]
+    return plain_fields(page) | {"items": shown}
 
 
 def read_item(store: Store, items: StudyItems, params: Mapping[str, str]) -> dict[str, Any]:
@@ -60,12 +56,8 @@ def read_item(store: Store, items: StudyItems, params: Mapping[str, str]) -> dic
     wanted = read_filter({n: v for n, v in params.items() if n != "id"})
     before = items.read_page(wanted, before=position, limit=1).items
     after = items.read_page(wanted, after=position, limit=1).items
-    return {
-        "position": position,
-        **found,
-        "previous": before[0].id if before else None,
-        "next": after[0].id if after else None,
-    }
+    ends = {"previous": next(iter(before.values()), None), "next": next(iter(after.values()), None)}
+    return {"position": position, **found, **ends}
 
 
 def read_column(store: Store, items: StudyItems, params: Mapping[str, str]) -> dict[str, Any]:  # noqa: ARG001  as the others

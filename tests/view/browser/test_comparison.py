@@ -42,7 +42,7 @@ def test_both_orders_say_the_same(
     expect(strip).to_contain_text(f"95 % interval {points(low)} to {points(high)}")
     with Store(read_study(drawn.colours / "study.toml").store_url) as store:
         wanted = StudyItems.read(store).read_page(ItemFilter(disagreed=(first, second)), limit=500)
-    names = [item.id for item in wanted.items]
+    names = [*wanted.items.values()]
     expect(page.get_by_role("status").first).to_contain_text(f"{len(names)} of 80 items.")
     assert shown_on(page) == names
     for item in page.locator("#items > li").all():

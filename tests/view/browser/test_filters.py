@@ -106,7 +106,7 @@ class Filtered:
 
     def find(self, **fields: Any) -> list[str]:
         found = StudyItems.read(self.store).read_page(ItemFilter(**fields), limit=500)
-        return [item.id for item in found.items]
+        return [*found.items.values()]
 
 
 @pytest.fixture(scope="module")

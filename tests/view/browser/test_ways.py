@@ -21,7 +21,7 @@ def test_down_to_an_item_and_on_by_keys(way: str, reader: Reader, running: Serve
     with Store(read_study(drawn.colours / "study.toml").store_url) as store:
         items = StudyItems.read(store)
         refuted = items.read_page(ItemFilter(model="bad", outcome=ModelOutcome.REFUTED), limit=500).items
-    names = [item.id for item in refuted]
+    names = [*refuted.values()]
     page.get_by_role("region", name="Accuracy by experts' answers").get_by_role("link", name="bad").click()
     expect(page.get_by_role("heading", name="bad", exact=True)).to_be_visible()
     page.get_by_role("link", name=f"refuted by an expert ({len(names)})").click()

@@ -110,31 +110,29 @@ export function dotPlot({ rows, axis }) {
  * format?}}. A series differs from others by colour, by dashes, and by its name in the legend.
  */
 export function lineChart({ series, axes, height = 320 }) {
+  const xs = series.flatMap((line) => line.points).map((point) => point.x);
+  const legend = legendLines(series.map((line) => line.name), pictureWidth(), height);
+  const plane = drawPlane({ axes, first: Math.min(...xs), last: Math.max(...xs), height, below: legend.height });
+  plane.svg.append(...series.map((line, place) => oneLine(line, place, plane)), ...legend.nodes);
+  return plane.svg;
+}
+
+/** A drawing with both axes, and the places of values on them; those of `y` stay inside. */
+function drawPlane({ axes, first, last, height, below = 0 }) {
   const width = pictureWidth();
-  const all = series.flatMap((line) => line.points);
-  const xs = all.map((point) => point.x);
   const { low = 0, high = 1, format = (tick) => percent(tick, 0) } = axes.y;
-  const left = 54;
-  const right = width - 26;
-  const top = 28;
-  const bottom = height - 46;
-  const firstX = axes.x.low ?? Math.min(...xs);
-  const lastX = axes.x.high ?? Math.max(...xs);
+  const [left, right, top, bottom] = [54, width - 26, 28, height - 46];
+  const [firstX, lastX] = [axes.x.low ?? first, axes.x.high ?? last];
   const x = linearScale(firstX, lastX, left, right);
   const y = linearScale(low, high, bottom, top);
-  const names = series.map((line) => line.name);
-  const legend = legendLines(names, width, height);
-  const svg = drawing(width, height + legend.height,
+  const svg = drawing(width, height + below,
     bottomAxis({ x, ticks: niceTicks(firstX, lastX, width < NARROW ? 4 : 6), title: axes.x.title, top, bottom, left,
       right, format: axes.x.format ?? ((tick) => tick.toLocaleString("en-US")) }),
     leftAxis({ y, ticks: niceTicks(low, high, 5), format, title: axes.y.title, left, right, top, bottom }));
-  series.forEach((line, place) => svg.append(oneLine(line, place, x, (value) => y(Math.min(high, Math.max(low, value))),
-    [left, right])));
-  if (series.length > 1) svg.append(...legend.nodes);
-  return svg;
+  return { svg, x, y: (value) => y(Math.min(high, Math.max(low, value))), left, right };
 }
 
-function oneLine(line, place, x, y, [left, right]) {
+function oneLine(line, place, { x, y, left, right }) {
   const group = svgEl("g", { class: `series-${place % SERIES}` });
   const banded = line.points.filter(hasInterval);
   if (banded.length > 1)
@@ -170,32 +168,19 @@ function legendLines(names, width, top) {
  * axes as in `lineChart`; `steps` joins points into stairs, in the order given.
  */
 export function scatterPlot({ points, axes, steps = [], height = 340 }) {
-  const width = pictureWidth();
-  const { low = 0, high = 1, format = (tick) => percent(tick, 0) } = axes.y;
-  const left = 54;
-  const right = width - 24;
-  const top = 28;
-  const bottom = height - 46;
-  const lastX = (axes.x.high ?? Math.max(...points.map((point) => point.x))) || 1;
-  const firstX = axes.x.low ?? 0;
-  const x = linearScale(firstX, lastX, left, right);
-  const y = linearScale(low, high, bottom, top);
-  const inside = (value) => y(Math.min(high, Math.max(low, value)));
-  const svg = drawing(width, height,
-    bottomAxis({ x, ticks: niceTicks(firstX, lastX, width < NARROW ? 4 : 6), title: axes.x.title, top, bottom, left, right,
-      format: axes.x.format ?? ((tick) => tick.toLocaleString("en-US")) }),
-    leftAxis({ y, ticks: niceTicks(low, high, 5), format, title: axes.y.title, left, right, top, bottom }));
+  const last = Math.max(...points.map((point) => point.x)) || 1;
+  const { svg, x, y, right } = drawPlane({ axes, first: 0, last, height });
   if (steps.length > 1)
     svg.append(svgEl("path", { class: "stairs", d: steps.map((point, place) => (place
-      ? `H${x(point.x)} V${inside(point.y)}` : `M${x(point.x)},${inside(point.y)}`)).join(" ") }));
-  for (const point of points) svg.append(onePoint(point, x, inside, right));
+      ? `H${x(point.x)} V${y(point.y)}` : `M${x(point.x)},${y(point.y)}`)).join(" ") }));
+  svg.append(...points.map((point) => onePoint(point, x, y, right)));
   return svg;
 }
 
 function onePoint(point, x, y, right) {
   const at = { cx: x(point.x), cy: y(point.y) };
   const flip = at.cx > right / 2 && at.cx + textWidth(String(point.name)) > right;
-  const room = (flip ? at.cx : right + 24 - at.cx) - 12;
+  const room = (flip ? at.cx : right + 26 - at.cx) - 12;
   const mark = svgEl("g", { class: `series-${(point.series ?? 0) % SERIES}` },
     !hasInterval(point) ? null
       : svgEl("line", { x1: at.cx, x2: at.cx, y1: y(point.low), y2: y(point.high), class: "bar" }),

@@ -21,9 +21,8 @@ export function filterOf(params) {
 
 export async function showItemsPage(params, frame) {
   const wanted = filterOf(params);
-  const place = Object.fromEntries(["after", "before"].filter((name) => params[name]).map((name) => [name, params[name]]));
   const [page, values] = await Promise.all([
-    readPart("items", { ...wanted, ...place }),
+    readPart("items", { ...wanted, ...placeOf(params) }),
     wanted.column ? readPart("column", { name: wanted.column }).then((found) => found.values) : [],
   ]);
   return [
@@ -32,9 +31,9 @@ export async function showItemsPage(params, frame) {
     filterForm(wanted, frame, values),
     el("p", { role: "status", id: "matches" }, `${count(page.matches)} of ${count(page.of)} items`,
       page.behind && el("span", { class: "quiet" }, " (as of a moment ago; the newest answers are being read)")),
-    pageLinks(page, wanted),
+    pageLinks("items", page, wanted),
     itemList(page.items, wanted, frame.models),
-    pageLinks(page, wanted),
+    pageLinks("items", page, wanted),
   ];
 }
 
@@ -67,10 +66,16 @@ function filterForm(wanted, frame, strata) {
     el("button", { type: "button", onclick: () => goTo("items") }, "clear")));
 }
 
-function pageLinks(page, wanted) {
+/** The position in an address at which a page of items begins or ends. */
+export function placeOf(params) {
+  return Object.fromEntries(["after", "before"].filter((name) => params[name]).map((name) => [name, params[name]]));
+}
+
+/** Links to the pages of items around one. */
+export function pageLinks(name, page, wanted) {
   return el("p", { class: "tools" },
-    page.before !== null && el("a", { href: linkTo("items", { ...wanted, before: page.before }), rel: "prev" }, "← previous"),
-    page.after !== null && el("a", { href: linkTo("items", { ...wanted, after: page.after }), rel: "next" }, "next →"));
+    page.before !== null && el("a", { href: linkTo(name, { ...wanted, before: page.before }), rel: "prev" }, "← previous"),
+    page.after !== null && el("a", { href: linkTo(name, { ...wanted, after: page.after }), rel: "next" }, "next →"));
 }
 
 /** Items with what was asked and answered; those of `models` alone are told of. */

@@ -4,7 +4,7 @@ import { dotPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";
 import { pictureOf } from "../core/figure.js";
 import { count, decimal, isNumber, percent, points } from "../core/format.js";
-import { itemList } from "../items/items.js";
+import { itemList, pageLinks, placeOf } from "../items/items.js";
 import { later } from "../core/later.js";
 import { intervalKind, isJoint } from "./models.js";
 import { goTo, linkTo } from "../core/route.js";
@@ -22,8 +22,7 @@ export async function showComparePage(params, frame) {
     el("div", { class: "filters" }, picker("first", first, second, frame), picker("second", second, first, frame))];
   if (first === second) return [...head, verdictStrip({ verdict: "Choose two different models." })];
   const wanted = { disagreed: `${first}\n${second}` };
-  const place = Object.fromEntries(["after", "before"].filter((name) => params[name]).map((name) => [name, params[name]]));
-  const page = await readPart("items", { ...wanted, ...place, limit: PER_PAGE });
+  const page = await readPart("items", { ...wanted, ...placeOf(params), limit: PER_PAGE });
   return [
     ...head,
     later(`pair-${first}\n${second}`, () => readPart("differences"), (found) => pairPart(found, first, second)),
@@ -31,7 +30,7 @@ export async function showComparePage(params, frame) {
     el("p", { role: "status" }, `${count(page.matches)} of ${count(page.of)} items. `,
       el("a", { href: linkTo("items", wanted) }, "as a list")),
     itemList(page.items, wanted, [first, second]),
-    moreLinks(page, { first, second }),
+    pageLinks("compare", page, { first, second }),
   ];
 }
 
@@ -80,10 +79,4 @@ function differencePicture({ difference, low, high, holds, first, second, interv
     }),
     note: `${interval}; dashed line: no difference.`,
   });
-}
-
-function moreLinks(page, chosen) {
-  return el("p", { class: "tools" },
-    page.before !== null && el("a", { href: linkTo("compare", { ...chosen, before: page.before }), rel: "prev" }, "← previous"),
-    page.after !== null && el("a", { href: linkTo("compare", { ...chosen, after: page.after }), rel: "next" }, "next →"));
 }
