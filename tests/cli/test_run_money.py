@@ -194,7 +194,7 @@ def test_a_report_says_what_a_right_answer_costs(lay_out: Callable[..., None], o
         ('endpoint = "https://example.invalid/v1"', "OPENAI_API_KEY is not set"),
         ('python = "nothing:here"', "'nothing:here' cannot be loaded"),
         ('python = "nothing"', "models.m.python"),
-        ('command = ["no-such-program"]', "there is no program 'no-such-program'"),
+        ('command = ["no-such-program"]', "the program 'no-such-program' does not exist"),
         ("extra = {stream = true}", "'stream' is set by oversight itself"),
         ("samples = 0", "models.m.samples"),
     ],

@@ -135,7 +135,7 @@ def test_other_reviews_in_the_same_template_are_refused(
 ) -> None:
     begin(TEMPLATE)
     write({name: text.replace("Review: ", "Review: Some words. ")[:-8] for name, text in TEMPLATE.items()})
-    assert "compared texts are not those" in refuse(oversight)
+    assert "compared texts differ from their" in refuse(oversight)
 
 
 def test_few_contradictions_among_many_are_refused_and_say_what_to_do(
@@ -176,7 +176,7 @@ def test_a_question_may_stand_in_a_system_message(
     sample = {"id": name, "epoch": 1, "input": given, "output": {"completion": "Yes"}}
     Path("log.json").write_text(json.dumps({"status": "success", "samples": [sample]}))
     found = oversight("predictions", "import", "log.json", "--format", "inspect", "--model", "m", code=code)
-    assert found["texts_checked"] == 1 if code == 0 else "not those of the items" in found["error"]
+    assert found["texts_checked"] == 1 if code == 0 else "differ from their items' texts" in found["error"]
 
 
 def test_rows_without_a_known_id_are_still_found_by_their_text(

@@ -92,7 +92,7 @@ def test_a_missing_column_and_an_id_twice() -> None:
         h.read_items(frame.assign(id="a"))
     with pytest.raises(h.DataError, match=r"^frame, column 'text': the column occurs twice"):
         h.read_items(pd.concat([frame, frame[["text"]]], axis=1))
-    with pytest.raises(h.DataError, match=r"^frame: there are no items in it"):
+    with pytest.raises(h.DataError, match=r"^frame: the source contains no items"):
         h.read_items(frame.head(0))
 
 
@@ -139,7 +139,7 @@ def test_predictions_from_a_frame(items: list[h.Item]) -> None:
         ({"id": "c"}, r"row 0, column 'id': no item has the id 'c'"),
         ({"id": "a", "prediction": "x"}, r"row 1, column 'id': the id 'a' occurs twice"),
         ({"prediction": "z"}, r"row 0, column 'prediction': 'z' is none of the options of 'b'"),
-        ({"confidence": 2}, r"row 0, column 'confidence': must lie between 0 and 1, is 2"),
+        ({"confidence": 2}, r"row 0, column 'confidence': must be between 0 and 1, is 2"),
     ],
 )
 def test_a_wrong_prediction_is_named(change: dict[str, Any], message: str, items: list[h.Item]) -> None:

@@ -120,7 +120,7 @@ def test_perturbed_copies_and_further_completions_are_left_out_and_counted(
 
 def test_a_run_of_perturbed_copies_alone_is_refused(tmp_path: Path) -> None:
     copy = state(DIGITS, "3", perturbation={"name": "typos"})
-    with pytest.raises(DataError, match="there are no answers in it; left out: 2 × perturbed copy"):
+    with pytest.raises(DataError, match="the log contains no answers; left out: 2 × perturbed copy"):
         read(tmp_path, copy, copy)
 
 
@@ -212,7 +212,7 @@ def test_options_whose_tokens_are_not_there_need_the_statistics_of_the_run(tmp_p
     (answer,) = read(tmp_path, *states)
     assert (answer.id, answer.options, answer.answer) == ("id1", METALS, 2)
     (tmp_path / "per_instance_stats.json").write_text(json.dumps(records[:1]))
-    with pytest.raises(DataError, match="holds no predicted_index of 'id1' in trial 0"):
+    with pytest.raises(DataError, match="has no predicted_index for 'id1' in trial 0"):
         read(tmp_path, *states)
 
 

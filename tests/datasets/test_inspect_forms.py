@@ -99,9 +99,9 @@ def test_the_question_is_what_users_say(given: object, text: str, tmp_path: Path
     [
         (
             [user([{"type": "text", "text": "What is this?"}, {"type": "image", "image": "x"}])],
-            "the input holds image",
+            "the input contains image",
         ),
-        ([{"role": "system", "content": "Be brief."}], "no message of the input holds a user's text"),
+        ([{"role": "system", "content": "Be brief."}], "no message of the input contains a user's text"),
     ],
 )
 def test_an_input_that_makes_no_item_is_named(
@@ -189,7 +189,7 @@ def test_left_out_samples_are_counted(
 def test_a_header_without_samples_is_told(tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_text('{"version": 2, "status": "success", "eval": {}}')
-    with pytest.raises(DataError, match=r"\[samples\]: there are no samples in it"):
+    with pytest.raises(DataError, match=r"\[samples\]: the log contains no samples"):
         read_foreign(path, "inspect")
 
 

@@ -169,7 +169,7 @@ def test_rows_are_held_against_the_published_numbers(datasets: Path) -> None:
         "the paper: 9,795 items: +18 here",
     ]
     limited = load_preset("mmlu-pro", datasets / "mmlu_pro_questions.parquet", limit=10)
-    assert limited.lines()[1:] == ["numbers not checked: no more than the limit was read"]
+    assert limited.lines()[1:] == ["numbers not checked: reading stopped at the limit"]
 
 
 def test_repeated_items_and_repeated_options_are_left_out(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_a_filtered_prompt_is_an_answer_and_stops_nothing(tmp_path: Path) -> Non
 def test_an_empty_account_stops_at_once(tmp_path: Path) -> None:
     body = '{"error": {"code": "insufficient_quota", "message": "quota"}}'
     with fake_openai(lambda prompt, n: Reply(status=429, body=body)) as server:
-        with pytest.raises(FatalModelError, match="the account behind OPENAI_API_KEY has nothing left"):
+        with pytest.raises(FatalModelError, match="the account of OPENAI_API_KEY has no credit left"):
             ask(server, tmp_path / "s.db", concurrency=1)
         assert len(server.prompts) == 1
 
@@ -146,7 +146,7 @@ def test_an_alias_is_reported_once_and_then_must_stay(
 
     with fake_openai(answer) as server:
         found = ask(server, tmp_path / "s.db", answers_as=None, concurrency=1)
-    assert capsys.readouterr().err.count("fake was asked, alias-7 answers") == 1
+    assert capsys.readouterr().err.count("the model fake was requested, but alias-7 answers") == 1
     assert [p.attempts for p in found].count(2) == 1
 
 

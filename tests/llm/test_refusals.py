@@ -80,7 +80,7 @@ def test_a_redirect_says_where_to(tmp_path: Path) -> None:
     moved = Reply(status=308, body="", headers={"Location": "https://elsewhere.example/v1"})
     with (
         fake_openai(lambda prompt, n: moved) as server,
-        pytest.raises(FatalModelError, match=r"20 items in a row.*answers \(https://elsewhere.example/v1"),
+        pytest.raises(FatalModelError, match=r"20 items in a row.*target \(https://elsewhere.example/v1"),
     ):
         ask(server, tmp_path / "s.db", concurrency=1)
 

@@ -137,7 +137,9 @@ def test_a_system_prompt_comes_first_and_makes_another_run(
         assert server.requests[-1]["messages"][0] == {"role": "system", "content": "You sort colours."}
         assert server.requests[-1]["top_p"] == 0.5
     err = capsys.readouterr().err
-    assert "fake: a new run, since system: '' before, 'You sort colours.' now; extra: {} before" in err
+    assert (
+        "fake: this is a new run, because system: '' before, 'You sort colours.' now; extra: {} before" in err
+    )
 
 
 def test_a_callable_is_a_model(items: list[Item], tmp_path: Path) -> None:
@@ -170,7 +172,7 @@ def test_a_command_is_a_model(items: list[Item], tmp_path: Path) -> None:
     slow = [sys.executable, "-c", "import time; time.sleep(60)"]
     [late] = h.run("slow", items[:1], store=str(tmp_path / "s.db"), command=slow, tries=1, timeout=0.2)
     assert late.kind == Fault.TIMEOUT
-    with pytest.raises(ConfigError, match="there is no program 'no-such-program'"):
+    with pytest.raises(ConfigError, match="the program 'no-such-program' does not exist"):
         h.run("x", items, store=str(tmp_path / "s.db"), command=["no-such-program"])
 
 

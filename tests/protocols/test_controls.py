@@ -221,8 +221,8 @@ def test_wrong_gold_is_named_and_nothing_is_stored(tmp_path: Path, text: str, me
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        ('protocol = "panel"\nrepeat = 0.1\n', "repeat: the protocol 'panel' has no place for control"),
-        ('protocol = "sequential"\ngold = "gold.csv"\n', "gold: the protocol 'sequential' has no place"),
+        ('protocol = "panel"\nrepeat = 0.1\n', "repeat: the protocol 'panel' does not allow control"),
+        ('protocol = "sequential"\ngold = "gold.csv"\n', "gold: the protocol 'sequential' does not allow"),
         ('protocol = "disagreement"\noverlap = 0.1\n', "overlap: the protocol 'disagreement'"),
         ("gold_share = 0.2\n", "gold_share: there are no gold items"),
         ("repeat = 1.5\n", "repeat"),

@@ -117,9 +117,7 @@ def test_cells_that_hold_no_value_are_refused(tmp_path: Path) -> None:
         assert refused.value.field == "answer"
         return str(refused.value)
 
-    assert "F3 is a formula whose value nobody worked out" in refuse(
-        lambda sheet: sheet.cell(3, 6, "=TRUE()")
-    )
+    assert "F3 is a formula without a calculated value" in refuse(lambda sheet: sheet.cell(3, 6, "=TRUE()"))
     assert "the cells F2:F4 are merged" in refuse(lambda sheet: sheet.merge_cells("F2:F4"))
 
 

@@ -251,7 +251,7 @@ def test_a_move_that_is_killed_leaves_at_most_one_that_collects(
     )
     done = subprocess.run([sys.executable, "-c", code], check=False)
     assert done.returncode == 9
-    assert "nothing" in oversight("label", "route", code=2)["error"]
+    assert "collects no answers" in oversight("label", "route", code=2)["error"]
     oversight("store", "move", "new.db")
     assert oversight("estimate") == before
     assert oversight("label", "route")["new"] == 0

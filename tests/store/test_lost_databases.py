@@ -91,7 +91,7 @@ def test_rows_are_saved_beside_a_lost_file(lose: Callable[[Path], object], file:
 
 
 def test_a_loss_after_the_last_commit_is_told(file: Path) -> None:
-    with pytest.raises(LostDatabase, match="not there any more"), Store(f"sqlite:///{file}") as store:
+    with pytest.raises(LostDatabase, match="file was removed"), Store(f"sqlite:///{file}") as store:
         store.content.add_items(make_items("one"))
         file.unlink()
     assert count_items(file.with_name("study-rescued.db")) == len(make_items("one"))
@@ -120,7 +120,7 @@ def test_a_backup_copied_onto_an_open_file_stays_as_it_was(file: Path) -> None:
 def test_a_link_to_a_lost_file(file: Path) -> None:
     link = file.parents[1] / "link.db"
     link.symlink_to(file)
-    with pytest.raises(LostDatabase, match="not there any more"), Store(f"sqlite:///{link}") as store:
+    with pytest.raises(LostDatabase, match="file was removed"), Store(f"sqlite:///{link}") as store:
         store.content.add_items(make_items("one"))
         file.unlink()
         store.content.add_items(make_items("two"))

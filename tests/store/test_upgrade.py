@@ -100,7 +100,7 @@ def test_columns_and_tables_that_this_version_has_not_are_left_out(
         n: rows for n, rows in before.items() if n not in caches
     }
     assert found == {n: len(rows) for n, rows in after.items() if rows and n not in caches}
-    with pytest.raises(StoreError, match="exists already"):
+    with pytest.raises(StoreError, match="already exists"):
         upgrade_database(url, to)
     with pytest.raises(StoreError, match="oversight store upgrade"):  # the old one is still an older one
         Store(url)
@@ -192,8 +192,8 @@ def test_existing_database_is_left_alone(
     bring("half", tmp_path, monkeypatch)
     Store("sqlite:///other.db").close()
     settings, before = Path("study.toml").read_text(), Path("other.db").read_bytes()
-    assert "exists already" in oversight("store", "upgrade", "other.db", code=2)["error"]
-    assert "no such folder" in oversight("store", "upgrade", "none/new.db", code=2)["error"]
+    assert "already exists" in oversight("store", "upgrade", "other.db", code=2)["error"]
+    assert "the folder does not exist" in oversight("store", "upgrade", "none/new.db", code=2)["error"]
     assert (Path("study.toml").read_text(), Path("other.db").read_bytes()) == (settings, before)
     found = oversight("store", "upgrade", "third.db")
     assert found["to"] == str(Path("third.db").absolute())

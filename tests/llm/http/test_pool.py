@@ -102,7 +102,7 @@ def test_a_key_that_would_end_its_header_is_refused_and_not_shown(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.environ", {"MY_KEY": key})
-    with pytest.raises(ConfigError, match="the key in MY_KEY holds a line break") as raised:
+    with pytest.raises(ConfigError, match="the key in MY_KEY contains a line break") as raised:
         make_model(ModelSection(model="m", endpoint="http://model.test/v1", api_key_env="MY_KEY"))
     assert "sk-" not in str(raised.value)
 
