@@ -33,7 +33,7 @@ def end(process: subprocess.Popen[str], number: signal.Signals) -> None:
     """Assert that a command that was sent a signal ends in order, and says that work is left."""
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number, err
-    assert "stopped; the same command goes on from here" in err
+    assert "stopped; the same command continues from here" in err
     assert "Traceback" not in err
 
 

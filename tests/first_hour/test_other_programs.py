@@ -108,7 +108,7 @@ def test_a_log_with_errors_says_so_when_it_comes_in(
         "2 answers ended with errors and count as failed predictions; for example: RateLimitError: 429"
         in told
     )
-    assert "the log ended before its end (error)" in told
+    assert "the log is incomplete (error)" in told
     write_log(Path("good.eval"), "success")
     found = oversight("predictions", "import", "good.eval", "--model", "n")
     assert (found["errors"], found["failed"], found["ended"]) == (2, 2, "")

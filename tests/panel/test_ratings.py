@@ -181,7 +181,7 @@ def test_level_is_the_confidence_level_of_every_verb(
         assert oversight(*words, "--level", "0.8") != oversight(*words)
         with pytest.raises(SystemExit, match="2"):
             main([*words, "--confidence", "0.8"])
-        assert "this option is gone: use --level" in capsys.readouterr().err
+        assert "this option was removed: use --level" in capsys.readouterr().err
     for wrong, told in (("nominal", "did you mean --measurement nominal"), ("high", "must be a number")):
         with pytest.raises(SystemExit) as stopped:
             main(["panel", "agree", "r.csv", "--level", wrong])

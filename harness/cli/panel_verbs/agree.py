@@ -29,9 +29,9 @@ from oversight.harness.report import agreement_to_json, to_json
 from oversight.harness.types import format_number
 
 _ROWS = 20
-"""Classes, and annotators, that the tables show; JSON has all."""
+"""Largest number of classes and of annotators in the printed tables; JSON has all."""
 _MOST_IN_PAIRS = 50
-"""Annotators of whom JSON has Cohen's kappa of every two."""
+"""Largest number of annotators for which JSON has Cohen's kappa of every pair."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _name_order(panel: Panel, values: FloatArray | None) -> list[str]:
-    """The order of classes that ordinal agreement used."""
+    """Describe the order of classes that ordinal agreement used."""
     numbers = np.arange(panel.K) if values is None else values
     ranks = np.unique(numbers, return_inverse=True)[1]
     tied = [list[str]() for _ in range(ranks.max() + 1)]

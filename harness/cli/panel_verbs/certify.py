@@ -151,7 +151,7 @@ def _text(found: Superhuman) -> list[Any]:
 
 
 def _condition_lines(found: Superhuman) -> list[str]:
-    """The condition of a certificate, and what would refute it."""
+    """Describe the condition of a certificate, and results that would refute it."""
     lines = []
     for c in found.conditions:
         lines += [f"  not known: {c.unseen}", f"  it would be refuted by {c.refuted_by}"]
@@ -163,7 +163,7 @@ def _condition_lines(found: Superhuman) -> list[str]:
 
 
 def _direct_lines(found: Superhuman) -> list[str]:
-    """The cost of the direct route, if nothing is certified or only under a condition."""
+    """Describe the cost of the direct route if nothing is certified, or only under a condition."""
     if found.direct:
         name = (
             "the cheapest direct check, which assumes none of this" if found.certified else "the direct route"
@@ -185,7 +185,7 @@ def _direct_lines(found: Superhuman) -> list[str]:
 
 
 def _alternative_lines(found: Alternative) -> list[Any]:
-    """The verdict of the alternative annotator test, and a row per annotator."""
+    """Return the verdict of the alternative annotator test, with a row per annotator."""
     from rich.table import Table
 
     if found.passed is None:

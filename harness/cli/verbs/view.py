@@ -42,7 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def write_door(url: str) -> str:
-    """The address of a private file that leads to the page: arguments of programs are seen by everybody."""
+    """Write a private file that redirects to the page, and return its address.
+
+    The page's own address must not be an argument of a program, because all users can see arguments.
+    """
     text = f'<!doctype html><meta http-equiv="refresh" content="0; url={url}"><title>oversight</title>'
     path = cache_dir() / "view" / f"open-{urlsplit(url).port}.html"
     return write_whole(text, path, mode=0o600).as_uri()
@@ -55,19 +58,19 @@ def run(args: argparse.Namespace) -> int:
     if not 0 <= args.port <= 65535:
         raise ConfigError(f"--port must be 0 to 65535, is {args.port}")
     if args.expose is not None and not args.expose.strip():
-        raise ConfigError("--expose needs an address of this machine; 0.0.0.0 stands for all")
+        raise ConfigError("--expose needs an address of this machine; 0.0.0.0 is every address")
 
     def ready(url: str) -> None:
         reveal(url)
         sys.stdout.write((json.dumps({"url": url}) if args.json else f"{url}\nCtrl-C stops it") + "\n")
         sys.stdout.flush()
-        if not args.json:  # one for a terminal does not return before it is left
+        if not args.json:  # a browser in a terminal returns only when it is closed
             threading.Thread(target=webbrowser.open, args=(write_door(url),), daemon=True).start()
 
     host = "127.0.0.1" if args.expose is None else args.expose
     serve_study(study_of(args), host=host, port=args.port, ready=ready)
     if any(thread.daemon for thread in threading.enumerate()):
-        # the interpreter's own end does not get along with threads that still compute or wait for a database
+        # Skip the interpreter's shutdown, which fails if threads still compute or wait for a database.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
