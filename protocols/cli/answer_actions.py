@@ -1,4 +1,4 @@
-"""The verbs of ``oversight label`` about the page that experts answer on: serving it, and links to it."""
+"""The verbs of ``oversight label`` for the answer page: serving the page, and links to it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from oversight.protocols.collect import MadeLink
 
 _DAYS = 30.0
-"""For which a link opens the page, if nobody says otherwise."""
+"""Default number of days for which a link is valid."""
 _NO_QUESTIONS = "no questions yet; draw them with: oversight label route"
-_ONCE = "A link is shown this once and stored nowhere: hand each to its expert alone."
+_ONCE = "Links are shown only once and are not stored: give each link only to its expert."
 _READABLE = """\
 warning: links and answers travel over the network unencrypted, readable by whoever is on the way. Put a \
 proxy with TLS in front, such as: caddy reverse-proxy --from answers.example.org --to 127.0.0.1:{port}
@@ -40,7 +40,7 @@ def serve(args: argparse.Namespace, study: Study) -> int:
 
     _check_port(args.port)
     if not args.host.strip():
-        raise ConfigError("--host needs an address of this machine; 0.0.0.0 stands for all")
+        raise ConfigError("--host needs an address of this machine; 0.0.0.0 is every address")
     public = read_public_url(args.public_url) if args.public_url else ""
 
     def ready(store: Store, address: PublicAddress) -> None:
@@ -58,7 +58,7 @@ def serve(args: argparse.Namespace, study: Study) -> int:
 
     serve_answers(study, AnswerPageOptions(host=args.host, port=args.port, public=public), ready)
     if any(thread.daemon for thread in threading.enumerate()):
-        # A normal exit of the interpreter hangs or fails if threads still wait for a database.
+        # Exit at once, because a normal exit hangs or fails if threads still wait for a database.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
@@ -66,7 +66,7 @@ def serve(args: argparse.Namespace, study: Study) -> int:
 
 
 def _is_logged() -> bool:
-    """Whether the output goes to the log of a systemd service, where no link belongs."""
+    """Whether the output goes to the log of a systemd service, which must not contain links."""
     return "INVOCATION_ID" in os.environ
 
 

@@ -1,4 +1,4 @@
-"""``oversight label audit``: all that happened to a study's answers, as one file for others to check."""
+"""``oversight label audit``: write the history of a study's answers as one file that others can check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oversight.harness.output import counted
 
 
 def export_audit(args: argparse.Namespace, study: Study) -> int:
-    """Write the audit, and print its head, which somebody else has to note."""
+    """Write the audit, and print its head, which another person should note."""
     done = write_bundle(study, args.file, comments=args.comments)
     counts = {name: done.counts.get(name, 0) for name in ("event", "answer")}
     text = (

@@ -1,4 +1,4 @@
-"""The actions of ``oversight label`` on a study of open answers."""
+"""The actions of ``oversight label`` for a study of open answers."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def _tell(done: RoutedUnits) -> str:
 
 
 def show_units(args: argparse.Namespace, study: Study) -> int:
-    """Make the units of all answers and store them; write them to a file, or read corrected ones."""
+    """Make and store the units of all answers; write them to a file, or read corrected ones."""
     refuse_mark(study.store_url)
     with Store(study.store_url) as store:
         if args.replace and store.open_answers.read_draw():
-            raise BadInput("--replace: questions about the units were drawn; they cannot change any more")
+            raise BadInput("--replace: the units cannot change, because questions about them were drawn")
         frame = read_frame(store)
         if not frame.answers:
             frame = make_frame(study, store)
@@ -72,7 +72,7 @@ def _store_frame(store: Store, frame: Frame) -> None:
 
 
 def simulate(args: argparse.Namespace, study: Study) -> int:
-    """Answer the open questions from a key, until no further question follows."""
+    """Answer the open questions from a key, until no new question follows."""
     if not args.key:
         raise BadInput("give the key with --key FILE (columns item, model, unit, label)")
     if args.sensitivity != 1 or args.specificity != 1:
@@ -84,12 +84,12 @@ def simulate(args: argparse.Namespace, study: Study) -> int:
 
 _OWN = {"route": route, "simulate": simulate, "units": show_units}
 _REFUSED = {"watch": "use oversight label pull, then oversight estimate"}
-"""Actions that do not apply, and what to do instead."""
+"""Actions that do not apply to open answers, with advice."""
 Action = Callable[[argparse.Namespace, Study], int]
 
 
 def find_action(name: str, study: Study, usual: Action) -> Action:
-    """The action of a name on a study of open answers, or `usual` if it is the same for all studies.
+    """Return the action for a study of open answers, or `usual` if it is the same for all studies.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def find_action(name: str, study: Study, usual: Action) -> Action:
         If the action does not apply to the study.
     """
     if not study.is_open:
-        raise BadInput(f"label {name} is for studies of open answers; this one has options")
+        raise BadInput(f"label {name} is for studies of open answers; the items of this study have options")
     if name in _REFUSED:
         raise BadInput(f"label {name} does not apply to a study of open answers; {_REFUSED[name]}")
     return _OWN.get(name, usual)

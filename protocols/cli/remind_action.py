@@ -1,4 +1,4 @@
-"""``oversight label remind``: what to write to whom; nothing is sent."""
+"""``oversight label remind``: write reminders without sending them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from oversight.protocols.people import write_reminders
 
 
 def remind(args: argparse.Namespace, study: Study) -> int:
-    """Print a text for every expert with open questions."""
+    """Print a reminder for every expert with open questions."""
     with Store(study.store_url) as store:
         found = write_reminders(study, store, args.expert)
     lines = [

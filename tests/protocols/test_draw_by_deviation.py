@@ -193,7 +193,7 @@ def test_looks_while_answers_come_in(study: Path, oversight: Oversight) -> None:
             "with options_per_item = 2 take none",
         ),
         ({"items": 'cluster = "text"'}, "these share clusters"),
-        ({"draw": 'draw = "deviation"\nrepeat = 0.1'}, "for experts who do not err"),
+        ({"draw": 'draw = "deviation"\nrepeat = 0.1'}, "assumes experts who do not err"),
     ],
 )
 def test_a_draw_that_cannot_be_honoured_is_refused(

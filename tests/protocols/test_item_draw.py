@@ -141,7 +141,7 @@ def test_unsupported_draws_are_refused(tmp_path: Path) -> None:
     for option in ("questions", "more"):
         with pytest.raises(BadInput, match=f"--{option} must be at least 1, is 0"):
             route_questions(study, **{option: 0})  # type: ignore[arg-type]  # a number of questions
-    with pytest.raises(BadInput, match="begin it with --questions"):
+    with pytest.raises(BadInput, match="start one with --questions"):
         route_questions(study, more=5)
     route_questions(study, questions=30)
     with pytest.raises(ConfigError, match="30 of 120 items were drawn for 30 questions before, not for 31"):

@@ -53,7 +53,7 @@ def test_exports_are_read(tmp_path: Path) -> None:
     [
         (exported(9), ("data.question_id", "'q9' was never asked")),
         (exported(1, "maybe"), ("annotations", "task 1: not one of the values")),
-        (exported(1, by={"id": 8, "email": "eve@x.org"}), ("completed_by", "eve@x.org is no expert")),
+        (exported(1, by={"id": 8, "email": "eve@x.org"}), ("completed_by", "eve@x.org is not an expert")),
         (exported(1, by={"id": 8, "email": "bea@example.org"}), ("completed_by", "put to 'ana'")),
         (exported(1, by=None), ("completed_by", "does not say who")),
         (exported(1, data=3), ("data", "has no data")),

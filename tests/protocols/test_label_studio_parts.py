@@ -134,7 +134,7 @@ def test_kinds_of_tokens(token: str, kind: str) -> None:
         ("http://x", "", "LABEL_STUDIO_URL is set, but LABEL_STUDIO_API_KEY is not"),
         ("", "k", "LABEL_STUDIO_API_KEY is set, but LABEL_STUDIO_URL is not"),
         ("labels.example.org", "k", "must be an address such as https://"),
-        ("https://me:pw@labels.example.org", "k", "must not hold a user or password"),
+        ("https://me:pw@labels.example.org", "k", "must not contain a user or password"),
         ("https://x", "a b", "holds blanks"),
     ],
 )

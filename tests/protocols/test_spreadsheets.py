@@ -75,7 +75,7 @@ def test_ids_that_look_like_numbers(tmp_path: Path, form: str) -> None:
             with pytest.raises(DataError, match=r"\[question_id\]: the question .* was never asked"):
                 read_answers([path], questions, items)
         save(path, [rows[0] | {"question_id": "1.23457E+15"}])
-        with pytest.raises(DataError, match="made a number of it: export the questions again"):
+        with pytest.raises(DataError, match="changed it to a number: export the questions again"):
             read_answers([path], questions, items)
 
 
@@ -145,7 +145,7 @@ def test_all_wrong_rows_are_named_at_once_or_left_out(tmp_path: Path) -> None:
         assert err.count("must be yes, no, unsure or skip, is 'perhaps'") == 20
         assert "and 17 more wrong rows" in err
         assert "37 rows are wrong; --skip-bad leaves such rows out" in err
-        assert err.count("words that are known: yes: ") == 1
+        assert err.count("known words: yes: ") == 1
         code, out, err = call(["label", "import", "out/questions-ana.csv", "--skip-bad", "--json"])
         told = json.loads(out)
         assert (code, told["answers"], told["new"], told["skipped"]) == (0, 23, 23, 37), err
@@ -172,7 +172,7 @@ def test_other_comments_of_answers_that_are_there_are_told(
     assert not capsys.readouterr().err
     rows[3]["comment"] = "second"
     assert import_answers(study, [save(path, rows)])[1] == 0
-    assert "1 comment differs from what was said before, which stays" in capsys.readouterr().err
+    assert "1 comment differs from earlier comments, which are kept" in capsys.readouterr().err
 
 
 def test_many_items_have_a_check_in_place_of_a_comparison(
@@ -186,7 +186,7 @@ def test_many_items_have_a_check_in_place_of_a_comparison(
     assert {len(row["question_id"]) for row in rows} == {27}
     other = rows[3]["text"]
     edited = save(tmp_path / "edited.csv", [*rows[:3], rows[3] | {"text": "other"}, *rows[4:]])
-    with pytest.raises(DataError, match="differs from what was asked: 'other'"):
+    with pytest.raises(DataError, match="differs from the question: 'other'"):
         import_answers(study, [edited])
     moved = tmp_path / "moved"
     shutil.copytree(tmp_path, moved, ignore=shutil.ignore_patterns("study.db*", "out"))
@@ -196,7 +196,7 @@ def test_many_items_have_a_check_in_place_of_a_comparison(
     with Store(study.store_url) as one, Store(again.store_url) as two:
         two.controls.set_key(one.controls.read_key())
     route_questions(again)
-    with pytest.raises(DataError, match=f"differs from what was asked: '{other}', asked was 'reworded'"):
+    with pytest.raises(DataError, match=f"differs from the question: '{other}', asked was 'reworded'"):
         import_answers(again, [save(path, rows)])
     assert import_answers(study, [path]) == (60, 60)
     assert import_answers(study, [save(path, list(reversed(rows)))]) == (60, 0)
