@@ -124,7 +124,7 @@ def math_mc(row: Row, seed: int) -> Fields | str:
     letters = "".join(letter for letter in LETTERS if row.fields.get(letter) not in (None, ""))
     if len(letters) < 2:
         raise row.error(
-            "candidates", "the column does not exist, and neither do columns A, B, C, … with options"
+            "candidates", "there is no such column, and no columns A, B, C, … with options"
         )
     return {
         "text": _text(row, "Question" if "Question" in row.fields else "question"),

@@ -69,7 +69,7 @@ def test_all_text_of_a_call_counts(body: str, tier: str) -> None:
     model = Scripted()
     [found] = answer(f"async def forward(task):\n    {body}\n    return 'A'\n", model, tier=tier)
     assert found.status is PredictionStatus.UNREADABLE
-    assert "a call may carry 200,000 characters" in found.reason
+    assert "a call may contain 200,000 characters" in found.reason
     assert not model.requests
 
 

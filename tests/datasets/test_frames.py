@@ -110,7 +110,7 @@ def test_the_key_from_a_frame(items: list[h.Item]) -> None:
     assert h.read_key(key, items) == {"a": 0, "b": 1}
     with pytest.raises(h.DataError, match=r"column 'id': there is no such column; there are: label"):
         h.read_key(key[["label"]], items)
-    with pytest.raises(h.DataError, match=r"^frame, row 1, column 'label': 'no' is none of the options"):
+    with pytest.raises(h.DataError, match=r"^frame, row 1, column 'label': 'no' is not one of the options"):
         h.read_key(key.assign(label=["q", "no"]), items)
     with pytest.raises(h.DataError, match=r"^frame, row 0, column 'id': no answer for 1 items"):
         h.read_key(key.head(1), items)
@@ -138,7 +138,7 @@ def test_predictions_from_a_frame(items: list[h.Item]) -> None:
     [
         ({"id": "c"}, r"row 0, column 'id': no item has the id 'c'"),
         ({"id": "a", "prediction": "x"}, r"row 1, column 'id': the id 'a' occurs twice"),
-        ({"prediction": "z"}, r"row 0, column 'prediction': 'z' is none of the options of 'b'"),
+        ({"prediction": "z"}, r"row 0, column 'prediction': 'z' is not one of the options of 'b'"),
         ({"confidence": 2}, r"row 0, column 'confidence': must be between 0 and 1, is 2"),
     ],
 )
@@ -173,8 +173,8 @@ def test_labels_from_a_frame_make_the_same_estimate(items: list[h.Item]) -> None
     ("change", "message"),
     [
         ({"id": "c"}, r"row 0, column 'id': no item has the id 'c'"),
-        ({"id": "a", "option": "x"}, r"row 1, column 'option': 'a' is asked about 'x' twice"),
-        ({"option": "z"}, r"row 0, column 'option': 'z' is none of the options of 'b'"),
+        ({"id": "a", "option": "x"}, r"row 1, column 'option': 'a' was asked about 'x' twice"),
+        ({"option": "z"}, r"row 0, column 'option': 'z' is not one of the options of 'b'"),
         (
             {"answer": "perhaps"},
             r"row 0, column 'answer': must be one of yes, no, unsure, skip, is 'perhaps'",

@@ -164,7 +164,7 @@ def test_the_key_gives_positions_in_source_order(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("id,answer\na,x\n", r":2 \[label\]: there is no such column"),
-        ("id,label\na,nope\n", r":2 \[label\]: 'nope' is none of the options"),
+        ("id,label\na,nope\n", r":2 \[label\]: 'nope' is not one of the options"),
         ("id,label\na,x\na,x\n", r":3 \[id\]: the id 'a' occurs twice"),
         ("id,label\na,x\n", r":2 \[id\]: no answer for 1 items, such as 'b'"),
     ],

@@ -102,11 +102,11 @@ def test_other_files_are_refused_by_row_and_column(name: str, tmp_path: Path) ->
 WRONG_VALUES = [
     ("gpqa", "Incorrect Answer 2", None, "is empty"),
     ("gpqa", "Question", 7, "must be text, is 7"),
-    ("medqa", "answer_idx", "E", "'E' is none of A, B, C, D"),
+    ("medqa", "answer_idx", "E", "'E' is not one of A, B, C, D"),
     ("medqa", "options", "[", "must be options by letter"),
     ("medqa", "options", {"A": "w", "B": None, "C": "y", "D": "z"}, "option 2 is empty"),
-    ("math-mc", "Answer", "", "is none of A, B, C, D, E"),
-    ("edinet-bench", "industry", "漁業", "'漁業' is none of 食品"),
+    ("math-mc", "Answer", "", "is not one of A, B, C, D, E"),
+    ("edinet-bench", "industry", "漁業", "'漁業' is not one of 食品"),
 ]
 
 

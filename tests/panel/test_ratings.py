@@ -83,10 +83,10 @@ def test_choices_are_one_an_item(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"c\.csv:3 \[item\]: the item 'i1' occurs again; first in line 2"):
         read_choices(path)
     put(path, "item,label\ni1,perhaps\n")
-    with pytest.raises(DataError, match=r"c\.csv:2 \[label\]: 'perhaps' is no class"):
+    with pytest.raises(DataError, match=r"c\.csv:2 \[label\]: 'perhaps' is not a class"):
         read_choices(path, classes=("yes", "no"))
     put(path, "item,label\n")
-    with pytest.raises(DataError, match="there is no label in it"):
+    with pytest.raises(DataError, match="the source contains no label"):
         read_choices(path)
 
 

@@ -236,7 +236,7 @@ def test_unsupported_draws_are_refused(tmp_path: Path, extra: str, message: str)
 
 def test_a_second_expert_must_be_there(tmp_path: Path) -> None:
     study = lay_out(tmp_path, "overlap = 0.3\n", experts=1)
-    with pytest.raises(BadInput, match="nobody can be a second expert"):
+    with pytest.raises(BadInput, match="no second expert is available"):
         route_questions(study)
     with Store(study.store_url) as store:
         assert store.count_rows("question") == {"question": 0}

@@ -69,7 +69,7 @@ def test_panel_page_keeps_odd_names_as_they_are() -> None:
         ("<View>\n<a", "p.xml:2: the page is not valid XML"),
         ("<View/>", 'needs one <Choices name="verdict">'),
         (make_verdict_page().replace('alias="unsure"', 'alias="dunno"'), "p.xml:1 [verdict]: the page lacks"),
-        (make_verdict_page().replace("single-radio", "multiple"), "one verdict only"),
+        (make_verdict_page().replace("single-radio", "multiple"), "only one verdict"),
         (
             make_verdict_page().replace("</Choices>", '<Choice value="maybe"/></Choices>'),
             "unknown verdict 'maybe'",
@@ -135,7 +135,7 @@ def test_kinds_of_tokens(token: str, kind: str) -> None:
         ("", "k", "LABEL_STUDIO_API_KEY is set, but LABEL_STUDIO_URL is not"),
         ("labels.example.org", "k", "must be an address such as https://"),
         ("https://me:pw@labels.example.org", "k", "must not contain a user or password"),
-        ("https://x", "a b", "holds blanks"),
+        ("https://x", "a b", "contains spaces"),
     ],
 )
 def test_half_an_environment(url: str, key: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,7 @@ def test_a_workbook_is_protected_and_lists_what_may_be_said(tmp_path: Path) -> N
     texts = {sheet.cell(row, 3).value: sheet.cell(row, 3) for row in (2, 3)}
     assert texts["=1+1"].data_type == "s"
     assert texts["=1+1"].quotePrefix
-    with pytest.raises(BadInput, match="may hold answers"):
+    with pytest.raises(BadInput, match="may contain answers"):
         export_questions(questions, items, (), tmp_path, "xlsx")
     assert export_questions(questions, items, [questions[0].id], tmp_path / "b", "xlsx")
     long = {"i0": Item("i0", "x" * 40_000, CLASSES, (0, 1, 2))}

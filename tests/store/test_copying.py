@@ -69,7 +69,7 @@ def test_a_study_that_cannot_be_copied_is_refused(
     tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(copy_study("partitioned", tmp_path))
-    assert "holds a password" in oversight("store", "copy", "postgresql://a:b-9876@h/n", code=2)["error"]
+    assert "contains a password" in oversight("store", "copy", "postgresql://a:b-9876@h/n", code=2)["error"]
     assert "b-9876" not in json.dumps(oversight("store", "copy", "postgresql://a:b-9876@h/n", code=2))
     assert "already contains a study" in oversight("store", "copy", "study.db", code=2)["error"]
     Path("study.db").unlink()

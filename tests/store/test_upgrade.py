@@ -178,7 +178,7 @@ def test_a_study_on_a_server_goes_on_in_a_new_schema(
         f'[study]\nname = "t"\nstore = "{ward}"\n[items]\nfile = "i.csv"\nclasses = ["red", "green"]\n'
     )
     Path("i.csv").write_text("id,text\n")
-    assert "no name of a schema" in oversight("store", "upgrade", "No Name", code=2)["error"]
+    assert "not a schema name" in oversight("store", "upgrade", "No Name", code=2)["error"]
     found = oversight("store", "upgrade")
     assert found["to"] == name_schema(postgresql, f"ward_{HEAD}")
     with Store(found["to"]) as store:
