@@ -254,7 +254,7 @@ def import_answers(
         asked, items = read_pending(study, store), store.read_shown_items()
         if label_studio:
             from oversight.protocols.collect import (
-                read_label_studio_export,  # imports much that nothing else needs
+                read_label_studio_export,  # imported here, because it loads many other modules
             )
 
             roster = read_roster(study.path(study.experts.roster))

@@ -285,7 +285,7 @@ class Broker(RequestDraws):
     store
         Database whose table `call` is the cache; None keeps the cache in memory.
     concurrency
-        Largest number of calls under way.
+        Largest number of concurrent calls.
     tries
         Attempts per call.
     limiter
@@ -360,7 +360,7 @@ class Broker(RequestDraws):
 
     @property
     def concurrency(self) -> int:
-        """Largest number of calls under way."""
+        """Largest number of concurrent calls."""
         return self._model.limiter.concurrency
 
     async def close(self) -> None:

@@ -163,7 +163,7 @@ def run_workflow(
     Raises
     ------
     BudgetSpent, FatalModelError, ProgramRefused, SandboxError, ConfigError
-        As `oversight.agents.runtime.program_answers` and the model do.
+        As raised by `oversight.agents.runtime.program_answers` and by the model.
     """
     spec = target.spec
     store.runs.add_run(spec)

@@ -69,7 +69,7 @@ def check_settings(section: SearchSection) -> None:
     Raises
     ------
     ConfigError
-        Names the setting, its bound and its value.
+        If a setting is impossible; names the setting, its bound and its value.
     """
     s = section
     settings = {

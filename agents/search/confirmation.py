@@ -43,10 +43,10 @@ class Winner:
     sd, low, high
         Standard deviation of that posterior, the archive's common level included, and its interval of about
         95 %, whose upper end allows for a breakthrough (`oversight.agents.search.fitness.breakthroughs`), and
-        both for whatever failed answers would have been.
+        both ends for any possible value of the failed answers.
     confirmed
-        Its estimate on the confirmation items only, which is still the best of the finalists'; None
-        without.
+        Estimate on the confirmation items only, still biased upwards as the best of the finalists; None if
+        there are none.
     finalists
         The confirmed candidates, best first, with posterior means.
     """

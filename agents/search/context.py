@@ -234,7 +234,7 @@ class SearchContext:
         return [*measure_power(self.labels["select"]).lines(), *self.doubts]
 
     def view(self, board: Board, slot: int) -> PolicyView:
-        """Return what the proposer of a slot may see."""
+        """Return the view of the search that the proposer of a slot receives."""
         return PolicyView(
             board=board,
             candidates=self.archive.candidates,

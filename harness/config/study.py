@@ -249,16 +249,16 @@ class ExpertsSection(Section):
         Draw as many items as this number of questions is expected to decide; if unset, every item is asked
         about.
     draw
-        How these items are drawn: in proportion by how models agree (``"agreement"``), or with chances by
-        how unsure the study's judges are (``"deviation"``).
+        How these items are drawn: in proportion within strata of the models' agreement (``"agreement"``), or
+        with probabilities by the uncertainty of the study's judges (``"deviation"``).
     deadline
         Day by which answers are due; shown to experts and in reminders.
     reference
-        File of labels by experts who are none of a panel's annotators, which human-level indices hold
-        people and models against.
+        File of labels by experts outside the panel, with which human-level indices compare people and
+        models.
     gold
-        File of items of known answer, mixed into the queues as control questions; see docs/controls.md. Of
-        open answers: file of units of known truth.
+        File of items with known answers, mixed into the queues as control questions; see docs/controls.md.
+        For open answers: file of units of known truth.
     gold_share
         Number of gold questions, as a share of the study's questions.
     repeat

@@ -26,8 +26,8 @@ from oversight.harness.types import Item, fold_text
 
 Fields = dict[str, Any]
 Convert = Callable[[Row, int], Fields | str]
-"""A row and the seed of what is drawn → ``{"text", "options", "answer"}``, the answer as the index of the
-true option, and ``"id"`` where the source has one; or why the row is left out."""
+"""Converts a row, with the seed of random draws, to ``{"text", "options", "answer"}`` (the index of the true
+option), and ``"id"`` if the source has one; or to the reason why the row is left out."""
 
 LETTERS = "ABCDEFGHIJ"
 MEDICAL_ABSTRACTS_CLASSES = (
@@ -123,9 +123,7 @@ def math_mc(row: Row, seed: int) -> Fields | str:
         return _draw_distractors(row, seed)
     letters = "".join(letter for letter in LETTERS if row.fields.get(letter) not in (None, ""))
     if len(letters) < 2:
-        raise row.error(
-            "candidates", "there is no such column, and no columns A, B, C, … with options"
-        )
+        raise row.error("candidates", "there is no such column, and no columns A, B, C, … with options")
     return {
         "text": _text(row, "Question" if "Question" in row.fields else "question"),
         "options": [str(row.fields[letter]) for letter in letters],

@@ -81,7 +81,7 @@ class Row:
         Raises
         ------
         DataError
-            If it has another type.
+            If the field has another type.
         """
         value = self.find(field)
         if value is not None and (isinstance(value, bool) or not isinstance(value, str | int | float)):
@@ -94,7 +94,7 @@ class Row:
         Raises
         ------
         DataError
-            If it has another type or is not finite.
+            If the field has another type or is not finite.
         """
         value = self.find(field)
         if value is None or value == "":

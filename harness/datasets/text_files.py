@@ -48,7 +48,7 @@ def refuse_other_kinds(path: Path, kind: str) -> None:
     Raises
     ------
     DataError
-        Says what the file is and what to do: another format, a web page, a pointer, JSON that is not JSON
+        If the file is of another format, a web page, a pointer, or JSON that is not JSON
         Lines.
     """
     try:

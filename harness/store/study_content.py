@@ -93,8 +93,6 @@ class ContentRepository(Repository):
             If an item exists with another text or other options, because questions were asked about it and
             it must not change; if an id occurs twice; or if an id has characters that not every database
             stores (in texts and options these are made visible).
-
-        Columns that a stored item did not have yet are added to its meta; what it has stays.
         """
         return [item.id for portion in self.store_items(items) for item in portion]
 

@@ -43,7 +43,12 @@ def read_bearer(request: web.Request) -> str:
 
 
 def is_same_secret(given: str, secret: str) -> bool:
-    """Compare secrets in a time that does not depend on how much is right; headers may hold any byte.
+    """Compare secrets in a time that does not depend on how many characters are equal.
+
+    Examples
+    --------
+    >>> is_same_secret("a token", "a token")
+    True
 
     Examples
     --------

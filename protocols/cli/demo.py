@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the chain; interrupted, the same command goes on."""
+    """Run the demo; after an interruption, the same command continues."""
     folder = Path(args.folder)
     if args.open:
         return _run_open(args, folder)

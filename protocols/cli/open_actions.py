@@ -16,7 +16,7 @@ from oversight.protocols.open_answers import RoutedUnits, route_units, simulate_
 
 
 def route(args: argparse.Namespace, study: Study) -> int:
-    """Draw units and put the questions that are due."""
+    """Draw units, and ask the questions that are due."""
     if args.more or args.second:
         raise BadInput("--more and --second do not apply to a study of open answers")
     done = route_units(study, args.questions)

@@ -13,7 +13,7 @@ from oversight.protocols.people import Reassigned, reassign
 
 
 def hand_over(study: Study, store: Store, giver: str, taker: str, reason: str) -> Reassigned:
-    """Reassign what is open, between a look at the server and a push, if questions lie on one."""
+    """Reassign open questions; if they are on a server, pull before and push afterwards."""
     queues = store.labelling.read_queues().values()
     if all(queue.closed for queue in queues):
         return reassign(study, store, giver, taker, reason)

@@ -144,8 +144,8 @@ def test_synthetic_labels_are_made_both_ways() -> None:
     ("text", "message"),
     [
         ("x = ", "not a readable TOML"),
-        ("", r"holds \[\[expert\]\] entries"),
-        ("other = 1", r"holds \[\[expert\]\]"),
+        ("", r"only \[\[expert\]\] entries"),
+        ("other = 1", r"only \[\[expert\]\]"),
         ('[[expert]]\nclasses = ["a"]', r"\[expert 1.name\]: an expert needs a name"),
         ('[[expert]]\nname = "x"', r"\[expert 1.classes\]: an expert needs a list"),
         ('[[expert]]\nname = "x"\nclasses = "a"', "must be of type list"),

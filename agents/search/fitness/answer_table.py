@@ -59,7 +59,7 @@ class AnswerTable:
     Attributes
     ----------
     rows
-        By candidate and replicate.
+        Answers by candidate and replicate.
     places
         Number of each item, from 1; entry 0 of a row represents unknown items.
     changes, version

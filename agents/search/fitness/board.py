@@ -238,8 +238,8 @@ def score_candidates(
     estimator
         See `oversight.agents.search.fitness.scores`.
     replicates
-        How often every candidate was asked; an item's score is the mean over them, and the item stays
-        the unit: repeated runs of one item are not independent.
+        Number of runs of every candidate; an item's score is the mean over them, and the item stays
+        the unit, because repeated runs of one item are not independent.
     ids
         Only these candidates; None for all.
     kept

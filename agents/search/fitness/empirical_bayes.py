@@ -167,8 +167,8 @@ def shrink_scores(
     ----------
     scores
         Scores of `oversight.agents.search.fitness.scores.score_items`, shape (M, n); NaN if missing.
-        Candidates may have answered different items: those that answered nearly all are what the others are
-        held against.
+        Candidates may have answered different items; those that answered nearly all items are the reference
+        for the others.
     unit
         Size of one point of accuracy on the scores' scale: 1, or 1/(K − 1) for raw q.
     cluster

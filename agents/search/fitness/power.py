@@ -43,7 +43,7 @@ class Power:
         text.
     units
         Effective number of clusters of the items (`effective_clusters`); n if independent. Each
-        counts as one item: what a cluster shows beyond that is not known before a program has answered.
+        counts as one item, because the further information in a cluster is unknown before programs answer.
     kind
         Kind of the labels.
     detectable

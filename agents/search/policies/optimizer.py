@@ -100,7 +100,7 @@ class Optimizer:
     task
         Description of the items, with one example and never an answer.
     guide
-        What a workflow may use, and what the sandbox refuses, see
+        Guide to the allowed and the refused parts of a workflow, see
         `oversight.agents.search.policies.optimizer`.
     temperature, max_tokens
         Settings of every call; the limit applies to a reply.

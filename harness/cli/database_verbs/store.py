@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Copy, move, check or upgrade the study's database, or make a copy the study."""
+    """Copy, move, verify or upgrade the study's database, or adopt a copy."""
     if args.action == "verify":
         return verify(args)
     if args.head is not None:

@@ -25,7 +25,7 @@ _UNCHECKED = "not checked against a head: whoever wrote the file could also have
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Check, and say what does not hold; the exit code is 1 then."""
+    """Check, and print violations; with violations, the exit code is 1."""
     from oversight.harness.analysis import audit_bundle, audit_study
 
     if args.to is not None:

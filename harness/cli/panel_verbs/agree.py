@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compute, print, draw."""
+    """Compute and print agreement, and write the picture."""
     panel = panel_study(args).read_panel()
     values = class_values(panel, args.measurement, f"--measurement {args.measurement}")
     report = measure_agreement(
@@ -76,7 +76,7 @@ def _name_order(panel: Panel, values: FloatArray | None) -> list[str]:
 
 
 def _answer(report: AgreementReport) -> list[str]:
-    """Whether the ratings are reliable, and the one number that says so."""
+    """Return whether the ratings are reliable, with the number that decides it."""
     a = report.alpha
     if a is None:
         return [

@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Certify and print; not certified is an answer, not an error."""
+    """Certify and print; "not certified" is a result, not an error."""
     found, points, replaced = _from_counts(args) if args.counts else _from_panel(args)
     payload = certificate_to_json(found, points)
     if replaced is not None:

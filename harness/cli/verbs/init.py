@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the files that are not there yet; never overwrite one."""
+    """Write the missing files; never overwrite a file."""
     refuse_study(args.folder)
     if args.endpoint and not args.model:
         raise BadInput("--endpoint: also name the model, as in --model gpt-5-mini")
@@ -201,7 +201,7 @@ def _find_items(folder: str, given: str | None, *, asks: bool) -> str | None:
 
 
 def _ask(proposal: StudyProposal, items: str) -> StudyProposal:
-    """Have a person confirm or correct the guesses; Enter takes what is in brackets."""
+    """Let the user confirm or correct the proposals; Enter accepts the value in brackets."""
     sys.stdout.write(f"{items}: {proposal.rows} rows; columns: {', '.join(proposal.columns)}\n")
     text = _put("column with the text of the question", proposal.text)
     classes = proposal.classes

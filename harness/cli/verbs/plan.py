@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what a study's further questions buy, or what questions cost without a study."""
+    """Print the benefit of a study's further questions, or the cost of questions without a study."""
     if args.width is not None and not 0 < args.width < 1:
         raise BadInput(f"--width must be between 0 and 1, is {args.width:g}; 0.03 is 3 points")
     return _plan_study(args) if args.options is None else _plan_anew(args)

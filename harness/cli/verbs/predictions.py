@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do one of the five."""
+    """Perform one of the five actions."""
     actions = {
         "import": _import,
         "items": _write_items,

@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run every model asked for; 1 if one was stopped or any item failed."""
+    """Run every requested model. Returns 1 if a model was stopped or an item failed."""
     study = study_of(args)
     if args.sample is not None and args.sample < 1:
         raise ConfigError(f"--sample: give a number of items ≥ 1, not {args.sample}")

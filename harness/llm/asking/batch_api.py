@@ -48,7 +48,7 @@ def run_batches(
     take_over
         Whether the user confirms that processes on other machines that hold the runs have ended.
     uncertain
-        What to do with a batch if it is unknown whether the endpoint has it: submit it again, or count its
+        Treatment of a batch if it is unknown whether the endpoint has it: submit it again, or count its
         requests as failed. None raises an error.
 
     Returns
@@ -62,11 +62,11 @@ def run_batches(
         If a model is a callable or a command and has no endpoint.
     ModelError
         If the endpoint refuses a batch, does not know it, or does not return its answers; raised after all
-        other batches were collected. The batch stays under way unless it was refused.
+        other batches were collected. The batch remains unfinished unless it was refused.
     RunHeld
         If another process works on one of the runs.
     Stopped
-        At SIGTERM or SIGHUP; the batches stay under way.
+        At SIGTERM or SIGHUP; the batches remain unfinished.
     """
     _check(targets)
 
@@ -94,7 +94,7 @@ def cancel_batches(
     uncertain: Uncertain | None = None,
     take_over: bool = False,
 ) -> int:
-    """Cancel the batches that are under way, and keep the answers that have arrived.
+    """Cancel the unfinished batches, and keep the answers that have arrived.
 
     Returns the number of batches.
 

@@ -60,7 +60,7 @@ class BatchRun:
     Attributes
     ----------
     uncertain
-        What to do with requests if it is unknown whether the endpoint has them; None raises an error.
+        Treatment of requests if it is unknown whether the endpoint has them; None raises an error.
     gives_up
         Whether batches are being cancelled.
     errors
@@ -225,7 +225,7 @@ class BatchRun:
     async def _create(self, batch: Batch, data: bytes) -> str:
         try:
             return await self.endpoint.create(batch.marker, data)
-        except FatalModelError:  # no batch was created, so none is under way
+        except FatalModelError:  # no batch was created
             self._close(batch, "failed")
             raise
 

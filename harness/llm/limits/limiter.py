@@ -200,7 +200,7 @@ class Limiter:
 
 
 class _Spacing:
-    """Spaces calls out to hold a rate per second; None means no rate."""
+    """Spaces calls out to keep a rate per second; without a rate (None), it does nothing."""
 
     def __init__(self, rate: float | None) -> None:
         self.rate, self.free_at, self.burst = rate, 0.0, _BURST

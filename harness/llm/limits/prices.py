@@ -128,7 +128,7 @@ def sum_tokens(used: Iterable[Usage]) -> dict[str, tuple[int, int]]:
 
 
 def dollars(price: Price | None, used: Iterable[Usage], noted: Sequence[NotedPrice] = ()) -> float | None:
-    """Cost of what a run used, with each call at the price that was valid when it was made.
+    """Return the cost of a run in dollars, with each call at the price that was valid when it was made.
 
     Batches count at their own price, and imported answers cost nothing.
 
@@ -137,7 +137,7 @@ def dollars(price: Price | None, used: Iterable[Usage], noted: Sequence[NotedPri
     price
         The present price, used for a run without stored prices; None if unknown.
     used
-        Everything that the run used.
+        The run's complete usage.
     noted
         Prices stored with the run, the oldest first.
 

@@ -31,7 +31,7 @@ class HttpReply(NamedTuple):
 class HttpClient:
     """Sends requests to one endpoint; it follows no redirects and keeps no cookies.
 
-    The pool has no limit, because callers limit the requests under way. A client serves one event loop,
+    The pool has no limit, because callers limit the concurrent requests. A client serves one event loop,
     from its first request until it is closed.
 
     Parameters

@@ -27,7 +27,7 @@ class Findings:
     weakly
         Options stated by a weak claim.
     refuted, doubted, mentioned
-        Options that are called wrong; that are named with doubt; that are named at all.
+        Options that a clause calls wrong, that are named with doubt, and that are mentioned.
     """
 
     affirmed: list[tuple[str, bool]] = field(default_factory=list)
@@ -93,7 +93,7 @@ class _Edge:
 
 
 def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge) -> None:
-    """Record what a sentence states."""
+    """Record the statements of a sentence."""
     if (found.affirmed or found.weakly) and grammar.retract.search(sentence):
         found.doubted |= {option for option, _ in found.affirmed} | found.weakly
         found.affirmed.clear()

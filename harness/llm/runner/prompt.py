@@ -34,7 +34,7 @@ def check_template(template: str) -> str:
     Raises
     ------
     ConfigError
-        If it does not contain ``$text`` or has an unknown field; ``$$`` writes a dollar sign.
+        If the template does not contain ``$text``, or has an unknown field; ``$$`` is a dollar sign.
     """
     parsed = Template(template)
     fields = set(parsed.get_identifiers()) if parsed.is_valid() else None
@@ -119,7 +119,7 @@ def reply_form_of(spec: RunSpec) -> ReplyForm:
 
 @lru_cache(maxsize=64)
 def _notation_of(template: str) -> Notation:
-    """Return the values to answer with: letters if the template shows them, else the options' texts."""
+    """Return the values to answer with: letters if the template shows them, otherwise the options' texts."""
     shown = Template(template).get_identifiers()
     return "letter" if "options" in shown or "letters" in shown else "option"
 

@@ -132,7 +132,7 @@ def make_part(study: Study, store: Store, name: str, params: Mapping[str, str]) 
     Raises
     ------
     BadInput
-        If there is no such part, or its parameters are wrong.
+        If the part does not exist, or its parameters are wrong.
     """
     if name not in _OWN and name not in PAGES:
         raise BadInput(f"the page has no part {name!r}")

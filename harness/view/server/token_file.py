@@ -39,7 +39,7 @@ def _name(store_url: str) -> str:
 
 
 def _read(path: Path) -> str:
-    """The token that is kept; empty where there is none."""
+    """Return the stored token; empty if there is none."""
     try:
         found = path.lstat()
     except FileNotFoundError:

@@ -245,7 +245,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
                     self.labels.apply_look(looked, pulled, self.replies)
         return self._difference(before)
 
-    # --- what is here ------------------------------------------------------------------------
+    # --- helpers -----------------------------------------------------------------------------
 
     @property
     def is_closed(self) -> bool:

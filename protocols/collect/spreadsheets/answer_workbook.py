@@ -96,7 +96,7 @@ def _write_text(cell: Any, text: str) -> None:
     if text:
         cell.value = text
         cell.data_type = "s"
-        cell.quotePrefix = True  # otherwise it would become a formula as soon as somebody edits the cell
+        cell.quotePrefix = True  # otherwise editing the cell would make the text a formula
 
 
 def _make_rules(choices: Sequence[Sequence[str]], column: str) -> Iterator[Any]:

@@ -134,7 +134,7 @@ def check_shown(row: Row, cells: Mapping[str, str]) -> None:
     Raises
     ------
     DataError
-        Names the first column that differs from the export by more than white space.
+        If a column differs from the export by more than white space; names the first such column.
     """
     for column, shown in cells.items():
         said = row.fields.get(column, shown)

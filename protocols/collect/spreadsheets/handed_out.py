@@ -129,7 +129,7 @@ def _refuse_unread(paths: Mapping[str, Path], named: tuple[str, str], done: Cont
 
 
 def _row(asked: Pending, item: Item, form: str) -> dict[str, str]:
-    """Return the row of one question; in a spreadsheet, ids are texts and texts are no formulas."""
+    """Return the row of one question; in a spreadsheet, ids become texts, and texts are never formulas."""
     if isinstance(asked, Question):
         (column, prefix), said = _QUESTION, {"answer": "", "comment": ""}
         named, shown = {"expert": asked.expert}, write_cells(item, asked.option)

@@ -82,7 +82,7 @@ def make_settings(instructions: str) -> dict[str, object]:
 class Client(Transport):
     """A Label Studio server with the calls that labelling needs."""
 
-    # --- who and what ------------------------------------------------------------------------
+    # --- users, projects and tasks -----------------------------------------------------------
 
     def check_token(self) -> None:
         """Check the token with the server; a refused token raises `ConfigError`."""

@@ -270,7 +270,7 @@ def _wait_ready(files: ServerFolder[LabelStudioServer]) -> LabelStudioServer:
 
 
 def _answers(server: LabelStudioServer) -> bool:
-    """Ask who owns the token, which another program on this port cannot know."""
+    """Whether the server answers and knows the token's owner, as no other program on this port can."""
     import httpx
 
     with contextlib.suppress(httpx.HTTPError, ValueError):
