@@ -3,11 +3,15 @@
 They are in ``workflow.toml`` beside study.toml. Without this file, calls ask for letters, and if all items
 have the same classes, each class is a role::
 
-    style = "parts"            # or "json", "lines": format of a reply answer = "option"          # or
-    "letter": content of an answer field_chars = 120          # longest content of the other fields max_tokens
-    = 200 examples = "solved.jsonl"  # rows with text, label and optionally thinking
+    style = "parts"            # or "json", "lines": format of a reply
+    answer = "option"          # or "letter": content of an answer
+    field_chars = 120          # longest content of the other fields
+    max_tokens = 200
+    examples = "solved.jsonl"  # rows with text, label and optionally thinking
 
-    [[role]] name = "cardiologist" text = "You are a cardiologist."
+    [[role]]
+    name = "cardiologist"
+    text = "You are a cardiologist."
 """
 
 from __future__ import annotations

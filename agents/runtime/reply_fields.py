@@ -36,11 +36,6 @@ def part_names(fields: Sequence[str]) -> dict[str, str]:
     --------
     >>> part_names(["thinking", "final_answer"])
     {'thinking': 'THINKING', 'final_answer': 'FINAL ANSWER'}
-
-    Examples
-    --------
-    >>> part_names(["thinking", "final_answer"])
-    {'thinking': 'THINKING', 'final_answer': 'FINAL ANSWER'}
     """
     names = {field: _SEPARATORS.sub(" ", field).strip().upper() for field in fields}
     distinct = len(set(names.values())) == len(names) and all(names.values())

@@ -49,11 +49,6 @@ def is_same_secret(given: str, secret: str) -> bool:
     --------
     >>> is_same_secret("a token", "a token")
     True
-
-    Examples
-    --------
-    >>> is_same_secret("a token", "a token")
-    True
     """
     return hmac.compare_digest(given.encode(errors="surrogateescape"), secret.encode())
 

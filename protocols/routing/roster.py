@@ -2,10 +2,12 @@
 
 A roster file is TOML::
 
-    [[expert]] name = "ana" classes = ["cardiology"]     # or ["*"]: may be asked about any option capacity =
-    200               # optional: largest number of questions for this expert absent = false               #
-    optional: if true, the expert stays in the file but is not asked email = "ana@example.org"    # optional:
-    the expert's account on Label Studio
+    [[expert]]
+    name = "ana"
+    classes = ["cardiology"]     # or ["*"]: may be asked about any option
+    capacity = 200               # optional: largest number of questions for this expert
+    absent = false               # optional: if true, the expert stays in the file but is not asked
+    email = "ana@example.org"    # optional: the expert's account on Label Studio
 """
 
 from __future__ import annotations

@@ -190,11 +190,6 @@ def doubt(accuracy: float, avoided: float | None) -> float:
     --------
     At K = 4 and A = .6: q = (A + K − 2)/(K − 1) = .867, so 31 % of the answers that are not refuted are
     wrong.
-
-    Examples
-    --------
-    At K = 4 and A = .6: q = (A + K − 2)/(K − 1) = .867, so 31 % of the answers that are not refuted are
-    wrong.
     """
     return min(1.0, max(0.0, 1 - accuracy / avoided)) if avoided else 0.0
 

@@ -181,11 +181,6 @@ def published_probabilities(scores: FloatArray) -> FloatArray:
     --------
     >>> published_probabilities(np.array([0.698, 0.124])).round(2).tolist()
     [0.85, 0.15]
-
-    Examples
-    --------
-    >>> published_probabilities(np.array([0.698, 0.124])).round(2).tolist()
-    [0.85, 0.15]
     """
     exponent = STEEPNESS_PER_POINT * 100 * scores
     soft = np.exp(exponent - exponent.max())

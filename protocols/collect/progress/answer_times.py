@@ -48,13 +48,6 @@ def sum_up_times(looks: Sequence[tuple[float, int]]) -> AnswerTimes:
     AnswerTimes(timed=5, median_seconds=10.0, hours=0.0361..., fast=1)
     >>> sum_up_times([(86_400.0, 400)]).hours
     1.0
-
-    Examples
-    --------
-    >>> sum_up_times([(9.0, 400), (11.0, 400), (10.0, 400), (0.3, 400), (28_800.0, 400)])
-    AnswerTimes(timed=5, median_seconds=10.0, hours=0.0361..., fast=1)
-    >>> sum_up_times([(86_400.0, 400)]).hours
-    1.0
     """
     if not looks:
         return AnswerTimes()
