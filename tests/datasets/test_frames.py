@@ -96,7 +96,7 @@ def test_a_missing_column_and_an_id_twice() -> None:
         h.read_items(frame.head(0))
 
 
-def test_no_library_is_loaded_to_look_at_a_frame(
+def test_checking_for_a_frame_imports_no_library(
     monkeypatch: pytest.MonkeyPatch, items: list[h.Item]
 ) -> None:
     table = pa.Table.from_pylist(ROWS)
@@ -196,7 +196,7 @@ def test_three_calls_lead_from_frames_to_a_number(items: list[h.Item]) -> None:
 
 
 @pytest.mark.parametrize("given", [["p"], ["p", "p"], ["p", 1]])
-def test_options_that_are_none_are_named(given: list[Any]) -> None:
+def test_invalid_options_are_reported(given: list[Any]) -> None:
     with pytest.raises(h.DataError, match="needs at least 2 options, each once"):
         h.labels_from_frame(SAID, given)
     with pytest.raises(h.DataError, match=r"row 0, column 'id': is empty"):

@@ -55,7 +55,7 @@ def test_options_may_be_columns_of_their_own_and_vary_in_number(tmp_path: Path) 
     assert [len(item.options) for item in items] == [2, 3]
 
 
-def test_the_shuffle_is_a_permutation_that_depends_on_seed_and_id_alone(tmp_path: Path) -> None:
+def test_shuffle_depends_only_on_seed_and_id(tmp_path: Path) -> None:
     rows = [{"id": f"i{j}", "text": "t", "options": list("abcdef")} for j in range(300)]
     path = write(tmp_path, "i.jsonl", rows)
     items = read_items(path, seed=1)

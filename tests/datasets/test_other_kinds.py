@@ -57,9 +57,7 @@ LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
         ("i.csv", b"\xd0\xcf\x11\xe0\xa1\xb1", "old Excel"),
     ],
 )
-def test_a_file_of_another_kind_is_named_for_what_it_is(
-    name: str, data: str | bytes, told: str, tmp_path: Path
-) -> None:
+def test_file_of_another_kind_is_identified(name: str, data: str | bytes, told: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(data if isinstance(data, bytes) else data.encode())
     with inside(tmp_path):
         code, _, err = call(["init", "--items", name])
@@ -90,7 +88,7 @@ def test_a_file_of_another_kind_is_named_for_what_it_is(
         ("i.csv.gz", gzip.compress(TABLE.encode("utf-16"), mtime=0)),
     ],
 )
-def test_marks_of_byte_order_are_no_part_of_the_data(name: str, data: bytes, tmp_path: Path) -> None:
+def test_byte_order_marks_are_not_part_of_the_data(name: str, data: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(data)
     assert [item.id for item in h.read_items(tmp_path / name)] == ["a1", "b2"]
 

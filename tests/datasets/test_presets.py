@@ -193,7 +193,7 @@ def test_an_option_that_no_preset_has_is_refused(tmp_path: Path) -> None:
         read_preset("gpqa", tmp_path / "g.jsonl", split="train", revision="main")
 
 
-def test_the_page_has_what_the_table_has(datasets: Path) -> None:
+def test_documented_presets_match_the_code(datasets: Path) -> None:
     page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     for name, preset in PRESETS.items():
         (row,) = (line for line in page.splitlines() if line.startswith(f"| `{name}` |"))

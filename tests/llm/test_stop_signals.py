@@ -26,7 +26,7 @@ def _as_in_a_new_process() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_in_the_last_moment_is_told(number: signal.Signals) -> None:
+def test_signal_in_the_last_moment_is_reported(number: signal.Signals) -> None:
     async def work() -> list[int]:
         with on_stop_signals(lambda _: None) as came:
             os.kill(os.getpid(), number)

@@ -166,7 +166,7 @@ def test_every_protocol_of_accuracies_weighs(
     assert pair["low"] < 0.75 - 2 / 3 < pair["high"]
 
 
-def test_looks_while_answers_come_in(study: Path, oversight: Oversight) -> None:
+def test_interim_analyses_while_answers_arrive(study: Path, oversight: Oversight) -> None:
     widths = []
     for more in (["--questions", "40"], ["--more", "30"], ["--more", "30"]):
         oversight("label", "route", *more)

@@ -134,7 +134,7 @@ def test_tasks_made_of_exported_files_come_back_by_their_ids(
         (b"\x1f\x8b\x08", "is compressed with gzip"),
     ],
 )
-def test_a_file_that_is_no_export_is_named(data: bytes, told: str, tmp_path: Path) -> None:
+def test_file_that_is_not_an_export_is_reported(data: bytes, told: str, tmp_path: Path) -> None:
     path = tmp_path / "e.json"
     path.write_bytes(data)
     with pytest.raises(DataError, match=told):

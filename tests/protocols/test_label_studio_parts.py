@@ -212,7 +212,7 @@ def test_running_estimate_of_items_of_different_k_and_unreadable_ones() -> None:
         estimate_anytime(good, labels[:40], n_options=options)
 
 
-def test_where_locks_cannot_be_passed_on_there_is_no_server_of_ones_own(
+def test_local_server_is_refused_without_inheritable_locks(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """As on Windows: what talks to a server elsewhere works, starting one says what to do."""

@@ -66,7 +66,7 @@ def test_balanced_panels_share_the_load_and_the_meetings(n: int, items: int) -> 
     assert min(met[p] for p in combinations(sorted(PEOPLE), 2)) >= each - 2.5
 
 
-def test_a_balanced_plan_gives_everybody_an_item_equally_often_over_seeds() -> None:
+def test_balanced_plan_is_uniform_over_seeds() -> None:
     items = make_items(5)
     seen: Counter[str] = Counter()
     for seed in range(600):
@@ -76,7 +76,7 @@ def test_a_balanced_plan_gives_everybody_an_item_equally_often_over_seeds() -> N
     assert abs(shares - 2 / 7).max() < 0.07
 
 
-def test_only_experts_who_are_there_for_any_class_rate() -> None:
+def test_only_present_experts_for_any_class_rate() -> None:
     roster = Roster(
         (
             Expert("ana", ("*",)),
@@ -212,7 +212,7 @@ def test_the_direct_route_asks_only_where_they_differ_and_is_exact() -> None:
     assert len(answers) < 2 * len(asked) + 1
 
 
-def test_a_limit_draws_some_of_the_disagreements_and_early_looks_are_refused() -> None:
+def test_limit_samples_disagreements_and_early_results_are_refused() -> None:
     direct, experts, _, _ = direct_setting(1)
     some = replace(direct, limit=20)
     asked = {item.id for item in some.asked}

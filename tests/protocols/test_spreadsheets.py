@@ -45,7 +45,7 @@ def test_guards_are_taken_off_as_they_were_put_on(text: str) -> None:
     end=st.sampled_from(["\n", "\r\n"]),
     header=st.sampled_from([str.upper, str.title, lambda name: f" {name.replace('_', ' ')} ", str]),
 )
-def test_whatever_a_program_saves_comes_back(
+def test_files_saved_by_spreadsheet_programs_are_read(
     texts: list[str], note: str, encoding: str, separator: str, end: str, header: Any
 ) -> None:
     questions, items = ask(texts)
@@ -62,7 +62,7 @@ def test_whatever_a_program_saves_comes_back(
 
 
 @pytest.mark.parametrize("form", ["csv", "xlsx"])
-def test_ids_that_look_like_numbers(tmp_path: Path, form: str) -> None:
+def test_ids_that_look_like_numbers_are_kept(tmp_path: Path, form: str) -> None:
     questions, items = ask(["a", "b", "c", "d"], list(NUMBERS))
     path = export_questions(questions, items, (), tmp_path, form)[0]
     if form == "csv":
@@ -128,7 +128,7 @@ def stored(study: Study) -> int:
         return store.count_rows()["answer"]
 
 
-def test_all_wrong_rows_are_named_at_once_or_left_out(tmp_path: Path) -> None:
+def test_all_bad_rows_are_reported_together_or_left_out(tmp_path: Path) -> None:
     study = lay_out(tmp_path)
     route_questions(study)
     path = export_open(study, tmp_path / "out")[0][0]
@@ -159,7 +159,7 @@ def test_all_wrong_rows_are_named_at_once_or_left_out(tmp_path: Path) -> None:
         assert call(["label", "import", "out/questions-ana.csv", "--word", "a=yes", "--word", "a=no"])[0] == 2
 
 
-def test_other_comments_of_answers_that_are_there_are_told(
+def test_changed_comments_of_stored_answers_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     study = lay_out(tmp_path)

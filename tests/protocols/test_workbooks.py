@@ -43,7 +43,7 @@ def test_workbooks_come_back(texts: list[str]) -> None:
     assert {a.verdict.value for a in answers} == {"yes"}
 
 
-def test_a_workbook_is_protected_and_lists_what_may_be_said(tmp_path: Path) -> None:
+def test_workbook_is_protected_and_lists_the_answers(tmp_path: Path) -> None:
     questions, items = ask(["=1+1", "b"])
     path = export_questions(questions, items, (), tmp_path, "xlsx")[0]
     sheet: Any = openpyxl.load_workbook(path).active

@@ -50,7 +50,7 @@ READS = (
 )
 
 
-def test_a_copy_is_read_and_collects_nothing_until_it_is_adopted(
+def test_copy_is_read_only_until_it_is_adopted(
     tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(copy_study("partitioned", tmp_path))
@@ -179,7 +179,7 @@ def test_a_study_is_copied_while_its_page_serves(
         assert copy.execute("SELECT count(*) FROM answer").fetchone() == (1,)
 
 
-def test_a_moved_study_collects_in_the_new_database_alone(
+def test_moved_study_collects_only_in_the_new_database(
     tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(copy_study("partitioned", tmp_path))

@@ -45,7 +45,7 @@ def test_every_row_arrives(name: str, url: str, tmp_path: Path) -> None:
             assert read_all(back) == read_all(source)
 
 
-def test_it_goes_on_there(
+def test_study_continues_in_the_copy(
     url: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = copy_study("partitioned", tmp_path)

@@ -44,7 +44,7 @@ def make_older(url: str, *statements: str) -> None:
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_a_study_of_the_first_version_goes_on_in_a_new_file(
+def test_study_of_the_first_version_continues_in_a_new_file(
     study: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = bring(study, tmp_path, monkeypatch)
@@ -164,7 +164,7 @@ def test_rows_of_older_tables_are_in_the_tables_of_this_version(
         assert found == {"child": ("a", "b"), "alone": ()}
 
 
-def test_a_study_on_a_server_goes_on_in_a_new_schema(
+def test_study_on_a_server_continues_in_a_new_schema(
     postgresql: str, tmp_path: Path, items: list[Item], oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_sql(postgresql, "DROP SCHEMA IF EXISTS ward CASCADE", "CREATE SCHEMA ward")
