@@ -186,13 +186,13 @@ def test_interim_analyses_while_answers_arrive(study: Path, oversight: Oversight
         ({"judge": 'judge = "nobody"'}, "the judge 'nobody' was not run"),
         (
             {"protocol": "disagreement", "models": 'models = ["a", "b"]'},
-            "the protocol 'disagreement' take none",
+            "the protocol 'disagreement' cannot use",
         ),
         (
             {"protocol": "partitioned", "models": "options_per_item = 2"},
-            "with options_per_item = 2 take none",
+            "with options_per_item = 2 cannot use",
         ),
-        ({"items": 'cluster = "text"'}, "these share clusters"),
+        ({"items": 'cluster = "text"'}, "these items are in clusters"),
         ({"draw": 'draw = "deviation"\nrepeat = 0.1'}, "assumes experts who do not err"),
     ],
 )

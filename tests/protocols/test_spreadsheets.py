@@ -196,7 +196,9 @@ def test_many_items_have_a_check_in_place_of_a_comparison(
     with Store(study.store_url) as one, Store(again.store_url) as two:
         two.controls.set_key(one.controls.read_key())
     route_questions(again)
-    with pytest.raises(DataError, match=f"differs from the question: '{other}', asked was 'reworded'"):
+    with pytest.raises(
+        DataError, match=f"differs from the question: '{other}', but the question had 'reworded'"
+    ):
         import_answers(again, [save(path, rows)])
     assert import_answers(study, [path]) == (60, 60)
     assert import_answers(study, [save(path, list(reversed(rows)))]) == (60, 0)
