@@ -1,12 +1,12 @@
-"""Workflows and their search, with expert labels as the fitness signal.
+"""Workflows and the search for better ones, with expert labels as the fitness signal.
 
-`oversight.agents.workflow`, `oversight.agents.operators` and `oversight.agents.standalone` are what workflows
-outside this package import; they keep their places.
+Workflows outside this package import `oversight.agents.workflow`, `oversight.agents.operators` and
+`oversight.agents.standalone`, so these modules must keep their names.
 """
 
 import lazy_loader
 
-if __name__ != "oversight.agents":  # this folder in a clone: its modules would be there twice
-    raise ImportError("write: import oversight as ov, and oversight.agents.… for what lies deeper")
+if __name__ != "oversight.agents":  # imported as a folder of a clone, so its modules would exist twice
+    raise ImportError("use: import oversight as ov, or oversight.agents.… for submodules")
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""A workflow outside its search: the file of ``oversight search export``, and its answers."""
+"""A workflow outside its search: the file that ``oversight search export`` writes, and its answers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from oversight.harness.types import Item, Prediction, Program
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workflow:
-    """A workflow with its wording, roles and examples.
+    """A workflow with its wording, roles and examples, stored as data.
 
-    It is data. The source runs in the sandbox only, whatever a model wrote into it.
+    Its source runs only in the sandbox, whatever a model wrote into it.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Workflow:
     options
         The options of every item; empty if items have different options.
     shape, roles
-        Wording of its calls, and the roles that it may name.
+        Wording of the workflow's calls, and the roles that it may name.
     tier
         The sandbox tier of its search.
     search
@@ -55,7 +55,7 @@ class Workflow:
         Raises
         ------
         DataError
-            Names the file and the first wrong field.
+            If the file is not an exported workflow; names the file and the first wrong field.
         """
         path = Path(file)
         try:
@@ -72,12 +72,12 @@ class Workflow:
         return json.dumps(asdict(self), ensure_ascii=False, indent=2) + "\n"
 
     def check_options(self, items: Sequence[Item]) -> None:
-        """Raise an error for items with other options than the workflow was chosen for.
+        """Raise an error for items with other options than those for which the workflow was chosen.
 
         Raises
         ------
         BadInput
-            Names the first such item.
+            If an item has other options; names the first such item.
         """
         for item in items:
             if self.options and sorted(item.options) != sorted(self.options):
@@ -86,7 +86,7 @@ class Workflow:
                 )
 
     async def answer(self, items: Sequence[Item], model: Model, *, concurrency: int = 8) -> list[Prediction]:
-        """Answer items in order; missing options and failures are shown by the status.
+        """Answer items in order; the status of a prediction shows a missing option or a failure.
 
         Raises
         ------

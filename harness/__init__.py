@@ -6,7 +6,7 @@ The names of this face are what a program needs; each is imported when it is fir
 
 import lazy_loader
 
-if __name__ != "oversight.harness":  # this folder in a clone: its modules would be there twice
-    raise ImportError("write: import oversight as ov, and oversight.harness.… for what lies deeper")
+if __name__ != "oversight.harness":  # imported as a folder of a clone, so its modules would exist twice
+    raise ImportError("use: import oversight as ov, or oversight.harness.… for submodules")
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,8 +1,8 @@
-"""Route questions to experts, and turn answers into labels."""
+"""Route questions to experts, and convert their answers to labels."""
 
 import lazy_loader
 
-if __name__ != "oversight.protocols":  # this folder in a clone: its modules would be there twice
-    raise ImportError("write: import oversight as ov, and oversight.protocols.… for what lies deeper")
+if __name__ != "oversight.protocols":  # imported as a folder of a clone, so its modules would exist twice
+    raise ImportError("use: import oversight as ov, or oversight.protocols.… for submodules")
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

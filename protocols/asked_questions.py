@@ -1,4 +1,4 @@
-"""Look up which questions were put to whom and how, for answers that come back in files."""
+"""Look up asked questions and their experts, to check answers that come back in files."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from oversight.protocols.collect import mark_cells, write_cells, write_options
 def text_key(study: Study, store: Store) -> int | None:
     """Return a key that changes with the texts of items; None for a study with few or unknown items.
 
-    It is derived from the digest of a source with many items, which is stored after all of them.
+    The key is derived from the digest of a source with many items, which is stored after its items.
     """
     digest = digest_source(study)
     return int(digest[:8], 16) if digest and ShownRepository(store).has_source(digest) else None
 
 
 class AskedLookup:
-    """Looks up asked questions one by one, or reads all of them once that is faster.
+    """Looks up asked questions one by one, or reads all of them when that becomes faster.
 
-    Each question is returned from memory once, because it has one answer; after that it is looked up.
+    A question that was read with all others is returned from memory only once, because it has one answer.
 
     Parameters
     ----------
     study
         The study.
     store
-        Its database.
+        Database of the study.
     """
 
     def __init__(self, study: Study, store: Store) -> None:
         self._study, self._store = study, store
         self._content, self._controls = store.content, store.controls
         self._shown, self._replies = ShownRepository(store), store.replies(panel=False)
-        # a single lookup takes as long as five or six reads among all
+        # A single lookup takes much longer than reading one question among all.
         self._enough, self._looked_up = store.content.count_questions() / 30, 0
         self._experts: dict[str, str] | None = None
         self._marks: dict[str, int] | None = None
@@ -51,7 +51,7 @@ class AskedLookup:
         return text_key(self._study, self._store)
 
     def find_experts(self, ids: Sequence[str]) -> list[str | None]:
-        """Return the expert of each question; None if it was never asked."""
+        """Return the expert of each question; None if the question was never asked."""
         found = self._find_first(ids)
         return (
             [self._taken.get(i, expert) for i, expert in zip(ids, found, strict=True)]
@@ -75,7 +75,7 @@ class AskedLookup:
         return found
 
     def find_marks(self, ids: Sequence[str]) -> list[int | None]:
-        """Return the mark of what was shown of each question; None if it was never asked."""
+        """Return the mark of each question's shown text; None if the question was never asked."""
         self._wants_marks = True
         read = self._marks or {}
         found = list(map(read.pop, ids, repeat(None)))

@@ -1,4 +1,4 @@
-"""The demo: lay out a study on bundled case notes, ask, answer, estimate and report."""
+"""The demo: create a study on bundled case notes, ask, answer, estimate and report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oversight.protocols.study_labels import route_questions, simulate_answers
 
 _INSTALLED = Path(__file__).with_name("case_notes")
 DATA = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).resolve().parents[1] / "data"
-"""Place of the case notes: an installed package brings them along, a clone has them at its root."""
+"""Folder of the case notes: part of an installed package, or at the root of a clone."""
 MODEL = "smollm2"
 ABSTENTION = 0.03
 _FILES = {
@@ -50,7 +50,7 @@ concurrency = 2
 def run_demo(
     folder: Path, limit: int | None = None, *, tell: Callable[[str], None] = print
 ) -> tuple[StudyReport, Path]:
-    """Run the demo and return the report and its page; after an interruption, the same call continues.
+    """Run the demo. Returns the report and its page. After an interruption, the same call continues.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def run_demo(
             raise OversightError(result["stopped"])
         asked = result["asked_now"]
         if asked < len(items):
-            tell(f"     {len(items) - asked} answers were there already (delete the folder to start again)")
+            tell(f"     {len(items) - asked} answers were already stored (delete the folder to start again)")
         tell("4/4  accuracy from the experts' yes and no; then the sealed key is opened")
         with Store(study.store_url) as store:
             report = report_study(store, study, truth=study_truth(study, key, items))
@@ -90,9 +90,11 @@ def run_demo(
 
 def _check_demo(folder: Path) -> None:
     if not (DATA / "case_notes.jsonl").exists():
-        raise BadInput(f"the bundled data are not in {DATA}: install the package again, or clone it whole")
+        raise BadInput(
+            f"the bundled data are not in {DATA}: install the package again, or use a complete clone"
+        )
     if folder.exists() and not (folder / "notes.jsonl").exists() and any(folder.iterdir()):
-        raise BadInput(f"{folder} holds something else; name another folder")
+        raise BadInput(f"{folder} contains other files; name another folder")
 
 
 def lay_out_demo(folder: Path, limit: int | None) -> Study:

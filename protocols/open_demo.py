@@ -1,4 +1,4 @@
-"""The demo on open answers: a real local model beside three bundled ones, simulated experts, then the key."""
+"""The demo on open answers: a local model and three bundled ones, simulated experts, then the key."""
 
 from __future__ import annotations
 
@@ -48,22 +48,24 @@ concurrency = 2
 """
 _LONG_WORD = re.compile(r"[a-z]{5,}")
 _ENOUGH = 0.6
-"""Share of the long words of a criterion that an answer must hold, so that a simulated expert says yes."""
+"""Share of a criterion's long words that an answer must contain for a simulated expert to say yes."""
 
 
 def run_open_demo(
     folder: Path, limit: int | None = None, *, tell: Callable[[str], None] = print
 ) -> tuple[Study, JudgedStudy, dict[str, float]]:
-    """Run the chain; interrupted, the same call goes on. Returns the judgements and each model's true score.
+    """Run the demo; after an interruption, the same call continues.
+
+    Returns the study, the judgements, and each model's true score.
 
     Parameters
     ----------
     folder
-        Where the study goes.
+        Folder of the study.
     limit
-        Use only this number of questions, the first ones.
+        Use only the first questions, up to this number.
     tell
-        Called with what is done next.
+        Called with the next step.
     """
     study = _lay_out(folder, limit)
     tell("1/4  the small model on this machine")
@@ -96,7 +98,7 @@ def _lay_out(folder: Path, limit: int | None) -> Study:
     if not (DATA / f"{_START}.jsonl").exists():
         raise BadInput(f"the bundled data are not in {DATA}: install the package again, or clone it whole")
     if folder.exists() and not (folder / "items.jsonl").exists() and any(folder.iterdir()):
-        raise BadInput(f"{folder} holds something else; give another folder")
+        raise BadInput(f"{folder} contains other files; give another folder")
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(DATA / f"{_START}.jsonl", folder / "items.jsonl")
     shutil.copyfile(DATA / f"{_START}.experts.toml", folder / "experts.toml")
@@ -106,7 +108,7 @@ def _lay_out(folder: Path, limit: int | None) -> Study:
 
 
 def _write_answers(study: Study, folder: Path, model: str) -> Path:
-    """The bundled answers of a model to the items of the study."""
+    """Write the bundled answers of a model to the study's items."""
     lines = (DATA / f"{_START}.{model}.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     most, path = study.items.limit, folder / f"{model}.csv"
     path.write_text("".join(lines if most is None else lines[: most + 1]), encoding="utf-8")
@@ -114,7 +116,7 @@ def _write_answers(study: Study, folder: Path, model: str) -> Path:
 
 
 def _write_key(frame: Frame, path: Path) -> Path:
-    """The bundled key, and for the local model what simulated experts say by the words of its answers."""
+    """Write the bundled key, with simulated experts' verdicts on the local model's answers."""
     texts = {a.item_id: a.text.lower() for a in frame.answers if a.model == LOCAL}
     with path.open("w", encoding="utf-8", newline="") as stream:
         stream.write((DATA / f"{_START}.key.csv").read_text(encoding="utf-8"))
@@ -128,7 +130,7 @@ def _write_key(frame: Frame, path: Path) -> Path:
 
 
 def score_by_key(frame: Frame, key: str) -> dict[str, float]:
-    """Every model's score if all units were judged as the key has it, clipped to [0, 1]."""
+    """Return every model's score if all units were judged as in the key, clipped to [0, 1]."""
     truth = read_unit_key(key)
     best, scores = defaultdict[str, float](float), defaultdict[str, float](float)
     for unit in frame.units:

@@ -1,6 +1,6 @@
 """A study's questions and answers without a server: draw, export, import, simulate.
 
-Portions of a file are stored together or not at all; all other input is checked before the database is
+The portions of a file are stored together, or not at all. All other input is checked before the database is
 opened.
 """
 
@@ -69,18 +69,18 @@ def route_questions(
     Parameters
     ----------
     questions
-        Number of questions for which items are drawn; None draws what study.toml says.
+        Number of questions for which items are drawn; None uses the number in study.toml.
     more
         Number of questions by which to extend the draw of items.
     second
-        Whether to draw these as second questions about items answered no.
+        Whether to draw `more` questions as second questions about items answered no.
 
     Raises
     ------
     BadInput
         If a number of questions is not positive, or not supported.
     ConfigError
-        If the study is a panel already, or questions were drawn before by another rule.
+        If the study is already a panel, or another rule drew questions before.
     DataError
         If a gold item of study.toml is wrong.
     """
@@ -90,10 +90,10 @@ def route_questions(
             raise BadInput(f"{name} must be at least 1, is {number}")
     if second and (more is None or questions is not None):
         raise BadInput(
-            "--second needs --more N alone, the number of second questions to draw about items answered no"
+            "--second needs only --more N, the number of second questions to draw about items answered no"
         )
     roster = read_roster(study.path(study.experts.roster))
-    if has_database(study.store_url):  # the database is created after the items were read
+    if has_database(study.store_url):  # a new database is created only after the items were read
         with Store(study.store_url) as store:
             roster = read_present(study, store)
     roster.check(study.items.classes or _find_common_options(study, roster))
@@ -129,7 +129,7 @@ def _route_questions(
         with store.content.indexing_late():
             portions: Iterable[list[Item]] = store_items()
             if wanted or more or store.pool.read_draws() or "draw" in study.experts.model_fields_set:
-                portions = list(portions)  # strata are computed from all items
+                portions = list(portions)  # read all portions, because strata are computed from all items
                 draw_items(study, store, ids, wanted, more)
             for questions in draw_questions(study, store, roster, portions):
                 asked.update([expert for _, _, _, expert, *_ in questions])
@@ -145,7 +145,9 @@ def _route_questions(
         note_source(study, store, items.digest, ids, are_all=is_new)
         item_draws = store.pool.read_draws()
         asked += woven.asked
-        if not study.experts.statement.asks_on:  # the stored assignment, whoever an earlier draw chose
+        if (
+            not study.experts.statement.asks_on
+        ):  # count the stored questions, whose experts may differ from this draw's
             asked = Counter(store.count_asked(panel=False))
     controls = woven if study.experts.has_controls else None
     return Routed(
@@ -192,9 +194,9 @@ def route_panel(study: Study) -> Routed:
 
 
 def export_open(study: Study, folder: str | Path, form: str = "csv") -> tuple[list[Path], int]:
-    """Write open questions, one file per person; return the files and the number of questions."""
+    """Write the open questions, one file per person. Returns the files and the number of questions."""
     with Store(study.store_url) as store:
-        store.marks.refuse_mark()  # filled-in sheets return to the study, not to its copy
+        store.marks.refuse_mark()  # a copy must not export, because filled-in sheets return to the study
         asked = read_pending(study, store)
         items = store.read_shown_items()
         answered = store.replies(panel=study.experts.is_panel).read_replies()
@@ -209,7 +211,7 @@ def read_draws(study: Study) -> list[ItemDraw]:
 
 
 def export_ratings(study: Study, path: str | Path) -> int:
-    """Write the ratings of a panel in long form; return their number."""
+    """Write the ratings of a panel in long form. Returns their number."""
     with Store(study.store_url) as store:
         read_pending(study, store)
         ratings = store.panel.read_ratings()
@@ -226,7 +228,7 @@ def import_answers(
     skipped: BadRows | None = None,
     changes: bool = False,
 ) -> tuple[int, int]:
-    """Read filled-in files or JSON exports of Label Studio; return the numbers of answers and new ones.
+    """Read filled-in files or JSON exports of Label Studio. Returns the numbers of answers and of new ones.
 
     Parameters
     ----------
@@ -252,7 +254,7 @@ def import_answers(
         asked, items = read_pending(study, store), store.read_shown_items()
         if label_studio:
             from oversight.protocols.collect import (
-                read_label_studio_export,  # imports much that nothing else needs
+                read_label_studio_export,  # imported here, because it loads many other modules
             )
 
             roster = read_roster(study.path(study.experts.roster))

@@ -1,4 +1,4 @@
-"""The sandbox part of ``oversight doctor``: which tiers work on this machine."""
+"""The sandbox part of ``oversight doctor``: checks which tiers work on this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TASK: Payload = {
 
 
 def check_sandbox() -> list[Finding]:
-    """Start each tier and run a program; one finding per tier; the default must work if installed."""
+    """Start each tier and run a program. Returns one finding per tier; an installed default must work."""
     return [asyncio.run(_try(name)) for name in TIERS]
 
 
@@ -28,7 +28,7 @@ async def _try(name: str) -> Finding:
             (outcome,) = await sandbox.run(_PROBE, [_TASK], Host())
             works = outcome.answer == _TASK["text"]
             return Finding(what, "ok", sandbox.layers) if works else Finding(what, state, outcome.reason)
-    except ConfigError as error:  # an extra that was not installed
+    except ConfigError as error:  # the tier's package is not installed
         return Finding(what, "missing", str(error))
     except OversightError as error:
         return Finding(what, state, str(error))

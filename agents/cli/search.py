@@ -159,7 +159,7 @@ def _show(args: argparse.Namespace, study: Study, store: Store, context: SearchC
 def _write_page(
     study: Study, store: Store, context: SearchContext, path: str, truth: Mapping[str, int] | None
 ) -> Path:
-    """Write the page of a search as one file, with its candidates, and return its path."""
+    """Write the page of a search, with its candidates, as one file. Returns its path."""
     from oversight.agents.search import read_exported_parts
     from oversight.harness.view import read_frame, write_parts
 

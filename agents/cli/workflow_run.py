@@ -1,4 +1,4 @@
-"""``oversight run --workflow``: called by `oversight.harness.cli.verbs.run` by name, with its arguments."""
+"""``oversight run --workflow``; `oversight.harness.cli.verbs.run` loads this module by name."""
 
 from __future__ import annotations
 
@@ -27,17 +27,19 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     Returns
     -------
     dict, str
-        The result by name of the run, and the same in words.
+        The results by run name, and the same as text.
 
     Raises
     ------
     ConfigError
         If the workflow, model or sandbox tier does not exist, or the options contradict each other.
     ProgramRefused
-        If the workflow is refused; nothing is stored or paid then.
+        If the workflow is refused. Then nothing is stored or paid.
     """
     if args.dry_run or args.batch:
-        raise ConfigError("--workflow goes with neither --dry-run nor --batch: each call depends on the last")
+        raise ConfigError(
+            "--workflow cannot be combined with --dry-run or --batch, because each call depends on the last"
+        )
     refuse_mark(study.store_url)
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
@@ -61,7 +63,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     ):
         terms = RunTerms(uncertain=args.uncertain or "retry", workers=workers)
         for target, budget in zip(targets, budgets, strict=True):
-            charge_before(store, target, budget)  # all of them, before any spends what another has spent
+            charge_before(store, target, budget)  # charge all runs first, because they share one budget
         ids: Sequence[str] = store.content.add_items(items)
         part = dict[str, Any]()
         if args.sample is not None:

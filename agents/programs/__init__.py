@@ -1,4 +1,4 @@
-"""Workflows of a study: its roles and wording, and the hand-made programs of `library`."""
+"""Workflows of a study: its roles and wording, and the hand-made programs in `library`."""
 
 import lazy_loader
 

@@ -1,13 +1,13 @@
 """A study's roles and wording for workflows, which change prompts without changing code.
 
-They are in ``workflow.toml`` beside study.toml. Without the file, letters are asked for, and each class
-of a fixed-class study is a role::
+They are in ``workflow.toml`` beside study.toml. Without this file, calls ask for letters, and if all items
+have the same classes, each class is a role::
 
-    style = "parts"            # or "json", "lines": how a reply is to look
-    answer = "option"          # or "letter": what an answer says
+    style = "parts"            # or "json", "lines": format of a reply
+    answer = "option"          # or "letter": content of an answer
     field_chars = 120          # longest content of the other fields
     max_tokens = 200
-    examples = "solved.jsonl"  # rows with text, label and, if there is, thinking
+    examples = "solved.jsonl"  # rows with text, label and optionally thinking
 
     [[role]]
     name = "cardiologist"
@@ -35,7 +35,7 @@ Style = Literal["parts", "json", "lines"]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A solved item to show before the question; never one of the items to answer.
+    """A solved item that is shown before the question; never one of the items to answer.
 
     Attributes
     ----------
@@ -64,18 +64,19 @@ class PromptFormat:
         completed as a line of its own, one request each, see `oversight.agents.runtime.call_prompt`.
     answer
         Whether a field called ``answer`` contains an option's letter or its text. Small models do not
-        follow letters; texts suit them better.
+        follow letters well; texts suit them better.
     field_chars
-        Largest length of any other field: requested, and enforced by a schema if the endpoint can; None
-        sets no limit.
+        Largest number of characters of any other field: requested, and enforced by a schema if the endpoint
+        can; None sets no limit.
     max_tokens
-        Token limit of a call's answer; with lines, of each line.
+        Token limit of a call's answer; in the style of lines, of each line.
     examples
-        Shown as earlier turns in calls that ask for an answer.
+        Examples that are shown as earlier turns in calls that ask for an answer.
     max_words
-        Longest text of an item that is shown, in words; None shows all.
+        Largest number of words of an item's text that are shown; None shows all.
     labels
-        With lines, the beginning of each field's line; ``question`` and ``options`` are also fields.
+        In the style of lines, the beginning of each field's line; ``question`` and ``options`` are also
+        fields.
     code
         Whether a program may run code that the model wrote, in a separate sandbox.
     """
@@ -90,7 +91,7 @@ class PromptFormat:
     code: bool = False
 
     def label(self, name: str) -> str:
-        """The beginning of a field's line: its name unless the study sets another."""
+        """Return the beginning of a field's line: its name unless the study sets another text."""
         return self.labels.get(name, f"{name[:1].upper()}{name[1:]}:")
 
 
@@ -104,7 +105,7 @@ class Role:
     Attributes
     ----------
     name
-        Unique within a study; used by routers.
+        Name, unique within a study; used by routers.
     text
         The sentence at the beginning of a prompt.
     """
@@ -114,9 +115,9 @@ class Role:
 
 
 def default_roles(items: Sequence[Item]) -> tuple[Role, ...]:
-    """One role per class if all items share their options, and last a generalist.
+    """Return one role per class if all items share their options, and a generalist as the last role.
 
-    If items have different options, there is only the generalist.
+    If items have different options, the generalist is the only role.
     """
     shared = {frozenset(item.options) for item in items}
     names = items[0].options if len(shared) == 1 else ()
@@ -149,7 +150,7 @@ def read_workflow_settings(
     Raises
     ------
     DataError
-        If it is wrong; names file and the first wrong key.
+        If the file is wrong; names the file and the first wrong key.
     """
     path = Path(folder) / "workflow.toml"
     if not path.exists():
@@ -158,7 +159,7 @@ def read_workflow_settings(
         found = _File.model_validate(tomllib.loads(read_text(path)))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from None
-    except ValidationError as error:  # also a ValueError
+    except ValidationError as error:  # caught first, because it is also a ValueError
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise DataError(f"{first['msg']}, is {first['input']!r}", file=path, field=where) from None

@@ -1,4 +1,4 @@
-"""Run a program over items: its calls become requests and its results predictions."""
+"""Run a program over items: its calls become requests, and its results become predictions."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-"""The only way from a workflow to a model: cached, within the budget, retried, checked.
+"""The only way from a workflow to a model: calls are cached, within the budget, retried and checked.
 
-A call is looked up by what was asked (`CallCache`), made once at a time (`CallsUnderWay`), and stored
-with all that it used (`CallInMaking`).
+A call is looked up in the cache by its request (`CallCache`). The same call is made only once at a time
+(`CallsUnderWay`). Its reply is stored with the usage of all its attempts (`CallInMaking`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from oversight.harness.types import Usage
 
 
 class CallCache:
-    """The table of calls by key: what comes together is read or written together.
+    """The table of calls by key; calls that arrive at about the same time are read or written together.
 
     Parameters
     ----------
@@ -69,18 +69,18 @@ class CallCache:
             self._writes = Batches[StoredCall, None](calls.write_calls, linger=LINGER)
 
     async def find_call(self, key: str) -> StoredCall | None:
-        """Return a call that succeeded, or was lost, if there is one."""
+        """Return a stored call that succeeded or was lost; None otherwise."""
         return self._memory.get(key) if self._memory is not None else await self._reads.put(key)
 
     def find_answered(self, *, has_schema: bool) -> Request | None:
-        """The latest stored request that was answered, of those with a schema or those without; or None."""
+        """Return the latest answered request in the store, with or without a schema, or None."""
         if self._calls is None:
             return None
         found = self._calls.find_latest(has_schema=has_schema)
         return None if found is None else Request.read(found.request)
 
     async def store_call(self, call: StoredCall) -> None:
-        """Store a call; after this it is stored, even if the process is killed."""
+        """Store a call; when this returns, the call is stored even if the process is killed."""
         if self._memory is None:
             await self._writes.put(call)
         elif not call.error:
@@ -88,30 +88,30 @@ class CallCache:
 
 
 def _counts(call: StoredCall) -> bool:
-    """Whether a stored call is an answer or a lost call; others that failed are made again."""
+    """Whether a stored call is an answer or a lost call; other failed calls are made again."""
     return not call.error or call.error.startswith(f"{Fault.LOST}: ")
 
 
 BESIDE = "beside: tries that were paid for and brought no answer"
-"""The error of what a call that was answered used beside its answer."""
+"""Error of the row with the usage of an answered call's other attempts."""
 LOST = f"{Fault.LOST}: under way when its process ended; it may have been answered"
 _NOTHING = ModelReply("", "")
 
 
 @dataclass(slots=True, eq=False)
 class CallInMaking:
-    """A call under way.
+    """A call that is being made.
 
     Attributes
     ----------
     key, text
-        Its key in the cache, and its stored request.
+        Key of the call in the cache, and its stored request.
     account
         Counts the usage of all attempts.
     latest
         The latest reply, usable or not.
     is_noted
-        Whether it is stored as lost; its reply or error replaces that row.
+        Whether the call is stored as lost; its reply or error replaces that row.
     """
 
     key: str
@@ -122,10 +122,10 @@ class CallInMaking:
     _started: float = field(default_factory=time.perf_counter)
 
     def rows(self, reply: ModelReply | None, price: Price | None, error: str = "") -> list[StoredCall]:
-        """Rows to store: the answer or the error, and the cost of other attempts.
+        """Return the rows to store: the answer or the error, and the cost of other attempts.
 
-        The latter has a separate key that is never looked up, because a failed call is repeated and then
-        replaces this row.
+        The cost of other attempts has a separate key that is never looked up. A failed call is made again,
+        and then replaces its row.
         """
         used, answer = self.account.used, reply or _NOTHING
         sent = max(0, used.input_tokens - answer.input_tokens)
@@ -138,7 +138,7 @@ class CallInMaking:
         return rows
 
     def lose(self, used: Usage, price: Price | None) -> StoredCall:
-        """The row while a call is under way: if nothing replaces it, the call was lost and paid for."""
+        """Return the row that marks a call as lost and paid, unless its result replaces the row."""
         reply = replace(_NOTHING, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
         return self._row(self.key, reply, price, LOST)
 
@@ -163,10 +163,10 @@ class NotSent(OversightError):
 
 
 class CallsUnderWay:
-    """The calls under way.
+    """The calls that are being made.
 
     A call waits for its turn, is sent, and is stored; between two attempts it waits again. After `end`,
-    waiting calls raise, and sent calls are still stored because they are paid for.
+    waiting calls raise an error, and sent calls are still stored because they are paid for.
     """
 
     def __init__(self) -> None:
@@ -182,7 +182,7 @@ class CallsUnderWay:
         """Make a call."""
         task = self._tasks[key] = asyncio.create_task(self._run(making))
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
-        self._kept_on.add(task)  # a task cancelled before its first step could report no reason
+        self._kept_on.add(task)  # otherwise a task that is cancelled before its first step reports no reason
         return task
 
     async def _run(self, making: Coroutine[Any, Any, ModelReply]) -> ModelReply:
@@ -202,15 +202,15 @@ class CallsUnderWay:
     def end(self, why: FatalModelError | NotSent) -> None:
         """Stop sending calls; waiting tasks receive the error."""
         if self._end is None:
-            # a new error, because a shared one would collect tracebacks
+            # A new error per call, because a shared one would collect tracebacks.
             self._end = (NotSent if isinstance(why, NotSent) else FatalModelError)(str(why))
         for task in self._tasks.values():
             if task is not asyncio.current_task() and task not in self._kept_on:
                 task.cancel()
 
     async def close(self) -> None:
-        """Stop sending calls, and wait for those under way."""
-        self.end(NotSent("the call was not sent: what it was for has ended"))
+        """Stop sending calls, and wait for the sent ones."""
+        self.end(NotSent("the call was not sent, because its run has ended"))
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     @contextmanager
@@ -227,49 +227,49 @@ class CallsUnderWay:
                 self._kept_on.discard(task)
 
     async def hold(self, account: RequestAccount, guess: Callable[[], tuple[int, int]]) -> Reservation:
-        """Reserve what the current task's call may use; from here on it counts as sent, see `OutModel`."""
+        """Reserve the most that the current task's call may use; then it counts as sent, see `OutModel`."""
         self.check()
         with self.kept_on():
             held = await account.hold(guess)
-        if self._end is not None:  # while it waited for others to release budget
+        if self._end is not None:  # the end came while this call waited for budget
             held.release()
             self.check()
         self._kept_on.update(filter(None, [asyncio.current_task()]))
         return held
 
     def is_back(self) -> None:
-        """Record that the current task's call is not sent, or has returned."""
+        """Record that the current task's call was not sent, or has returned."""
         self._kept_on.difference_update(filter(None, [asyncio.current_task()]))
 
 
 @dataclass(frozen=True, slots=True)
 class OutModel:
-    """A model whose calls count as sent from the reservation to the answer."""
+    """A model whose calls count as sent from the reservation of budget until the answer."""
 
     model: Model
     calls: CallsUnderWay
 
     async def ask(self, request: Request) -> ModelReply:
-        """See the model."""
+        """Ask the model."""
         try:
             return await self.model.ask(request)
         finally:
             self.calls.is_back()
 
     async def close(self) -> None:
-        """See the model."""
+        """Close the model."""
         await self.model.close()
 
 
 REFUSALS = 20
-"""Refusals in a row after which a request that was answered before is sent again: if it is also refused,
-the fault is the endpoint's. After this number before any answer, no more is sent."""
+"""Number of refusals in a row after which a request that was answered before is sent again. If this request
+is also refused, the endpoint is at fault. If nothing was answered before, no more calls are sent."""
 _OF_THE_MODEL = (403, 404)
-"""HTTP statuses that are about the key or the model, not about what was asked."""
+"""HTTP statuses that concern the key or the model, not the request."""
 
 
 class Broker(RequestDraws):
-    """Calls one model, and pays for no call twice.
+    """Calls one model, and never pays for the same call twice.
 
     Parameters
     ----------
@@ -278,24 +278,24 @@ class Broker(RequestDraws):
     name
         Name of model and endpoint; part of every cache key.
     budget
-        Reserves what a call may cost before it is sent; shared with the optimiser's calls. A budget in
-        dollars requires a model with a price.
+        Reserves the most that a call may cost before it is sent; shared with the optimiser's calls. A budget
+        in dollars requires a model with a price.
     price
         Price for the cost stored with each call; None means unknown.
     store
         Database whose table `call` is the cache; None keeps the cache in memory.
     concurrency
-        Largest number of calls under way.
+        Largest number of concurrent calls.
     tries
         Attempts per call.
     limiter
-        The endpoint's limits, instead of `concurrency`, if its rates are known or shared.
+        Limits of the endpoint, used instead of `concurrency` if rates are known or shared.
     is_billed
         Whether tokens are paid for, so that unreported usage is estimated.
     note
-        Stores what a call may use before it is sent, and what it used afterwards.
+        Stores the most that a call may use before it is sent, and its usage afterwards.
     holds_lost
-        Whether a call that was under way when a process died is never repeated, but counts as failed.
+        Whether a call that was unfinished when a process died counts as failed and is not repeated.
     """
 
     def __init__(
@@ -315,14 +315,15 @@ class Broker(RequestDraws):
     ) -> None:
         super().__init__(name)
         self._note, self._holds_lost = note, holds_lost
-        # a run's own account counts calls that are lost; without one, they are counted as calls
+        # A run's own account counts lost calls; without an account, they are stored as calls.
         self._notes_lost = store is not None and (note is None or holds_lost)
         self._budget, self._price = budget, price
         self._cache = CallCache(store)
         self._calls = CallsUnderWay()
         out, limits = OutModel(model, self._calls), limiter or Limiter(concurrency)
         self._model = LimitedModel(out, limits, tries, is_billed=is_billed, holds_lost=holds_lost)
-        # Held until a reply is stored, unlike the limiter's places: a kill loses no more than these.
+        # Held until a reply is stored, unlike the limiter's places, so that a kill loses at most this many
+        # calls.
         self._unstored = asyncio.Semaphore(self._model.limiter.concurrency)
         self._answered: Request | None = None
         self._refusals = 0
@@ -359,21 +360,21 @@ class Broker(RequestDraws):
 
     @property
     def concurrency(self) -> int:
-        """Largest number of calls under way."""
+        """Largest number of concurrent calls."""
         return self._model.limiter.concurrency
 
     async def close(self) -> None:
-        """Stop sending calls, and wait for those under way, which are paid for, to be stored."""
+        """Stop sending calls, and wait until the sent ones, which are paid for, are stored."""
         await self._calls.close()
 
     async def _answer(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
-        """Return one draw from the cache, from the same call under way, or from the model."""
+        """Return one draw from the cache, from the same call if it is being made, or from the model."""
         task = self._calls.find(key)
         if task is None:
             task = self._calls.start(key, self._look_up(key, text, request, as_it_comes=as_it_comes))
         else:
             self.spent.cached += 1
-        # Shielded: others may wait for the same call, and what is paid for is to be stored.
+        # Shield the call, because others may wait for it and a paid reply must be stored.
         return await asyncio.shield(task)
 
     async def _look_up(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
@@ -381,12 +382,12 @@ class Broker(RequestDraws):
         if stored is not None and stored.error:
             if self._holds_lost:
                 raise TransientModelError(stored.error, fault=Fault.LOST)
-            # it may have been paid for, and is counted beside the call that takes its place
+            # The lost call may have been paid for, so it is also counted under a separate key.
             await self._cache.store_call(replace(stored, key=f"{key}/{uuid4().hex}"))
         elif stored is not None:
             self.spent.cached += 1
             return ModelReply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
-        with self._calls.kept_on():  # its turn comes with the end of those that are out
+        with self._calls.kept_on():  # a place becomes free when a sent call ends
             await self._unstored.acquire()
         try:
             return await self._make(key, text, request, as_it_comes=as_it_comes)
@@ -403,7 +404,7 @@ class Broker(RequestDraws):
             reply = await self._pay(call, request, as_it_comes=as_it_comes)
         except ModelError as error:
             self.spent.failed += 1
-            # A refusal may be one request's own: other answers show that after a restart.
+            # A refusal may concern only this request; answers to other requests show that after a restart.
             is_own = isinstance(error, RefusedRequest) and self._refusals < REFUSALS
             if isinstance(error, FatalModelError) and not is_own:
                 self._calls.end(error)
@@ -419,7 +420,7 @@ class Broker(RequestDraws):
         return reply
 
     async def _pay(self, call: CallInMaking, request: Request, *, as_it_comes: bool) -> ModelReply:
-        """Ask; ask again with twice the token limit if the answer is empty or cut short."""
+        """Ask; if the answer is empty or cut short, ask again with twice the token limit."""
         reply = await self._send(call, request)
         if as_it_comes or _whole(reply):
             return reply
@@ -452,7 +453,7 @@ class Broker(RequestDraws):
         Raises
         ------
         RefusedRequest
-            If that is also refused.
+            If the stored request is also refused.
         """
         async with self._first_refusal:
             if self._answered is None:
@@ -472,7 +473,7 @@ class Broker(RequestDraws):
             with self._calls.kept_on():
                 await account.close()
         self.spent.calls += 1
-        # As it is stored: whoever goes on later is to see, and to send back, the same text.
+        # Use the text as it is stored, so that a resumed program sees and sends the same text.
         call.latest = replace(reply, text=make_storable(reply.text))
         return call.latest
 
@@ -481,7 +482,7 @@ class Broker(RequestDraws):
             await asyncio.gather(*map(self._cache.store_call, call.rows(reply, self._price, error)))
 
     def _note_as_lost(self, call: CallInMaking) -> Note:
-        """The object that stores a call as lost before it goes out: it stays so if this process ends."""
+        """Return a function that stores a call as lost before it is sent, in case this process ends."""
 
         async def note(change: Spending) -> None:
             if self._note is not None:

@@ -1,4 +1,4 @@
-"""A call as a program makes it, checked: nothing that comes out of a sandbox is believed."""
+"""Checks of the calls that a program makes, because data from a sandbox are not trusted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ MOST_FIELDS = 16
 HOTTEST = 2.0
 LAST_TURN = 1_000_000
 _HEADING = 16
-"""Characters around a block, about: an empty message also costs something."""
+"""Approximate characters around a block, because an empty message also has a cost."""
 
 
 class BadCall(ValueError):
-    """A call that makes no sense; the program sees the message."""
+    """A malformed call; the program sees the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +31,18 @@ class ShownRecord:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of ``task.ask``; see docs/workflows.md for what its parts mean.
+    """One call of ``task.ask``; docs/workflows.md explains its parts.
 
     Attributes
     ----------
     fields
-        Names of the texts to reply with, in order.
+        Names of the requested texts, in order.
     inputs
-        What is shown, in order; None stands for the task itself.
+        Shown records, in order; None stands for the task itself.
     instruction, name, role, temperature
-        As given.
+        As given by the program.
     choices
-        The texts that a field may hold, where it may not hold any.
+        Allowed texts of a field, if it is restricted.
     examples
         Number of the study's examples to show; None shows all.
     """
@@ -63,16 +63,16 @@ def read_call(payload: Any, characters: int, task_size: int = 0) -> Call:
     Parameters
     ----------
     payload
-        What came out of the sandbox.
+        The call as received from the sandbox.
     characters
-        Most that all its texts may hold together, of whatever part of it.
+        Largest total number of characters of all texts in the call.
     task_size
-        Characters of the task, which count each time that it is shown.
+        Characters of the task, which count each time that the task is shown.
 
     Raises
     ------
     BadCall
-        Naming the argument, the bound and the value.
+        If the call is malformed; names the argument, the bound and the value.
     """
     fields = tuple(_text(f, "fields") for f in _list(payload.get("fields"), "fields"))
     if not 1 <= len(fields) <= MOST_FIELDS or len(set(fields)) < len(fields) or not all(fields):
@@ -88,12 +88,12 @@ def read_call(payload: Any, characters: int, task_size: int = 0) -> Call:
         examples=_count(payload.get("examples")),
     )
     if (size := _measure(call, task_size)) > characters:
-        raise BadCall(f"a call may carry {characters:,} characters, not {size:,}")
+        raise BadCall(f"a call may contain {characters:,} characters, not {size:,}")
     return call
 
 
 def _measure(call: Call, task_size: int) -> int:
-    """Characters of all that a call carries."""
+    """Return the number of characters of everything that a call contains."""
     blocks = sum(
         _HEADING + (task_size if s is None else len(s.field) + len(s.content) + len(s.author))
         for s in call.inputs
@@ -105,7 +105,7 @@ def _measure(call: Call, task_size: int) -> int:
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise BadCall(f"{what}: must be a text, not {type(value).__name__}")
-    # Python strings may hold unpaired surrogates and NUL characters, but HTTP clients and
+    # Python strings may contain unpaired surrogates and NUL characters, but HTTP clients and
     # databases reject them.
     return value.encode(errors="replace").decode().replace("\0", "?")
 

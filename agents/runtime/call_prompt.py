@@ -1,11 +1,11 @@
 """Word a program's call as a request, and read the requested fields from the reply.
 
-Letters and formats depend on the item's K. A call asks for parts that begin with their names, with the
-answer on a line ``ANSWER: B``, or for one JSON object. In the style of lines a model completes a call line
-by line, for base models, which follow no format: every field is a line that begins with its label, and the
-model writes the rest. So a study's wording affects how well a small model understands: *This patient should
-be seen by the department of* is a sentence to it, ``{"answer": …}`` is not. Requested fields always exist,
-in order.
+Letters and formats depend on the item's number of options K. A call asks for parts that begin with their
+names (with the answer on a line ``ANSWER: B``), or for one JSON object. In the style of lines, for base
+models that follow no format, every field is a line that begins with its label, and the model writes the rest
+of the line. So a study's wording affects how well a small model understands: *This patient should be seen by
+the department of* is a sentence to it, ``{"answer": …}`` is not. The result has all requested fields, in
+order.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _MOST_OPENINGS = 256
 def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
     """Word a call for one item.
 
-    The system message carries role and format, then come the study's examples as earlier turns (if
-    an answer is asked for), then the inputs and the instruction. So calls that differ only in the
-    item share their beginning, which endpoints cache. Every message ends with a line break, since
-    base models are served with templates that only join them.
+    The system message contains role and format. Then follow the study's examples as earlier turns (if an
+    answer is requested), the inputs and the instruction. So calls that differ only in the item share their
+    beginning, which endpoints cache. Every message ends with a line break, because base models are served
+    with templates that only join messages.
     """
     opening, schema = _open(call, item, shape)
     blocks = [_block(shown, call, item, shape) for shown in call.inputs]
@@ -45,7 +45,7 @@ def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
 
 
 def _open(call: Call, item: Item, shape: PromptFormat) -> _Opening:
-    """The common beginning of calls for items with equal options, worded once."""
+    """Word the common beginning of calls for items with equal options; cached."""
     choices, wording = tuple(call.choices.items()), (shape.answer, shape.field_chars, shape.max_words)
     options = item.options, item.permutation
     key = (shape.style, call.fields, call.role, choices, call.examples, options, wording, shape.examples)
@@ -153,7 +153,7 @@ def _question(text: str, shape: PromptFormat) -> str:
 
 
 def shown_examples(call: Call, item: Item, shape: PromptFormat) -> Iterator[tuple[Example, str]]:
-    """The study's examples to include in a call, with answers formatted like the item's options.
+    """Yield the study's examples to include in a call, with answers formatted like the item's options.
 
     Yields nothing if no answer is requested. Omits examples whose answer is not an option of the item.
     """
@@ -163,7 +163,7 @@ def shown_examples(call: Call, item: Item, shape: PromptFormat) -> Iterator[tupl
 
 
 def lettered(item: Item) -> list[str]:
-    """An item's options in display order, each after its letter."""
+    """Return an item's options in display order, each after its letter."""
     letters = option_letters_of(len(item.options))
     return [f"({n}) {option}" for n, option in zip(letters, item.shown_options, strict=True)]
 
@@ -171,8 +171,8 @@ def lettered(item: Item) -> list[str]:
 def line_request(call: Call, item: Item, shape: PromptFormat, written: Mapping[str, str]) -> Request:
     """Word the request for the first field that is not written yet.
 
-    The options and the examples come first and are the same for all items of a study that does not
-    shuffle its options: endpoints keep what prompts have in common.
+    The options and the examples come first. They are the same for all items if a study does not shuffle
+    options, so endpoints can cache the beginning of the prompt.
     """
     field = next(f for f in call.fields if f not in written)
     lines = [text for text in (call.role, call.instruction) if text]

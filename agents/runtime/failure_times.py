@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 MINUTE = 60.0
-"""Seconds between two failures that count as simultaneous, at most."""
+"""Largest number of seconds between two failures that count as simultaneous."""
 _STAMP = re.compile(r" \(at (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00)\)$")
 Key = tuple[str, int]
 """A program's id, and the number of one of its replicates."""

@@ -25,9 +25,9 @@ from oversight.harness.types import Item, Program
 
 @dataclass(slots=True)
 class ObligingBroker:
-    """Answers for a free run instead of a broker: nothing is sent, cached, paid or retried.
+    """Answers the calls of a free run instead of a broker: nothing is sent, cached, paid or retried.
 
-    It fills in every requested field: one of the choices, or some words.
+    It fills in every requested field with one of the choices, or with some words.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class ObligingBroker:
     words
         Content of other fields.
     asked
-        The draws, each once as a broker would pay for them, with numbers of characters.
+        The draws that a broker would pay for, each once, with their numbers of characters.
     """
 
     pick: int | None
@@ -44,7 +44,7 @@ class ObligingBroker:
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
 
     async def ask(self, request: Request, path: str, **_: object) -> ModelReply:
-        """Answer in the form of the request's schema."""
+        """Answer in the form that the request's schema requires."""
         text = request.text()
         pick = zlib.crc32(text.encode()) if self.pick is None else self.pick
         properties: dict[str, Any] = (request.schema or {}).get("properties", {})
@@ -124,7 +124,7 @@ class WorkflowHost(Host):
     bench
         Environment of the run.
     replicate
-        Number of the repetition; another one draws other replies.
+        Number of the repetition; each repetition draws other replies.
 
     Attributes
     ----------
@@ -180,11 +180,11 @@ class WorkflowHost(Host):
             if isinstance(error, NoReply) and self.bench.blames_program:
                 tally.no_reply = str(error)
             else:
-                # in a search the time of a failure shows whether the endpoint or the program caused it
+                # In a search, the time of a failure shows whether the endpoint or the program caused it.
                 tally.failed = stamp_failure(str(error)) if self.bench.blames_program else str(error)
             raise RuntimeError("the call failed") from None
         except Exception as error:  # noqa: BLE001  `answer_items` raises it
-            # Errors of the budget, endpoint, database or this project are never blamed on the program.
+            # Errors of the budget, endpoint, database or this project must not count against the program.
             self.fatal = error
             raise RuntimeError("stopped") from None
         finally:
@@ -219,7 +219,7 @@ class WorkflowHost(Host):
         tally, same = self.tallies[index], (request.messages, request.temperature)
         occurrence = tally.seen[same]
         tally.seen[same] += 1
-        # The request itself is the call path; identical ones differ by order only, so
+        # The request itself is the call path; identical requests differ only by their order, so
         # programs with the same first calls share their first replies.
         path = f"{self.items[index].id}/{self.replicate}/{occurrence}"
         # An empty line, or one that ends at the limit, is complete.
@@ -245,5 +245,5 @@ def _blamed() -> Iterator[None]:
         yield
     except BadCall:
         raise
-    except Exception as error:  # noqa: BLE001  a program may only end its own item
+    except Exception as error:  # noqa: BLE001  a program must only end its own item
         raise BadCall(f"the call cannot be worded ({type(error).__name__})") from None

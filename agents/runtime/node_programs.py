@@ -1,7 +1,7 @@
 """Run programs on the nodes of a Ray cluster; this process answers their calls.
 
-This process keeps the cache and the ledger of calls, so a program whose node is lost runs again on another
-one and pays for no stored call twice.
+This process keeps the cache and the ledger of calls. So a program whose node is lost runs again on another
+node, and no stored call is paid twice.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class _NodePrograms:
     async def _answer(self, actor: Any, session: str, number: int, asked: Any) -> None:
         try:
             reply = await asked
-        except RuntimeError as error:  # which the program sees
+        except RuntimeError as error:  # the program receives the error
             reply = error
         self._workers.tell(actor, _SERVICE, session, number, reply)
 
@@ -124,7 +124,7 @@ class ProgramService:
 
 
 class _DistantHost(Host):
-    """A host that passes a program's calls on through `said`, with None at the end."""
+    """A host that forwards a program's calls through `said`, with None at the end."""
 
     def __init__(self) -> None:
         self.said = asyncio.Queue[tuple[Any, ...] | None]()

@@ -1,4 +1,4 @@
-"""Answer items with a program, as predictions like any model's; test a program for free."""
+"""Answer items with a program, as predictions like those of any model; test a program for free."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oversight.harness.llm import ReplyForm, read_reply
 from oversight.harness.types import Item, Prediction, PredictionStatus, Program
 
 SIZES = (2, 4, 11)
-"""Numbers of options that a program must cope with, if the study has no numbers of its own."""
+"""Numbers of options that a program must handle, if the study has no fixed number."""
 
 
 async def answer_items(
@@ -57,7 +57,7 @@ async def answer_items(
 
 
 def read_predictions(host: WorkflowHost, outcomes: Sequence[ProgramOutcome]) -> list[Prediction]:
-    """Make predictions from a host's items; raise the error that ended everything, if any."""
+    """Make predictions from a host's items; raise the error that ended the run, if any."""
     if host.fatal is not None:
         raise host.fatal
     return [_read_prediction(host, j, outcome) for j, outcome in enumerate(outcomes)]
@@ -99,22 +99,23 @@ async def dry_run_program(
     shape: PromptFormat = DEFAULT_FORMAT,
     sizes: Iterable[int] = SIZES,
 ) -> int:
-    """Run a program on made-up items of several sizes, with well-formed replies.
+    """Run a program on made-up items with several numbers of options, and with well-formed replies.
 
     Returns
     -------
     int
-        Largest number of calls for one item, which is the least that an item will cost.
+        Largest number of calls for one item, which is a lower bound of an item's calls.
 
     Raises
     ------
     ProgramRefused
-        If the gate refuses it, it fails, or it does not return an option that the model named.
+        If the gate refuses the program, or the program fails or does not return an option that the model
+        named.
     """
     most = 0
-    shape = replace(shape, style="json")  # its schema determines the made-up reply
+    shape = replace(shape, style="json")  # the made-up reply is derived from the JSON schema
     for size in sizes:
-        for pick in (0, -1):  # a satisfied critic, and one who never is
+        for pick in (0, -1):  # the first choice accepts everything, the last one nothing
             broker = ObligingBroker(pick)
             bench = Workbench(broker, sandbox, roles, shape)
             (prediction,) = await answer_items(program, [_item(size)], bench)

@@ -1,4 +1,4 @@
-"""Replay a program's run on one item from stored calls, without asking, paying or writing."""
+"""Replay a program's run on one item from stored calls, without asking a model, paying or writing."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class ReplayedCall:
     Attributes
     ----------
     messages
-        Messages to the model; for code in the sandbox, the code.
+        Messages to the model, or the code that ran in the sandbox.
     is_code
-        Whether it ran code instead of calling the model.
+        Whether this is a run of code instead of a call of the model.
     error
-        Why it failed; empty if it did not.
+        Reason of a failure; empty if the call succeeded.
     """
 
     messages: tuple[Message, ...]
@@ -47,11 +47,11 @@ class Replay:
     Attributes
     ----------
     calls
-        In their order.
+        The calls, in order.
     prediction
         The prediction of this replay; None if it ended early.
     ended
-        Why it ended early, in words; empty if it was complete.
+        Reason why the replay ended early; empty if it was complete.
     """
 
     calls: list[ReplayedCall] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Replay:
 
 
 class StoredReplies(RequestDraws):
-    """Answers from stored calls only, and records the calls.
+    """Answers calls only from stored calls, and records them.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class StoredReplies(RequestDraws):
     async def _answer(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:  # noqa: ARG002  stored replies are final
         call = self._store.calls.read_calls([key], failed=True).get(key)
         if call is None:
-            missing = "the reply to this call is not stored: it was not made, or made otherwise"
+            missing = "the reply to this call is not stored: the call was not made, or was made differently"
             self._told.calls.append(
                 ReplayedCall(messages=request.messages, temperature=request.temperature, error=missing)
             )
@@ -109,7 +109,7 @@ class ReplayHost(WorkflowHost):
     told: Replay
 
     def begin(self, index: int) -> None:
-        """Restart: a stopped session is run again and makes the same calls."""
+        """Restart an item; a stopped session is run again and makes the same calls."""
         self.told.calls.clear()
         super().begin(index)
 
@@ -131,7 +131,7 @@ async def replay_program(
     shape: PromptFormat,
     replicate: int = 0,
 ) -> Replay:
-    """Run a program on an item again, with stored calls as its only endpoint.
+    """Run a program on an item again, with stored calls instead of an endpoint.
 
     Parameters
     ----------

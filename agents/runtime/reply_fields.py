@@ -15,22 +15,22 @@ from oversight.harness.types import Item
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL | re.IGNORECASE)
 _DECODER = json.JSONDecoder(strict=False)  # created once; raw line breaks in strings are common
 _DEEPEST = 64
-"""Levels of a field's value; no model means more."""
+"""Deepest accepted nesting of a field's value, deeper than any model's reply."""
 _SEPARATORS = re.compile(r"[\s_]+")
 
 
 def is_answer(field: str) -> bool:
-    """Whether a field must contain one of the options, by its name."""
+    """Whether a field must contain one of the options, judging by its name."""
     return "answer" in field.lower()
 
 
 def shown_answers(item: Item, shape: PromptFormat) -> tuple[str, ...]:
-    """Allowed contents of an answer field, in display order."""
+    """Return the allowed contents of an answer field, in display order."""
     return option_letters_of(len(item.options)) if shape.answer == "letter" else item.shown_options
 
 
 def part_names(fields: Sequence[str]) -> dict[str, str]:
-    """The beginning of each field's part: its name in capitals, unless two fields would share it.
+    """Return the beginning of each field's part: its name in capitals, unless two fields would share it.
 
     Examples
     --------
@@ -55,11 +55,11 @@ def read_fields(
     item: Item,
     choices: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, str]:
-    """Return contents of the fields by name; additional ones are dropped, missing ones empty.
+    """Return contents of the fields by name; additional fields are dropped, missing ones are empty.
 
-    A reply without parts and without any JSON object is the content of the only field, if one was asked for.
-    In the style of parts an answer becomes the letter or the text of its option, and a choice the text that
-    it names, if that leaves no doubt.
+    If only one field was requested, a reply without parts and without a JSON object is its content. In the
+    style of parts, an answer becomes the letter or the text of its option, and a choice becomes the text that
+    it names, if this is unambiguous.
     """
     found = _find_fields(text, fields, shape)
     if found is None:
@@ -130,7 +130,7 @@ def _find_object(text: str) -> dict[str, Any] | None:
     for start in (match.start() for match in re.finditer(r"\{", text)):
         try:
             found = _DECODER.raw_decode(text, start)[0]
-        except RecursionError:  # an object inside a too deep one is not the answer
+        except RecursionError:  # an object inside one that is nested too deep is not the answer
             return {}
         except ValueError:
             continue
@@ -158,5 +158,5 @@ def _content(value: Any) -> str:
 
 
 def read_line(text: str) -> str:
-    """Return the text written into a line, without additions of the model."""
+    """Return the text that completes a line, without additions of the model."""
     return (text.strip().splitlines() or [""])[0].strip().rstrip(".")

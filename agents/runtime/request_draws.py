@@ -12,7 +12,7 @@ from oversight.harness.config import ModelSection
 from oversight.harness.llm import Message, ModelReply, Request
 
 OUTPUT_CAP = 2048
-"""Tokens of an answer where a request does not say: a call without a cap cannot be held to a budget."""
+"""Token limit of an answer if a request sets none, because a budget needs a limit for each call."""
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class RequestDraws(ABC):
             The request.
         path
             Names the draw: item/replicate/call path/occurrence. The same request on another path
-            is another draw; the same on the same path is the same reply, whoever asks.
+            is another draw; the same request on the same path always has the same reply.
         as_it_comes
             Whether an empty or cut reply is accepted; otherwise it is requested again with twice the token
             limit, and then is an error.
@@ -73,7 +73,7 @@ class RequestDraws(ABC):
         NoReply
             If the reply stays empty or cut short, or this request is refused.
         TransientModelError
-            If it failed after all retries.
+            If the call failed after all retries.
         FatalModelError
             If the endpoint refuses in a way that no retry can change.
         """
@@ -98,11 +98,11 @@ class RequestDraws(ABC):
 
 
 def name_model(settings: ModelSection) -> str:
-    """Name of a model of study.toml and of everything that determines its answers."""
+    """Return a name for a model of study.toml and all settings that determine its answers."""
     return f"{settings.model} at {settings.where} with {json.dumps(settings.extra, sort_keys=True)}"
 
 
 def add_price(first: ModelReply, second: ModelReply) -> ModelReply:
-    """Return the second reply with the cost of both."""
+    """Return the second reply with the tokens of both replies."""
     tokens = first.input_tokens + second.input_tokens, first.output_tokens + second.output_tokens
     return ModelReply(second.text, second.finish_reason, *tokens)

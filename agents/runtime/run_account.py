@@ -13,39 +13,39 @@ from oversight.harness.store import Spending, Store
 from oversight.harness.types import Usage
 
 LINGER = 0.005
-"""Seconds; short beside any call to a model, and long enough to gather what one transaction can do."""
+"""Seconds during which changes are collected for one transaction; short compared with a call."""
 Note: TypeAlias = Callable[[Spending], Awaitable[None]]
 """Stores the charges of calls; they stay stored once it returns, even if the process is killed."""
 
 
 def charge_before(store: Store, target: Target, budget: Budget) -> None:
-    """Charge a budget with what earlier commands paid for a workflow's run.
+    """Charge a budget with the earlier usage of a workflow's run.
 
-    Calls under way when a command was killed are charged in full, with a message.
+    Calls that were unfinished when a command was killed are charged in full, with a message.
     """
     run_id = target.spec.id
     left = store.calls.charge_calls_left(run_id)
     if left.requests:
         say(
-            f"{target.spec.name}: {left.requests} calls were under way when an earlier command ended; they "
-            f"are charged with all they may have used, {left.input_tokens:,} + {left.output_tokens:,} tokens"
+            f"{target.spec.name}: {left.requests} calls were unfinished when an earlier command ended; they "
+            f"are charged with their maximum, {left.input_tokens:,} + {left.output_tokens:,} tokens"
         )
     budget.charge_before(read_used(store, run_id), store.runs.read_prices(run_id))
 
 
 def read_used(store: Store, run_id: str) -> list[Usage]:
-    """Return what a workflow's run has paid for: finished calls, and charges."""
+    """Return the usage that a workflow's run has paid for: finished calls and charges."""
     spent = _read_spent(store, run_id)
     return [spent, *store.runs.sum_charges(run_id)]
 
 
 def open_account(store: Store, run_id: str, check: Callable[[], None]) -> Note:
-    """Return a function that stores changes to what a run has paid.
+    """Return a function that stores changes to a run's paid usage.
 
     Parameters
     ----------
     check
-        Called before a call is sent; raises if another process now holds the run.
+        Called before a call is sent; raises an error if another process has taken over the run.
     """
     account = store.calls
     if account.read_spent(run_id) is None:
@@ -61,7 +61,7 @@ def open_account(store: Store, run_id: str, check: Callable[[], None]) -> Note:
 
 
 def _read_spent(store: Store, run_id: str) -> Usage:
-    """Return the usage of finished calls; for an older run, that of its answers."""
+    """Return the usage of finished calls; for a run of an older version, the usage of its answers."""
     spent = store.calls.read_spent(run_id)
     return Usage.sum(store.runs.sum_answers(run_id)) if spent is None else spent
 
@@ -73,7 +73,7 @@ class RequestAccount:
     Attributes
     ----------
     budget
-        Reserves what a call may use.
+        Reserves the most that a call may use.
     note
         Stores every change; None stores nothing.
     used
@@ -86,7 +86,7 @@ class RequestAccount:
     _noted: Spending = field(init=False, default_factory=Spending)
 
     async def hold(self, guess: Callable[[], tuple[int, int]]) -> Reservation:
-        """Reserve what the next call may use at most; see `Budget.hold`."""
+        """Reserve the most that the next call may use; see `Budget.hold`."""
         held = await self.budget.hold(guess)
         try:
             await self._note(Usage(1, held.input_tokens, held.output_tokens))
@@ -96,7 +96,7 @@ class RequestAccount:
         return held
 
     async def close(self) -> None:
-        """Store the usage of all calls; none is under way any more."""
+        """Store the usage of all calls, after all of them have ended."""
         await self._note(Usage())
 
     async def _note(self, under_way: Usage) -> None:

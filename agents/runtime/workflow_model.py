@@ -1,4 +1,4 @@
-"""A workflow as a model: ``oversight run --workflow``; its predictions are stored like any run's."""
+"""A workflow as a model, for ``oversight run --workflow``; predictions are stored like those of any run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class WorkflowPlan:
     tier
         The sandbox tier.
     model, settings
-        Name in study.toml and settings of the model that answers its calls.
+        Name in study.toml, and settings, of the model that answers the workflow's calls.
     """
 
     program: Program
@@ -60,7 +60,7 @@ class WorkflowPlan:
 
     @property
     def target(self) -> Target:
-        """The run's target; the `template` of its specification is the workflow with its setting."""
+        """Target of the run; the `template` of its specification is the workflow with its settings."""
         workflow = {
             "source": self.program.source,
             "roles": [asdict(role) for role in self.roles],
@@ -103,7 +103,7 @@ async def open_workflow(
             bench = Workbench(broker, find_runner(sandbox, workers), plan.roles, plan.shape)
             try:
                 yield partial(answer_items, plan.program, bench=bench)
-            finally:  # before the sandbox, which is slow to close while calls are sent
+            finally:  # close the broker first, because the sandbox closes slowly while calls are sent
                 await broker.close()
     finally:
         await model.close()
@@ -112,19 +112,19 @@ async def open_workflow(
 
 
 _AHEAD = 3
-"""Portions of items under way at once: while one waits for its last answers, others keep calls going."""
+"""Number of portions of items at once; while one waits for its last answers, others make calls."""
 _PORTION = 8
 
 
 async def rehearse(plan: WorkflowPlan, sizes: Iterable[int]) -> None:
-    """Test a plan's workflow for free, on made-up items with this number of options.
+    """Test a plan's workflow for free, on made-up items with these numbers of options.
 
     Raises
     ------
     ProgramRefused
-        If the gate refuses it, or it names no option.
+        If the gate refuses the workflow, or the workflow names no option.
     ConfigError, SandboxError
-        If the tier does not exist, or does not work here.
+        If the tier does not exist, or does not work on this machine.
     """
     async with open_sandbox(plan.tier) as sandbox:
         await dry_run_program(plan.program, sandbox=sandbox, roles=plan.roles, shape=plan.shape, sizes=sizes)
@@ -141,9 +141,9 @@ def run_workflow(
     retry_failed: bool = False,
     terms: RunTerms = DEFAULT_TERMS,
 ) -> tuple[int, CallUsage]:
-    """Answer the stored items without an answer; return their number and the cost.
+    """Answer the stored items that have no answer. Returns their number and the cost.
 
-    After an interruption it continues: answers are stored in portions, and calls one by one.
+    After an interruption it continues, because answers are stored in portions, and calls one by one.
 
     Parameters
     ----------
@@ -152,18 +152,18 @@ def run_workflow(
     plan, target
         The plan, and its target with the price.
     budget
-        At the target's price; it has counted what the run used before, see `charge_before`.
+        Budget at the target's price, already charged with the run's earlier usage, see `charge_before`.
     check
-        Raises if another process now holds the run.
+        Called before a call is sent; raises an error if another process has taken over the run.
     retry_failed
         Whether to answer failed items again.
     terms
-        Where calls are made, and what to do with lost ones.
+        Processes that make the calls, and treatment of lost calls.
 
     Raises
     ------
     BudgetSpent, FatalModelError, ProgramRefused, SandboxError, ConfigError
-        As `oversight.agents.runtime.program_answers` and the model do.
+        As raised by `oversight.agents.runtime.program_answers` and by the model.
     """
     spec = target.spec
     store.runs.add_run(spec)

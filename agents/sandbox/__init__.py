@@ -1,4 +1,4 @@
-"""Generated code runs only here: behind a gate, in a process without access to anything."""
+"""The only place where generated code runs: behind a gate, in a process without access to anything."""
 
 import lazy_loader
 

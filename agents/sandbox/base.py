@@ -1,4 +1,4 @@
-"""The interface of a sandbox: it runs a program over tasks and connects it with one host."""
+"""The interface of a sandbox, which runs a program over tasks and connects it with one host."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from oversight.agents.sandbox import gate
 from oversight.harness.types import Program
 
 Payload = dict[str, Any]
-"""Data that crosses the border: JSON and nothing else."""
+"""Data that enter or leave the sandbox: only JSON values."""
 T = TypeVar("T")
 
 
 class Host:
-    """The only external object that a program reaches; this one is for code without calls."""
+    """The only external object that a program can reach; this base class is for code without calls."""
 
     def begin(self, index: int) -> None:
-        """Record that a task starts, possibly again with the same calls."""
+        """Record that a task starts; a task that starts again makes the same calls."""
 
     async def ask(self, index: int, call: Payload) -> Payload:  # noqa: ARG002  used by hosts that answer
         """Answer a call of a task; an exception is raised in the program as ``RuntimeError``."""
@@ -32,12 +32,12 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """Limits of a program; one that exceeds a limit is stopped, and this counts against it.
+    """Limits of a program; a program that exceeds one is stopped, and this counts against the program.
 
     Attributes
     ----------
     seconds
-        CPU time between two calls; waiting for calls does not count.
+        Seconds of CPU time between two calls; waiting for calls does not count.
     memory
         Bytes that a session may use.
     calls
@@ -45,9 +45,9 @@ class SandboxLimits:
     characters
         Largest length of an answer and of a call.
     idle
-        Seconds that a session may wait without a call under way or a message.
+        Seconds that a session may wait without an open call or a message.
     total
-        Seconds that a session may last, without those with a call under way. All sessions of a run together
+        Seconds that a session may last, not counting time with an open call. All sessions of a run together
         may last this long, plus `seconds` per task.
     """
 
@@ -62,7 +62,7 @@ class SandboxLimits:
 DEFAULT_LIMITS = SandboxLimits()
 _LONGEST_REASON = 500
 _KEPT = 64
-"""Programs whose checked source is kept."""
+"""Number of programs whose checked source is cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class ProgramOutcome:
     Attributes
     ----------
     answer
-        The text that ``forward`` returned; None if it returned none.
+        The text that ``forward`` returned; None if it returned no text.
     reason
         Reason for a missing answer: the program's exception, or the exceeded limit.
     """
@@ -84,7 +84,7 @@ class ProgramOutcome:
 def read_outcome(pair: Any, limits: SandboxLimits) -> ProgramOutcome:
     """Read a session's result: a pair of answer (or None) and reason.
 
-    A program can forge its own answer this way, and nothing else.
+    A program can forge this pair, but only for its own answer.
     """
     match pair:
         case [str() as text, _] if len(text) > limits.characters:
@@ -93,16 +93,16 @@ def read_outcome(pair: Any, limits: SandboxLimits) -> ProgramOutcome:
             return ProgramOutcome(_storable(text))
         case [None, str() as reason]:
             return ProgramOutcome(None, _storable(reason[:_LONGEST_REASON]))
-    return ProgramOutcome(None, "the session said nothing that can be read")
+    return ProgramOutcome(None, "the session sent no readable result")
 
 
 def _storable(text: str) -> str:
-    """Replace half surrogate pairs and zeros, which databases refuse."""
+    """Replace half surrogate pairs and NUL characters, which databases refuse."""
     return text.encode(errors="replace").decode().replace("\0", "?")
 
 
 class Sandbox(ABC):
-    """One tier. A sandbox is opened once (``async with``) and runs any number of programs.
+    """One sandbox tier. A sandbox is opened once (``async with``) and runs any number of programs.
 
     Parameters
     ----------
@@ -114,11 +114,11 @@ class Sandbox(ABC):
     name
         ``"monty"``, ``"cpython"`` or ``"bubblewrap"``.
     layers
-        The barriers of this tier, in words; known once it is open.
+        The barriers of this tier as text; known after the sandbox was opened.
     modules, language
         Allowed imports, and allowed parts of Python, on this tier.
     sessions
-        Largest number of sessions at once, separately for programs and for code.
+        Largest number of concurrent sessions, separately for programs and for code.
     """
 
     name: str
@@ -129,10 +129,12 @@ class Sandbox(ABC):
 
     def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
         self.limits = limits
-        # A program's session waits while its code runs in another, so there are two pools to avoid a
+        # A program's session waits while its code runs in another session, so two pools avoid a
         # deadlock.
         self._programs, self._code = (asyncio.Semaphore(self.sessions) for _ in range(2))
-        self._passed = lru_cache(maxsize=_KEPT)(self._pass)  # a program that races is run many times
+        self._passed = lru_cache(maxsize=_KEPT)(
+            self._pass
+        )  # cached, because a search runs a program many times
 
     @abstractmethod
     async def __aenter__(self) -> Self: ...
@@ -141,10 +143,10 @@ class Sandbox(ABC):
     async def __aexit__(self, *exc: object) -> None: ...
 
     async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """Run ``forward`` on every task, each in a separate session; return the outcomes in order.
+        """Run ``forward`` on every task, each in a separate session. Returns the outcomes in order.
 
-        A program cannot tell how many tasks there are, nor which of them it has. So it behaves alike in a
-        search and later, and makes the same calls whenever it runs on a task again.
+        A program cannot find out how many tasks exist, or which of them it has. So it behaves in the same way
+        in a search and later, and makes the same calls whenever it runs on a task again.
 
         Raises
         ------
@@ -156,7 +158,7 @@ class Sandbox(ABC):
         return await self._run(self._passed(program), tasks, host)
 
     async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """Run a parsed source without the gate, so that the tier alone must contain it."""
+        """Run a parsed source without the gate, so that only the tier contains it."""
         return await self._run(self._unparse(tree), tasks, host)
 
     def _pass(self, program: Program) -> str:
@@ -167,7 +169,10 @@ class Sandbox(ABC):
 
         async def answer(index: int) -> ProgramOutcome:
             nonlocal left
-            for attempt in (1, 2):  # a process that dies without a reason is not the program's fault
+            for attempt in (
+                1,
+                2,
+            ):  # try again, because a process that dies without a reason is not the program's fault
                 async with self._programs:
                     host.begin(index)
                     timed = TimedHost(host, index, min(self.limits.total, left))
@@ -196,18 +201,18 @@ class Sandbox(ABC):
 
     @abstractmethod
     def _unparse(self, tree: ast.Module) -> str:
-        """Return the source that the tier runs; the tree may be changed."""
+        """Return the source that the tier runs; may change the tree."""
 
     @abstractmethod
     async def _answer(self, source: str, task: Payload, host: TimedHost) -> Any:
-        """Run one task in a session; return the session's result."""
+        """Run one task in a session. Returns the session's result."""
 
     @abstractmethod
     async def _print(self, tree: ast.Module) -> str:
         """Run checked code and return its output."""
 
     def restrictions(self) -> str:
-        """Description of what this tier forbids, for authors of programs."""
+        """Return a text for authors of programs that describes what this tier forbids."""
         limits, plain = self.limits, sorted(n for n in self.modules if not n.startswith("agents."))
         return f"""\
 The source defines exactly one `async def forward(task)`, which returns a record or a text. At the top
@@ -223,22 +228,22 @@ per item, {limits.total:g} s in all beside calls, {limits.characters:,} characte
 
 
 class Stopped(Exception):
-    """A session ended before its task did; the message says why."""
+    """A session ended before its task did; the message gives the reason."""
 
 
 class StoodStill(Stopped):
-    """A session waited or lasted too long; another attempt would take as long again."""
+    """A session waited or lasted too long; another attempt would take equally long."""
 
 
 class TimedHost:
-    """The host of one session, which limits the session's time without calls under way.
+    """The host of one session, which limits the session's time without an open call.
 
     Parameters
     ----------
     host, index
         The host that answers calls, and the index of the task of this session.
     total
-        Seconds that the session may last, without those with a call under way.
+        Seconds that the session may last, not counting time with an open call.
     """
 
     def __init__(self, host: Host, index: int, total: float) -> None:
@@ -260,7 +265,7 @@ class TimedHost:
                 self._free += time.monotonic() - self._since
 
     async def bound(self, session: Coroutine[Any, Any, T]) -> T:
-        """Return a session's result; stop it once it has lasted too long."""
+        """Return a session's result; stop the session if it lasts too long."""
         task = asyncio.create_task(session)
         try:
             while not task.done():
@@ -275,6 +280,6 @@ class TimedHost:
                 await asyncio.wait({task})
 
     def lasted(self) -> float:
-        """Seconds since its creation, without those with a call under way."""
+        """Seconds since the host's creation, not counting time with an open call."""
         now = time.monotonic()
         return now - self._started - self._free - (now - self._since if self._under_way else 0.0)

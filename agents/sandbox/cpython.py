@@ -1,8 +1,8 @@
 """The second and third tier: CPython in a process that can only compute and talk to the host.
 
-A jail is started clean (no environment but a hash seed, no site packages) and forks for each session;
-the child gives up its user, its limits, the file system, the network and nearly all system
-calls before it sees the program: `oversight.agents.sandbox.jail`. Linux on x86-64 only.
+A jail process is started clean (no environment except a hash seed, no site packages) and forks for each
+session. Before a child sees the program, it gives up its user, the file system, the network and nearly all
+system calls, and sets its limits: see `oversight.agents.sandbox.jail`. Linux on x86-64 only.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class CPythonSandbox(Sandbox):
     _jail: Jail | None = None
 
     def command(self) -> list[str]:
-        """Command line of the jail."""
-        return [str(PYTHON), "-P", "-s", "-S", str(ZYGOTE)]  # -I would leave out the environment
+        """Command line that starts the jail."""
+        return [str(PYTHON), "-P", "-s", "-S", str(ZYGOTE)]  # not -I, which would ignore the environment
 
     async def __aenter__(self) -> Self:
         jail = Jail(self.name, self.command())
@@ -97,17 +97,17 @@ class CPythonSandbox(Sandbox):
 
 
 class BubblewrapSandbox(CPythonSandbox):
-    """The third tier: the second one in separate namespaces, made by bubblewrap (Linux).
+    """The third tier: the second tier in separate namespaces, which bubblewrap creates (Linux).
 
-    The jail sees a file system of Python's own files, read-only, no network device, no other process,
-    and no user but nobody; inside it every session is locked down as on the second tier.
+    The jail sees a file system with only Python's own files (read-only), no network device, no other process,
+    and no user except nobody. Inside the jail, every session is locked down as on the second tier.
     """
 
     name = "bubblewrap"
     around = "namespaces of its own, "
 
     def command(self) -> list[str]:
-        """Command line of the jail, with bubblewrap."""
+        """Command line that starts the jail in bubblewrap."""
         wrap = shutil.which("bwrap")
         if wrap is None:
             raise SandboxError("bubblewrap is not installed (program bwrap)")

@@ -1,8 +1,8 @@
-"""The static gate: checks a program's source before it runs anywhere.
+"""The static gate, which checks a program's source before it runs.
 
-It is an allow-list over the syntax tree and costs nothing. It is not a barrier: the tier that runs a
-program contains it. The gate tells an author early, in words, what will not work, and blocks common ways to
-probe an interpreter.
+The gate is an allow-list over the syntax tree. It is not a barrier, because the tier that runs a program
+contains it. The gate tells an author early which code will not work, and blocks common ways to probe an
+interpreter.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from oversight.harness import ProgramRefused
 from oversight.harness.types import Program
 
 LONGEST = 50_000
-"""Characters of a source."""
+"""Largest number of characters of a source."""
 
 DEEPEST = 100
-"""Levels of a syntax tree: what is deeper is no program, and cannot be written down again."""
+"""Deepest accepted syntax tree; deeper ones are not programs, and cannot be converted back to source."""
 
 MODULES = frozenset(
     {
@@ -28,10 +28,10 @@ MODULES = frozenset(
         *("statistics", "string", "textwrap", "typing"),
     }
 )
-"""Modules that a program may import; a tier may have fewer."""
+"""Modules that a program may import; a tier may allow fewer."""
 
 ASYNCIO = frozenset({"Lock", "Semaphore", "TimeoutError", "as_completed", "create_task", "gather", "sleep"})
-"""Names of asyncio that a program may use: the rest opens files, sockets and processes."""
+"""Names of asyncio that a program may use; others open files, sockets and processes."""
 
 NO_NAMES = frozenset(
     {
@@ -39,7 +39,7 @@ NO_NAMES = frozenset(
         *("setattr", "super", "vars"),
     }
 )
-"""Built-in functions that look or reach outside a program."""
+"""Built-in functions that inspect the interpreter or reach outside a program."""
 
 NO_ATTRIBUTES = frozenset(
     {
@@ -49,7 +49,7 @@ NO_ATTRIBUTES = frozenset(
         *("builtins", "modules", "os", "subclasses", "sys"),
     }
 )
-"""Ways from a value into the interpreter."""
+"""Attributes that lead from a value into the interpreter."""
 
 OWN_METHODS = frozenset(
     {
@@ -57,7 +57,7 @@ OWN_METHODS = frozenset(
         *("__call__", "__contains__", "__enter__", "__exit__", "__aenter__", "__aexit__", "__hash__"),
     }
 )
-"""Special methods that a class may define, though nobody may name them in an expression."""
+"""Special methods that a class may define, although no expression may name them."""
 
 _STATEMENTS = (
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom),
@@ -66,12 +66,12 @@ _STATEMENTS = (
 
 
 def check_program(program: Program) -> ast.Module:
-    """Return the parsed source if nothing in it is refused.
+    """Return the parsed source of a program if the gate accepts it.
 
     Raises
     ------
     ProgramRefused
-        Names the program, the line and what is refused.
+        If the gate refuses the source; names the program, the line and the reason.
     """
     try:
         tree = check_code(program.source)
@@ -82,12 +82,12 @@ def check_program(program: Program) -> ast.Module:
 
 
 def check_code(code: str) -> ast.Module:
-    """Return parsed code that a model wrote to be run, if nothing in it is refused.
+    """Parse code that a model wrote for the sandbox, and return it if the gate accepts it.
 
     Raises
     ------
     Refusal
-        Saying what is refused.
+        If the gate refuses the code; gives the reason.
     """
     if len(code) > LONGEST:
         raise Refusal(f"is longer than {LONGEST:,} characters")
@@ -115,7 +115,7 @@ def _check_depth(tree: ast.Module) -> None:
 
 
 class Refusal(Exception):
-    """Why a source is refused, and in which line."""
+    """Reason why a source is refused, with its line."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -141,7 +141,7 @@ def _check_forward(tree: ast.Module) -> None:
 
 
 def _refused(node: ast.AST) -> str:
-    """Say why a node is refused; empty if it is not."""
+    """Return the reason why a node is refused; empty if it is allowed."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return next((f"may not import {name}" for name in _imported(node) if not _importable(name)), "")
     if isinstance(node, ast.Global):
@@ -178,12 +178,12 @@ def _refused_attribute(node: ast.Attribute) -> str:
     if node.attr.startswith("_") and not (isinstance(node.value, ast.Name) and node.value.id == "self"):
         return f"may not use the attribute {node.attr}: it is private to another object"
     if isinstance(node.value, ast.Name) and node.value.id == "asyncio" and node.attr not in ASYNCIO:
-        return f"may not use asyncio.{node.attr}; of asyncio there are {', '.join(sorted(ASYNCIO))}"
+        return f"may not use asyncio.{node.attr}; allowed of asyncio: {', '.join(sorted(ASYNCIO))}"
     return ""
 
 
 def _refused_call(node: ast.Call) -> str:
-    """``getattr`` and ``hasattr`` are fine with a name that can be read here."""
+    """Refuse ``getattr`` and ``hasattr`` unless the name is a readable constant."""
     if not (isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")):
         return ""
     name = node.args[1].value if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) else None
@@ -193,7 +193,7 @@ def _refused_call(node: ast.Call) -> str:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    """Return all identifiers of a node itself."""
+    """Yield all identifiers of a node itself."""
     for field in ("id", "name", "arg", "asname", "rest"):
         value = getattr(node, field, None)
         if isinstance(value, str):

@@ -17,7 +17,7 @@ from oversight.harness import SandboxError
 ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 _START_SECONDS = 30
 _ESCAPED, _AROUND = 12, 1 << 16
-"""Bytes of JSON that a character takes at most, and of what is around the texts of a message."""
+"""Largest number of JSON bytes per character, and of the bytes around the texts of a message."""
 
 
 class Jail:
@@ -28,12 +28,13 @@ class Jail:
     name
         Name of the tier, for messages.
     command
-        Starts it; its standard input is a socket to us. Its environment fixes the order of sets alone.
+        Command that starts the process; its standard input is a socket to the host. Its environment contains
+        only the seed that fixes the order of sets.
 
     Raises
     ------
     SandboxError
-        Here and in every method: if the process cannot be started, or is gone.
+        Here and in every method: if the process cannot be started, or has ended.
     """
 
     def __init__(self, name: str, command: list[str]) -> None:
@@ -58,7 +59,7 @@ class Jail:
         self._control.setblocking(False)
 
     async def prepare(self, prelude: str) -> str:
-        """Send the prelude, let the jail test its barriers, and return their names."""
+        """Send the prelude, let the jail test its barriers, and return the names of the barriers."""
         text = prelude.encode()
         try:
             said = await asyncio.wait_for(self._tell(f"{len(text):<64}".encode() + text), _START_SECONDS)
@@ -71,7 +72,7 @@ class Jail:
         raise SandboxError(f"the {self._name} jail cannot be started: {why}")
 
     async def begin(self, theirs: socket.socket, memory: int, cpu_seconds: int) -> int:
-        """Fork a session that talks over a socket; return its number."""
+        """Fork a session that communicates over a socket. Returns its number."""
         async with self._turn:
             self._sessions += 1
             words = f"start {self._sessions} {memory} {cpu_seconds}".encode()
@@ -81,19 +82,19 @@ class Jail:
             except OSError as error:
                 said = str(error)
             if said != "started":
-                raise SandboxError(f"the {self._name} jail is gone: {said}")
+                raise SandboxError(f"the {self._name} jail has ended: {said}")
             return self._sessions
 
     async def end(self, session: int) -> str:
-        """End a session and return how it ended: ``"exit 0"``, ``"signal 27"``."""
+        """End a session. Returns how it ended: ``"exit 0"``, ``"signal 27"``."""
         async with self._turn:
             try:
                 return await self._tell(f"end {session}".encode())
             except OSError as error:
-                raise SandboxError(f"the {self._name} jail is gone: {error}") from error
+                raise SandboxError(f"the {self._name} jail has ended: {error}") from error
 
     async def close(self) -> bytes:
-        """End the process; return its standard error."""
+        """End the process. Returns its standard error."""
         self._control.close()
         self._process.kill()
         return (await asyncio.to_thread(self._process.communicate))[1]
@@ -107,7 +108,7 @@ class Jail:
 
 
 def longest_line(limits: SandboxLimits) -> int:
-    """Largest size in bytes of one message from a session. Longer ones are not parsed."""
+    """Return the largest size in bytes of one message from a session; longer ones are not parsed."""
     return _ESCAPED * limits.characters + _AROUND
 
 
@@ -123,9 +124,9 @@ async def converse(
     Raises
     ------
     Stopped
-        If it waits for nothing, calls too often, or sends what is no message.
+        If the session waits without an open call, calls too often, or sends a malformed message.
     EOFError
-        If it ended without a last word.
+        If the session ended without a last message.
     """
     _send(writer, order)
     under_way: set[asyncio.Task[None]] = set()
@@ -137,7 +138,7 @@ async def converse(
                 return message
             left -= 1
             if left < 0:
-                raise Stopped(f"more than {limits.calls} calls an item")
+                raise Stopped(f"more than {limits.calls} calls per item")
             task = asyncio.create_task(_reply(writer, host, message))
             under_way.add(task)
             task.add_done_callback(under_way.discard)
@@ -149,7 +150,7 @@ async def converse(
 async def _next(
     reader: asyncio.StreamReader, under_way: set[asyncio.Task[None]], limits: SandboxLimits
 ) -> dict[str, Any]:
-    """Return the next message; time is counted only while no call is being answered."""
+    """Return the next message; time is counted only while no call is open."""
     line = asyncio.ensure_future(reader.readline())
     try:
         while not line.done():
@@ -157,7 +158,7 @@ async def _next(
                 {line, *under_way}, timeout=limits.idle, return_when="FIRST_COMPLETED"
             )
             if not done and not under_way:
-                raise StoodStill(f"it waited {limits.idle:g} s for nothing")
+                raise StoodStill(f"it waited {limits.idle:g} s without an open call")
         text = line.result()
         message = json.loads(text) if text.endswith(b"\n") else None
     except (ValueError, RecursionError):

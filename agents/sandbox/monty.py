@@ -1,8 +1,8 @@
 """The default tier: Monty, a Python interpreter without files, sockets or processes.
 
-It runs in a separate process that starts with an empty environment. A program is Monty's byte code
-there, never CPython's, so there is no interpreter to walk out of; the only function from outside is
-the one that makes calls. A session holds one task, and ends with it.
+It runs in a separate process that starts with an empty environment. There, a program is Monty's byte code,
+never CPython's, so no interpreter can be broken out of. The only outside function is the one that makes
+calls. A session is for one task, and ends with it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SETTLING = 0.05
 """Seconds."""
 _PRINTED = 1 << 20
 _ROUND_TRIPS = 4
-"""Suspensions that a call may take: the call, its settling, a name looked up, a sleep."""
+"""Number of suspensions that a call may need: the call, its settling, a name lookup, a sleep."""
 
 
 class MontySandbox(Sandbox):
@@ -50,7 +50,7 @@ class MontySandbox(Sandbox):
 The interpreter is a subset of Python. It has no class inheritance (so no exceptions or enumerations of
 your own), no yield, no async with, no property, staticmethod or classmethod, and no str.maketrans; classes
 may define methods but __len__ is not called. Semaphores and locks do not exist; asyncio.gather does."""
-    sessions = 64  # each holds a process of about 10 MB
+    sessions = 64  # each has a process of about 10 MB
     _pool: AsyncMonty | None = None
 
     async def __aenter__(self) -> Self:
@@ -146,7 +146,7 @@ async def _feed(monty: AsyncMontySession, text: str, printed: CollectString | No
 
 @contextmanager
 def _ending() -> Iterator[None]:
-    """An early end counts against the text that ran."""
+    """Convert an early end of the process to an error that counts against the program."""
     try:
         yield
     except MontyCrashedError:

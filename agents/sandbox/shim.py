@@ -1,11 +1,11 @@
 """The text that runs in a sandbox: the prelude and the program.
 
-What Monty lacks is rewritten into what it has, with the same meaning; CPython gets sources as they are.
+Constructs that Monty lacks are rewritten with the same meaning; CPython receives sources unchanged.
 
 - ``next(<generator>, default)`` → ``next(iter(<generator>), default)``
-- ``key=votes.count`` → ``key=lambda it: votes.count(it)``: methods are no values there
+- ``key=votes.count`` → ``key=lambda it: votes.count(it)``, because methods are not values in Monty
 - ``del a[k]`` → ``a.pop(k)``; ``del name`` → ``name = None``
-- ``asyncio.create_task(c)`` → ``c``, which then runs where it is awaited
+- ``asyncio.create_task(c)`` → ``c``, which then runs when it is awaited
 - ``asyncio.gather(…, return_exceptions=True)`` → a function of the prelude
 - ``import statistics`` and ``import string`` → stand-ins in `oversight.agents.sandbox.modules`
 """

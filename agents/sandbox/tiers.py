@@ -9,16 +9,16 @@ from oversight.harness import ConfigError
 from oversight.harness.distribution import require
 
 TIERS = ("monty", "cpython", "bubblewrap")
-"""From the tier that works everywhere to the strictest one."""
+"""Tiers, from the one that works everywhere to the strictest one."""
 
 
 def open_sandbox(tier: str = TIERS[0], limits: SandboxLimits = DEFAULT_LIMITS) -> Sandbox:
-    """Return a tier's sandbox, to be opened with ``async with``.
+    """Return the sandbox of a tier; open it with ``async with``.
 
     Raises
     ------
     ConfigError
-        If there is no such tier, or this system cannot have it. That it does not start is a
+        If the tier does not exist or is not available on this system. A tier that does not start raises
         `SandboxError` when it is opened.
     """
     if tier not in TIERS:

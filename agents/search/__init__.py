@@ -1,4 +1,4 @@
-"""The search for a better workflow: set-up, run, report and export of the winner."""
+"""The search for a better workflow: set-up, run, report, and export of the winner."""
 
 import lazy_loader
 

@@ -18,14 +18,14 @@ from oversight.harness.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answering:
-    """How programs are answered, and the optimiser's model, if any."""
+    """The function that answers programs, and the optimiser's model, if any."""
 
     evaluate: Evaluate
     writer: Broker | None
 
 
 def price_of(study: Study, name: str) -> Price | None:
-    """The price of a model of study.toml; None if it is unknown."""
+    """Return the price of a model of study.toml; None if it is unknown."""
     settings = study.model(name)
     return Target(make_spec(name, settings, "$text", None), settings).priced(study_prices(study)).price
 
@@ -78,6 +78,6 @@ async def open_answering(
 
 
 def _charge_before(store: Store, search: str, price: Price | None, budget: Budget) -> None:
-    """Count what a search has used, each call at its stored price; others at the present price."""
+    """Count a search's earlier usage: each call at its stored price, or else at the present price."""
     usd, tokens, unpriced = store.searches.read_spent(search)
     budget.charge_amounts(usd + (0.0 if price is None else price.dollars(*unpriced)), tokens)

@@ -1,12 +1,10 @@
 """Check the settings of a search before anything is stored or asked.
 
-Settings as published: what ``[search] parity`` means for every other setting.
-
-"Towards Scalable Oversight via Partitioned Human Supervision", §3.4 and App. G and H: every candidate
-answers all validation items, each with one complementary label; AFlow three times, ADAS once; the
-candidate of the largest score is taken, and all are tested. There is no race, no confirmation, and one
-proposal at a time. Settings that the study left unset get these values, with a note; what it sets otherwise
-is refused.
+With ``[search] parity``, all other settings follow "Towards Scalable Oversight via Partitioned Human
+Supervision", §3.4 and App. G and H: every candidate answers all validation items, each with one complementary
+label; AFlow three times, ADAS once. The candidate with the largest score wins, and all candidates are tested.
+There is no race, no confirmation, and only one proposal at a time. Settings that the study left unset get
+these values, with a note; settings with other values are refused.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from oversight.harness import ConfigError
 from oversight.harness.config import SearchSection, Study
 
 REPLICATES = {"aflow": 3, "adas": 1}
-"""Validation runs of every candidate, by published policy."""
+"""Number of validation runs of every candidate, by published policy."""
 _FIXED: Mapping[str, Any] = {
     "labels": "drawn",
     "keep": [],
@@ -29,16 +27,16 @@ _FIXED: Mapping[str, Any] = {
 }
 _SPLIT = {"feedback": 0.15, "select": 0.35, "test": 0.5}
 LEAST = 30
-"""Validation items, at least."""
+"""Smallest number of validation items."""
 
 
 def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
-    """Return settings that ``parity`` requires, and in words which were set; unchanged without parity.
+    """Return the settings that ``parity`` requires, and notes about set values; unchanged without parity.
 
     Raises
     ------
     ConfigError
-        If settings of the study contradict them; names all of these.
+        If settings of the study contradict the required ones; names all of them.
     """
     if section.parity is None:
         return section, []
@@ -46,7 +44,7 @@ def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
     if section.policy in REPLICATES:
         wanted["replicates"] = REPLICATES[section.policy]
     if "labels" in section.model_fields_set and section.labels == "no":
-        wanted["labels"] = "no"  # the other way to use complementary labels only
+        wanted["labels"] = "no"  # the default of the two ways to use only complementary labels
     wanted["split"] = _SPLIT if "split" not in section.model_fields_set else section.split
     given = {name: getattr(section, name) for name in wanted}
     wrong = [n for n in wanted if n in section.model_fields_set and given[n] != wanted[n]]
@@ -61,7 +59,7 @@ def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
     changed = [f"{name} = {wanted[name]!r}" for name in wanted if given[name] != wanted[name]]
     words = [f"as published: {', '.join(changed)}; all members are tested"] if changed else []
     if section.policy not in REPLICATES:
-        words.append(f"the policy {section.policy!r} is none of the published ones, ADAS and AFlow")
+        words.append(f"the policy {section.policy!r} is not one of the published policies, ADAS and AFlow")
     return section.model_copy(update=wanted), words
 
 
@@ -71,7 +69,7 @@ def check_settings(section: SearchSection) -> None:
     Raises
     ------
     ConfigError
-        Names the setting, its bound and its value.
+        If a setting is impossible; names the setting, its bound and its value.
     """
     s = section
     settings = {
@@ -85,7 +83,7 @@ def check_settings(section: SearchSection) -> None:
             raise ConfigError(f"search: {name} must be at least {least}, is {value}")
     if not s.rungs or s.rungs != sorted(set(s.rungs)) or s.rungs[0] < 2:
         raise ConfigError(f"search: rungs must be rising numbers of items, 2 or more, are {tuple(s.rungs)}")
-    # NaN compares as false
+    # These conditions are false for NaN.
     if not all(0 < share <= 1 for share in s.keep) or s.keep != sorted(s.keep, reverse=True):
         raise ConfigError(f"search: keep must be falling shares in (0, 1], is {tuple(s.keep)}")
     if len(s.keep) < len(s.rungs) - 1:
@@ -95,12 +93,12 @@ def check_settings(section: SearchSection) -> None:
 
 
 def optimiser_name(study: Study, section: SearchSection) -> str:
-    """Name of the model that writes programs; empty for the policy without one.
+    """Return the name of the model that writes programs; empty for the policy without one.
 
     Raises
     ------
     ConfigError
-        If none is named, or study.toml has no such model.
+        If no model is named, or study.toml has no such model.
     """
     if section.policy == "recombine":
         return ""

@@ -1,10 +1,10 @@
 """Confirm the finalists on new items, name one winner, and correct its value for selection.
 
-The winner of a search is the luckiest of many: its score overstates it by 5 to 30 points with a hundred
-labels. The finalists' shrunken values are the prior for the confirmation items. These are new for all
-finalists and enter with their own precision, difference by difference, so the choice among the finalists is
-Bayes' rule with two samples and is right for any of them. A finalist without all selection items answers
-the rest of them first.
+The winner of a search is the luckiest of many candidates: its score overstates its accuracy by 5 to 30 points
+with a hundred labels. The finalists' shrunken values are the prior for the confirmation items. These items
+are new for all finalists, and their scores enter with their own precision, difference by difference. So the
+choice among the finalists is Bayes' rule with two samples, and its posterior is valid for each of them. A
+finalist that has not answered all selection items answers the remaining ones first.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from oversight.harness import FloatArray, IntArray, TransientModelError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Winner:
-    """The candidate to use.
+    """The winning candidate.
 
     Attributes
     ----------
     naive
-        Its estimate on the selection items, which a search without correction would report.
+        Estimate on the selection items, which a search without correction would report.
     reported
-        Posterior mean of its accuracy, selection and confirmation together.
+        Posterior mean of its accuracy, from selection and confirmation together.
     sd, low, high
         Standard deviation of that posterior, the archive's common level included, and its interval of about
         95 %, whose upper end allows for a breakthrough (`oversight.agents.search.fitness.breakthroughs`), and
-        both for whatever failed answers would have been.
+        both ends for any possible value of the failed answers.
     confirmed
-        Its estimate on the confirmation items only, which is still the best of the finalists'; None
-        without.
+        Estimate on the confirmation items only, still biased upwards as the best of the finalists; None if
+        there are none.
     finalists
         The confirmed candidates, best first, with posterior means.
     """
@@ -62,23 +62,23 @@ class Winner:
 
 
 async def confirm_finalists(context: SearchContext) -> Winner:
-    """Confirm the finalists and name the winner; then answer the test items once.
+    """Confirm the finalists, name the winner, and then answer the test items once.
 
-    A named winner stays, whatever labels arrived since: another one would use the test twice.
+    A named winner is kept even if labels have arrived since, because another winner would use the test twice.
 
     Raises
     ------
     TransientModelError
-        If all answers to the confirmation items failed, so that there is nothing to decide by.
+        If all answers to the confirmation items failed, so that no decision is possible.
     """
     events = context.archive.events
     noted = events.get("winner")
-    named = noted or events.get("finalists")  # none if the budget ended the search
+    named = noted or events.get("finalists")  # missing if the budget ended the search
     finalists = context.find_finalists() if named is None else list(named["finalists"])
     items = context.items("confirm")
     if items:
         context.progress(f"{len(finalists)} finalists on {len(items)} confirmation items")
-    # failed answers are requested again, so that few are wrong or left out
+    # Request failed answers again, so that few are counted as wrong or left out.
     parts = (context.items("select"), items)
     await gather_all(*(context.answer(c, part) for c in finalists for part in parts))
     if items and noted is None and context.archive.table.has_failed(finalists, items).all():
@@ -99,10 +99,10 @@ async def confirm_finalists(context: SearchContext) -> Winner:
 def decide(
     context: SearchContext, finalists: list[str], tested: str | None = None, board: Board | None = None
 ) -> Winner:
-    """Combine selection and confirmation; a pure function of stored answers and labels.
+    """Combine selection and confirmation, without side effects, from stored answers and labels.
 
     With `tested`, the winner is the tested candidate, even if another one leads by the present labels.
-    `board` is the context's, if it exists already.
+    `board` is the board of the context, if it exists already.
     """
     board = board or context.board()
     chosen = [board.standing(c) for c in finalists]
@@ -140,7 +140,7 @@ def decide(
 
 
 def _far(board: Board, winner: str, fresh: tuple[FloatArray, IntArray] | None) -> tuple[float, float, float]:
-    """The winner as a breakthrough: probability, mean and standard deviation, given new scores."""
+    """Return the winner's probability, mean and standard deviation as a breakthrough, given new scores."""
     shrunk, j = board.shrunk, board.places[winner]
     found = shrunk.breakthroughs
     chance, mean = float(found.chance[j]), float(found.mean[j])
@@ -165,9 +165,10 @@ def _far(board: Board, winner: str, fresh: tuple[FloatArray, IntArray] | None) -
 def _update(
     mean: FloatArray, variance: FloatArray, level: float, fresh: tuple[FloatArray, IntArray]
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Posterior after new scores (finalists, items) and clusters; differences and common level separately.
+    """Return the posterior after new scores (finalists, items) and clusters.
 
-    A finalist without a new score moves only with the level of the others.
+    Differences and the common level are updated separately. A finalist without a new score changes only with
+    the level of the others.
     """
     known = ~np.isnan(fresh[0]).all(axis=1)
     if not known.all():

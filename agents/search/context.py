@@ -1,4 +1,4 @@
-"""The context of a search for all its steps, from its settings to the answering models."""
+"""The context that all steps of a search share, from its settings to the answering models."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from oversight.harness.config import SearchSection
 from oversight.harness.types import Item, Prediction, PredictionStatus, Program
 
 FEWEST = 2
-"""Slots under way at once, unless the endpoint takes more: one is written while another is answered.
-A slot does not see the results of the others under way."""
+"""Number of concurrent slots, unless the endpoint takes more: one is written while another is answered.
+A slot does not see the results of concurrent slots."""
 
 Evaluate = Callable[[Program, Sequence[Item], int], Awaitable[Sequence[Prediction]]]
 """``evaluate(program, items, replicate)``: one prediction per item, in order."""
 
 CheckProgram = Callable[[Program], Awaitable[str]]
-"""Why a program cannot be evaluated, in words for its author; empty if it can."""
+"""Returns the reason why a program cannot be evaluated, for its author; empty if it can."""
 
 REFUSED = 4
-"""Number of programs' errors that the next proposals see."""
+"""Number of errors of earlier programs that the next proposals see."""
 
 PORTION = 4
-"""Feedback items asked at once for each refuted answer that is wanted: about this many are needed."""
+"""Number of feedback items asked at once per wanted refuted answer, because about this many are needed."""
 
 Retell = Callable[[Program, Item], Awaitable[Replay]]
-"""A program's calls and replies on an item, from stored calls."""
+"""Returns a program's calls and replies on an item, from stored calls."""
 
 T = TypeVar("T")
 
@@ -71,25 +71,25 @@ class SearchContext:
     id
         First 12 hexadecimal digits of the hash of everything that determines it.
     created
-        When it was first set up.
+        Time at which the search was first set up.
     section, seed
-        Its settings, and the seed of all draws.
+        Settings of the search, and the seed of all draws.
     programs
-        The library at the start; the first is what the user would use without a search.
+        Programs at the start; the first is the one that the user would use without a search.
     roles, shape
-        The study's, see `oversight.agents.programs.workflow_settings`.
+        Roles and wording of the study, see `oversight.agents.programs.workflow_settings`.
     archive, labels
         The archive, and the present labels by split.
     evaluate, check
         Functions that answer and test programs; without them no call is ever made.
     doubts
-        Which experts' answers are left out of the splits, and why they may be wrong, in words.
+        Texts that say which experts' answers are left out of the splits, and why answers may be wrong.
     remarks
         Notes of the set-up: settings with their values, and parts that were left out.
     retell
-        Replays a program's calls on an item without asking.
+        Replays a program's calls on an item without asking a model.
     progress
-        Receives progress in words.
+        Receives progress messages.
     debug_tries
         Number of repairs that a proposer may attempt on a program that does not run.
     scored
@@ -124,25 +124,25 @@ class SearchContext:
 
     @property
     def estimator(self) -> str:
-        """The fitness in force, see `oversight.agents.search.fitness.scores`."""
+        """Name of the fitness, see `oversight.agents.search.fitness.scores`."""
         return self.section.parity or self.section.fitness
 
     def items(self, split: str) -> tuple[Item, ...]:
-        """Items of a split in their order."""
+        """Return the items of a split in their order."""
         return self.archive.splits.get(split, ())
 
     @property
     def in_flight(self) -> int:
-        """Number of slots at once."""
+        """Number of concurrent slots."""
         return FEWEST if self.section.in_flight is None else self.section.in_flight
 
     def ended_before(self, slot: int) -> list[str]:
-        """The candidates that a slot sees: the library, and all slots that have certainly ended."""
+        """Return the candidates that a slot sees: the library, and all slots that have certainly ended."""
         last = slot - self.in_flight
         return [name for name, c in self.archive.candidates.items() if c.slot <= max(last, -1)]
 
     def board(self, ids: Sequence[str] | None = None) -> Board:
-        """The archive on the selection items."""
+        """Return the archive scored on the selection items."""
         return score_candidates(
             self.archive,
             self.items("select"),
@@ -155,12 +155,12 @@ class SearchContext:
         )
 
     async def answer(self, candidate: str, items: Sequence[Item], replicate: int | None = None) -> None:
-        """Answer a candidate's open items, in all replicates or in one."""
+        """Answer a candidate's unanswered items, in all replicates or in one."""
         for run in range(self.section.replicates) if replicate is None else (replicate,):
             if todo := self.archive.to_ask(candidate, run, items):
                 try:
                     found = await self.evaluate(self.archive.candidates[candidate].program, todo, run)
-                except ProgramRefused as error:  # a gate has become stricter since it was added
+                except ProgramRefused as error:  # the gate has become stricter since the candidate was added
                     wrong = PredictionStatus.UNREADABLE
                     found = [Prediction(item.id, None, wrong, str(error), sample=run) for item in todo]
                 self.archive.record(candidate, run, found)
@@ -178,7 +178,7 @@ class SearchContext:
         return {c for c, number in zip(ids, fewest, strict=True) if number == len(items)}
 
     def find_finalists(self) -> list[str]:
-        """Return the candidates with the highest posterior, or the first of the largest score for parity."""
+        """Return the candidates with the highest posterior means; with parity, the best score's."""
         board = self.board()
         if not self.section.parity:
             return board.ranked()[: self.section.finalists]
@@ -187,10 +187,10 @@ class SearchContext:
         return [max(whole, key=lambda c: rounded(board.standing(c).value))]
 
     async def judge(self, slot: int, candidate: str, wanted: int) -> list[JudgedAnswer]:
-        """Answer feedback items with a candidate, and compare the answers with the experts'.
+        """Answer feedback items with a candidate, and compare the answers with the experts' answers.
 
-        Items come in the slot's random order, in portions, until the requested number is refuted: further
-        ones would be paid for and not shown.
+        Items come in the slot's random order, in portions, until the requested number is refuted, because
+        more answers would be paid for but not shown.
         """
         items = self.items("feedback")
         order = [items[i] for i in self.rng("judged", slot).permutation(len(items))]
@@ -219,14 +219,14 @@ class SearchContext:
         ]
 
     async def transcribe(self, candidate: str, item: Item) -> Replay:
-        """Return a candidate's calls on a feedback item; empty if its program is refused now."""
+        """Return a candidate's calls on a feedback item; empty if its program is refused at present."""
         try:
             return await self.retell(self.archive.candidates[candidate].program, item)
         except ProgramRefused:
             return Replay()
 
     def rng(self, *names: object) -> np.random.Generator:
-        """Random stream of a step, by name, which is the same after a resumption."""
+        """Return the random stream of a step, by name; it is the same after a resumption."""
         return np.random.default_rng(derive_seed(self.seed, *map(str, names)))
 
     def describe_labels(self) -> list[str]:
@@ -234,7 +234,7 @@ class SearchContext:
         return [*measure_power(self.labels["select"]).lines(), *self.doubts]
 
     def view(self, board: Board, slot: int) -> PolicyView:
-        """Return what the proposer of a slot may see."""
+        """Return the view of the search that the proposer of a slot receives."""
         return PolicyView(
             board=board,
             candidates=self.archive.candidates,
@@ -250,7 +250,7 @@ class SearchContext:
         )
 
     def _refused(self, slot: int) -> tuple[str, ...]:
-        """Reasons why the last programs that a slot sees were refused, without repetition, latest last."""
+        """Return the reasons why the last programs that a slot sees were refused, without repetitions."""
         ended = range(max(0, slot - self.in_flight + 1))
         noted = (self.archive.events.get(f"slot/{other}", {}) for other in ended)
         told = dict.fromkeys(str(e["refused"]) for e in reversed(list(noted)) if e.get("is_told"))
@@ -258,7 +258,7 @@ class SearchContext:
 
 
 async def gather_all(*jobs: Awaitable[T]) -> list[T]:
-    """Await all; if one fails the others still finish, so that paid answers are kept."""
+    """Await all jobs; if one fails, the others still finish, so that paid answers are kept."""
     results: list[Any] = await asyncio.gather(*jobs, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):

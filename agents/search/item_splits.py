@@ -1,4 +1,4 @@
-"""Split labelled items into those for learning, selection, confirmation and test."""
+"""Split labelled items into those for feedback, selection, confirmation and test."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SPLITS = ("feedback", "select", "confirm", "test")
 
 
 def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
-    """Return the answers available for splits while questions are open, and what was left out.
+    """Return the answers available for splits while questions are open, and notes on left-out answers.
 
     Raises
     ------
     NotIdentified
-        If an expert has answered nothing yet.
+        If an expert has not answered any question yet.
     """
     try:
         found, notes = collected_part(labels, np.ones(labels.index.size, dtype=np.bool_))
@@ -49,9 +49,9 @@ class AnswerGaps:
     missing: int
 
     def explain(self, value: float, low: float, high: float) -> str:
-        """Say why an interval may not hold; empty if missing answers can hardly move the accuracy.
+        """Say why an interval may not be valid; empty if missing answers can hardly change the accuracy.
 
-        All items of a search have an answer, so the missing ones concern similar items.
+        All items of a search have an answer, so the missing answers concern similar items.
         """
         share = self.missing / max(1, self.asked)
         least, most = (1 - share) * value, (1 - share) * value + share
@@ -64,9 +64,9 @@ class AnswerGaps:
 
 
 def know_rates(labels: LabelColumns) -> tuple[LabelColumns, AnswerGaps]:
-    """Return labels with every option's answering rate in the whole study, and its unanswered questions.
+    """Return labels with every option's answering rate in the whole study, and the unanswered questions.
 
-    Items of a search all have an answer, so their own questions tell no rate.
+    Items of a search all have an answer, so their own questions give no rate.
     """
     try:
         part, partial = collect_labels(labels)
@@ -79,16 +79,16 @@ def know_rates(labels: LabelColumns) -> tuple[LabelColumns, AnswerGaps]:
 
 
 FEW = 5
-"""With fewer answers about a class than this, weights cannot make up for those that are missing."""
+"""Smallest number of answers about a class with which weights can compensate for missing ones."""
 
 
 def refuse_silent(answered: ClassCounts, how: str) -> None:
-    """Raise an error for a search by "no" only if hardly any question about a class was answered.
+    """Raise an error for a search by "no" answers if hardly any question about a class was answered.
 
     Raises
     ------
     NotIdentified
-        Names the class: a program that always answers with it would never be refuted.
+        If so; names the class. A program that always answers with this class would never be refuted.
     """
     for name, rate in find_rates(answered).items():
         asked, said = answered[name]
@@ -112,7 +112,7 @@ def describe_rates(rates: Mapping[str, float]) -> list[str]:
 
 
 def refuse_unscorable(labelled: ExpertLabels) -> None:
-    """Raise an error for labels that could score no answer, before any call is made."""
+    """Raise an error for labels that cannot score any answer, before any call is made."""
     try:
         for option in range(labelled.refused.shape[1]):
             score_items(np.minimum(option, labelled.n_options - 1)[None], labelled)
@@ -121,7 +121,7 @@ def refuse_unscorable(labelled: ExpertLabels) -> None:
 
 
 def find_pool(items: Sequence[Item], labels: AnyLabels, how: str, seed: int) -> list[Item]:
-    """Return the items for splits, without those that complementary labels leave out."""
+    """Return the items for splits, without items that complementary labels leave out."""
     if how == "all":
         return list(items)
     before = ExpertLabels.of_items(items, labels).answered
@@ -136,20 +136,20 @@ def draw_splits(
     seed: int,
     rungs: Sequence[int],
 ) -> dict[str, tuple[Item, ...]]:
-    """Draw the items for learning, selection, confirmation and test.
+    """Draw the items for feedback, selection, confirmation and test.
 
-    Items of one cluster, and copies of an item, are in the same split. Otherwise knowledge of a patient, or
-    of an example, would inflate the results.
+    Items of one cluster, and copies of an item, are in the same split. Otherwise, knowledge of a patient, or
+    of an example, would make results too good.
 
     Raises
     ------
     BadInput
-        If fewer items than the first rung has would be left to select on.
+        If fewer items than the first rung needs would be left for selection.
     """
     least, most = rungs[0], rungs[-1]
     said = align_models([], labels)[1]
     places = said.index.find(item.id for item in items)
-    answered = np.append(said.answered, False)[places]  # the entry of unknown items, at index -1
+    answered = np.append(said.answered, False)[places]  # False at index −1, for unknown items
     pool = sorted(
         (i for i, known in zip(items, answered, strict=True) if known),
         key=lambda i: derive_seed(seed, "split", i.id),
@@ -172,11 +172,12 @@ def draw_splits(
 
 
 def order_by_worth(items: Sequence[Item], labelled: ExpertLabels) -> tuple[Item, ...]:
-    """Put items first whose answers rule out most wrong options; others keep their order.
+    """Put items first whose answers rule out most wrong options; other items keep their order.
 
-    A yes tells two programs apart as well as about K no's, and a proposal's first items decide whether it is
-    asked more. Which option was drawn has nothing to do with how hard an item is, so the first are as hard as
-    the others; where options were drawn with unequal chances it may have, and the order stays.
+    A yes distinguishes two programs as well as about K no answers, and a proposal's first items decide
+    whether it is asked about more items. The drawn option is independent of an item's difficulty, so the
+    first items are as difficult as the others. If options were drawn with unequal probabilities, this may be
+    false, so the order is kept.
     """
     if labelled.routed.any():
         return tuple(items)
@@ -184,7 +185,7 @@ def order_by_worth(items: Sequence[Item], labelled: ExpertLabels) -> tuple[Item,
 
 
 def _group(pool: Sequence[Item], clusters: Mapping[str, str]) -> list[list[Item]]:
-    """Group items that share a cluster or are copies, in the order of the first of each."""
+    """Group items that share a cluster or are copies, in the order of the first item of each group."""
     found: dict[str, list[Item]] = {}
     joined: dict[tuple[str, str], str] = {}
     for item in pool:
@@ -205,7 +206,7 @@ def _group(pool: Sequence[Item], clusters: Mapping[str, str]) -> list[list[Item]
 def find_solved(
     items: Sequence[Item], labelled: ExpertLabels, most: int, max_words: int | None
 ) -> tuple[Example, ...]:
-    """Return examples from items with a yes: one of each answer first, then a second, and so on."""
+    """Return examples from items with a yes: first one of each answer, then a second one, and so on."""
     by_answer: dict[str, list[Example]] = {}
     for item, option in zip(items, labelled.truth, strict=True):
         if option >= 0:

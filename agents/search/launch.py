@@ -1,4 +1,4 @@
-"""Run a prepared search with its models: broker, budget, proposer."""
+"""Run a prepared search with its models: broker, budget and proposer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from oversight.harness.store import Store
 from oversight.harness.types import Item, Program
 
 WORDS = 8
-"""So many words in a row do not agree by chance."""
+"""Number of words in a row that do not agree by chance."""
 
 
 async def continue_search(
@@ -43,14 +43,14 @@ async def continue_search(
     progress: Callable[[str], None],
     terms: RunTerms = DEFAULT_TERMS,
 ) -> Ended:
-    """Run a search to its end, or until its budget ends; existing answers are not requested again.
+    """Run a search to its end, or until its budget ends; stored answers are not requested again.
 
     Raises
     ------
     ConfigError
         If a model, a key or a price that a budget in dollars needs is missing.
     FatalModelError, SandboxError
-        Existing answers are kept.
+        If the endpoint or the sandbox fails; stored answers are kept.
     RunHeld
         If another process runs this search.
     """
@@ -90,7 +90,7 @@ async def continue_search(
 
 
 def _end_as_named(context: SearchContext) -> Ended | None:
-    """Stop proposing if a winner was named earlier, because no later proposal could win."""
+    """End the search if a winner was named earlier, because no later proposal could win."""
     events = context.archive.events
     if "winner" not in events or "finalists" in events:
         return None
@@ -111,7 +111,7 @@ async def _confirm(context: SearchContext, ended: Ended) -> Ended:
 
 
 async def check_program(context: SearchContext, sandbox: Sandbox, program: Program) -> str:
-    """Say why a program cannot be used: it quotes items that it is scored on.
+    """Return the reason why a program cannot be used: it quotes items on which it is scored.
 
     Raises
     ------
@@ -127,7 +127,7 @@ async def check_program(context: SearchContext, sandbox: Sandbox, program: Progr
 
 
 def find_quotation(source: str, items: Iterable[Item]) -> str:
-    """Return which item a source quotes, by id only; empty if none.
+    """Return the id of the item that a source quotes; empty if it quotes none.
 
     A program may learn how to answer, but not the answers.
     """
@@ -143,7 +143,7 @@ def _grams(text: str) -> set[tuple[str, ...]]:
 
 
 async def try_out(context: SearchContext, sandbox: Sandbox, program: Program) -> int:
-    """Run a program for free, and return its calls per item."""
+    """Run a program for free. Returns its calls per item."""
     shape = replace(context.shape, examples=())
     return await dry_run_program(program, sandbox=sandbox, roles=context.roles, shape=shape)
 
@@ -165,7 +165,7 @@ def make_policy(context: SearchContext, sandbox: Sandbox, broker: Broker | None)
 
 
 def task_text(context: SearchContext) -> str:
-    """Describe the items for the optimiser: the study's words, and one item that is not scored."""
+    """Describe the items for the optimiser: the study's description, and one item that is not scored."""
     lines = [context.section.task or "Multiple-choice questions; exactly one option is right."]
     for item in context.items("feedback")[:1]:
         lines.append(f"For example (the answer is not known):\n{item.text}")

@@ -3,15 +3,15 @@
 Up to `in_flight` proposals are made and raced at once, and none waits for another's race: slot s sees the
 archive of the slots up to s − `in_flight`, all of which have ended by then. All random draws come from
 streams named by their step, programs are added in the order of their slots, and every decision is recorded.
-So a search that was killed and resumed makes the same archive, and its answers are not requested again.
+So a search that was killed and resumed produces the same archive, and its answers are not requested again.
 
-The race of a proposal: few items for all, many for those that may win.
-
-After asynchronous successive halving (Li et al. 2020, MLSys): after every rung a proposal goes on if it is
-among the best share of the proposals that its slot sees, on the same items of one fixed order, so that all
-comparisons are paired; nobody waits for another's rung. Most proposals are no better than the present
-candidates; they are not worth all their items. Beside its rank, a proposal must have a chance to enter the
-archive's top five. Confidence sequences are no rule here: at a hundred complementary labels they drop nobody.
+The race of a proposal follows asynchronous successive halving (Li et al. 2020, MLSys): all proposals answer
+few items, and only those that may win answer many. After every rung, a proposal continues if it is among the
+best share of the proposals that its slot sees, on the same items in one fixed order, so that all comparisons
+are paired and no proposal waits for another's rung. Most proposals are no better than the present candidates,
+so they are not worth the cost of all items. In addition to its rank, a proposal must have a chance to enter
+the archive's top five. Confidence sequences are not used, because at a hundred complementary labels they drop
+no proposal.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ async def race(context: SearchContext, slot: int, candidate: str, seen: Sequence
 
 
 def rivals(context: SearchContext, seen: Sequence[str], n: int) -> list[str]:
-    """The proposals with n answered items among those that a slot sees."""
+    """Return the proposals with n answered items among those that a slot sees."""
     archive, items = context.archive, context.items("select")[:n]
     made = [c for c in seen if archive.candidates[c].slot >= 0]
     return [c for c, number in zip(made, archive.count_answers(made, items), strict=True) if number == n]
 
 
 def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, share: float) -> str:
-    """Why a candidate stops after n items, given the share that continues; empty if it continues."""
+    """Return the reason why a candidate stops after n items, given the share that continues, or ""."""
     if candidate not in board.places:
         return "no scored answer"
     others = [c for c in board.ranked() if c != candidate]
-    # With fewer others than places in the top there is no bar.
+    # With fewer others than places in the top, every candidate continues.
     chance = chance_above(board, candidate, others[TOP - 1]) if len(others) >= TOP else 1.0
     if chance < HOPELESS:
         return f"P(in the top {TOP}) = {chance:.3f}"
@@ -94,7 +94,7 @@ def _value(board: Board, candidate: str, n: int) -> float:
 
 
 def chance_above(board: Board, candidate: str, other: str) -> float:
-    """P(A > A_other) by the posteriors."""
+    """Return P(A > A_other) by the posteriors."""
     first, second = board.places[candidate], board.places[other]
     mean, sd = board.shrunk.mean, float(np.hypot(board.shrunk.sd[first], board.shrunk.sd[second]))
     if sd == 0:
@@ -105,20 +105,20 @@ def chance_above(board: Board, candidate: str, other: str) -> float:
 RAISE = "no winner was confirmed: raise the cap, then resume"
 ASK_AGAIN = "no winner was confirmed: resume to ask again"
 TWICE = 1_000
-"""Replicate number of the start's second, independent run."""
+"""Replicate number of the starting workflow's second, independent run."""
 LEADERS = 3
 _PASSING = {Fault.RATE_LIMIT, Fault.OVERLOADED, Fault.CONNECTION, Fault.LOST}
-"""Faults that no prompt causes."""
+"""Faults that no prompt can cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """Why proposing ended.
+    """The reason why proposing ended.
 
     Attributes
     ----------
     reason
-        ``"done"``, ``"converged"``, or in words what ended it early.
+        ``"done"``, ``"converged"``, or a text that says what ended it early.
     proposals
         Number of proposals.
     is_whole
@@ -143,7 +143,7 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
         if unreadable := await seed(context):
             return Ended(unreadable, 0, is_whole=False)
         reason = await slots.fill_all()
-        # later answers do not change the finalists
+        # recorded, so that later answers do not change the finalists
         context.archive.note("finalists", {"finalists": context.find_finalists()})
     except BudgetSpent as error:
         return Ended(f"{error}; {RAISE}", slots.ended, is_whole=False)
@@ -155,13 +155,13 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
 async def seed(context: SearchContext) -> str:
     """Answer all selection items with the library's workflows, and again with the start for A/A.
 
-    The first items come first, so that a hopeless search stops before the others are paid for.
+    The first items are answered first, so that a hopeless search stops before the others are paid for.
 
     Returns
     -------
     str
-        Why a search is pointless: the start, or every other workflow of the library, has no readable answer
-        to the first items. Empty otherwise.
+        Reason why a search is pointless: the start, or every other workflow of the library, has no readable
+        answer to the first items. Empty otherwise.
     """
     library, items = context.programs, context.items("select")
     for j, program in enumerate(library):
@@ -180,7 +180,7 @@ async def seed(context: SearchContext) -> str:
 
 
 def _find_unreadable(context: SearchContext, ids: Sequence[str], items: Sequence[Item]) -> str:
-    """Say why nothing can be learned from these workflows' answers; empty if one is readable."""
+    """Return the reason why these workflows' answers are useless; empty if one answer is readable."""
     table = context.archive.table
     unreadable = (table.options(ids, items) == UNREADABLE) & ~table.has_failed(ids, items)
     if not unreadable.size or not unreadable.all():
@@ -198,12 +198,12 @@ def _find_unreadable(context: SearchContext, ids: Sequence[str], items: Sequence
 
 @dataclass(slots=True)
 class _Slots:
-    """The slots of a search, several of them at once.
+    """The slots of a search, of which several run at once.
 
     Attributes
     ----------
     ended
-        Number of slots, from the first on, that have ended.
+        Number of slots that have ended, counted from the first up to the first open one.
     """
 
     context: SearchContext
@@ -213,7 +213,7 @@ class _Slots:
     _admitted: list[asyncio.Future[None]] = field(default_factory=list)
 
     async def fill_all(self) -> str:
-        """Fill every slot, and return why there are no more: ``"done"`` or ``"converged"``."""
+        """Fill every slot. Returns the reason of the end: ``"done"`` or ``"converged"``."""
         section, reason = self.context.section, "done"
         try:
             for slot in range(section.candidates):
@@ -233,7 +233,7 @@ class _Slots:
                 task.cancel()
             raise
         finally:
-            # calls under way are paid for, so they finish before an error is raised, but not before an
+            # Sent calls are paid for, so they finish before an error is raised, but not before an
             # interrupt
             await asyncio.gather(*self._tasks, return_exceptions=True)
         return reason
@@ -255,7 +255,7 @@ class _Slots:
             admitted.set_result(None)
         except BaseException as error:
             admitted.set_exception(error if isinstance(error, Exception) else asyncio.CancelledError())
-            admitted.exception()  # only a waiting caller gets the error
+            admitted.exception()  # mark the error as retrieved; only a waiting caller receives it
             raise
         if candidate is not None:
             await race(context, slot, candidate, seen)
@@ -268,12 +268,12 @@ def _note_leaders(context: SearchContext, view: PolicyView) -> None:
 
 
 async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> Proposal:
-    """Return a proposal that runs, or one that holds the reason for the failure.
+    """Return a proposal that runs, or one with the reason of the failure.
 
     Raises
     ------
     TransientModelError
-        If the optimiser's endpoint is down: the slot can be filled later.
+        If the optimiser's endpoint does not answer, so that the slot can be filled later.
     """
     try:
         proposal = await policy.propose(view)
@@ -300,7 +300,7 @@ async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> P
 
 
 async def refusal(context: SearchContext, program: Program) -> str:
-    """Why a program cannot run; a known one can."""
+    """Return the reason why a program cannot run; empty for a known program."""
     if program.id in context.archive.candidates:
         return ""
     try:
@@ -320,7 +320,7 @@ def _describe(error: Exception) -> str:
 def admit(context: SearchContext, slot: int, proposal: Proposal | None) -> str | None:
     """Add a proposal to the archive, record the outcome of its slot, and return the candidate's id.
 
-    Without a proposal the slot was filled earlier, and the recorded id is returned.
+    `proposal` is None if the slot was filled earlier; then the recorded id is returned.
     """
     key, archive = f"slot/{slot}", context.archive
     if proposal is None:

@@ -19,21 +19,21 @@ from oversight.harness.config import SearchSection, Study
 from oversight.harness.types import Item, Program
 
 META_CALLS = {"recombine": 0, "reflect": 1, "aflow": 1, "adas": 3}
-"""Calls of the optimiser for one proposal, without repairs."""
+"""Number of the optimiser's calls for one proposal, without repairs."""
 REFUTED = {"recombine": 0, "reflect": 3, "aflow": 3, "adas": 0}
-"""Refuted answers that a proposal is shown."""
+"""Number of refuted answers that a proposal is shown."""
 _SHOWN = 7
-"""Programs in a prompt of `adas`: five of the archive, and about as much again of results and notes."""
+"""Programs in a prompt of `adas`: five of the archive, and about the same amount of results and notes."""
 _CHARACTERS_PER_TOKEN = 4
 _THOUGHT = 600
-"""Characters of a free text where the study sets no limit: a paragraph of 150 tokens."""
+"""Characters of a free text if the study sets no limit: a paragraph of 150 tokens."""
 _LINE = 60
-"""Tokens of a field that is one line."""
+"""Number of tokens of a field that is one line."""
 _SAMPLE, _DRAWS = 3, 24
-"""Selection items that programs are run on, and children that are made of the library for free."""
+"""Number of selection items on which programs are run for free, and of free children of the library."""
 _MANY = 10**9
 DEFAULT_CAP = 2
-"""A search without a cap may use this many times its estimate, which is right within a factor of 1.5."""
+"""Factor on the estimate that gives the cap of a search without one; the estimate is right within 1.5."""
 
 
 class _Amount(NamedTuple):
@@ -48,11 +48,11 @@ class Costs:
     Attributes
     ----------
     calls, tokens
-        For answers of library, proposals, confirmation and test together.
+        Calls and tokens of all answers: library, proposals, confirmation and test.
     meta_tokens
         Tokens of the optimiser.
     usd
-        None if a price is unknown.
+        Dollars; None if a price is unknown.
     affordable
         Approximate number of proposals within the cap on tokens or dollars; None without a cap.
     """
@@ -65,7 +65,7 @@ class Costs:
 
     @property
     def default_cap(self) -> int:
-        """Tokens that a search without a cap may use."""
+        """Number of tokens that a search without a cap may use."""
         return DEFAULT_CAP * (self.tokens + self.meta_tokens)
 
     def lines(self) -> list[str]:
@@ -98,7 +98,7 @@ class Size:
 
 NOTHING = Size(0.0, 0.0)
 Calls = dict[tuple[str, str], int]
-"""Characters of calls, by request and draw: a call that several programs make is made once."""
+"""Characters of calls by request and draw, because a call that several programs make is made only once."""
 
 
 async def estimate_costs(study: Study, context: SearchContext) -> Costs:
@@ -139,18 +139,18 @@ async def _measure(context: SearchContext, sandbox: Sandbox, program: Program) -
 
 
 def _add_up(calls: Calls) -> Size:
-    """Usage of calls per item of the sample."""
+    """Return the usage of calls per item of the sample."""
     return Size(len(calls), sum(calls.values()) / _CHARACTERS_PER_TOKEN) * (1 / _SAMPLE)
 
 
 def _sample_items(context: SearchContext) -> list[Item]:
-    """Items of about typical length."""
+    """Return items of about typical length."""
     ordered = sorted(context.items("select"), key=lambda item: (len(item.text), item.id))
     return [ordered[len(ordered) * (2 * j + 1) // (2 * _SAMPLE)] for j in range(_SAMPLE)]
 
 
 def _draw_children(context: SearchContext) -> list[Program]:
-    """Children of the library by `recombine`; other proposals are assumed to be as large."""
+    """Return children of the library by `recombine`; other proposals are assumed to have the same size."""
     rng = np.random.default_rng(0)
     proposer = Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
     programs = context.programs
@@ -160,7 +160,7 @@ def _draw_children(context: SearchContext) -> list[Program]:
 
 
 def _price_once(context: SearchContext, start: Size, library: Size, child: Size) -> Size:
-    """Cost independent of the number of proposals: library, second start, confirmation and test."""
+    """Return the cost independent of the number of proposals: library, second start, confirmation, test."""
     section = context.section
     seeded = (library * section.replicates + start) * len(context.items("select"))
     confirmed = child * (section.finalists * len(context.items("confirm")) * section.replicates)
@@ -169,7 +169,7 @@ def _price_once(context: SearchContext, start: Size, library: Size, child: Size)
 
 
 def _count_items(context: SearchContext) -> float:
-    """Mean number of answers of one proposal, in its race and to feedback items."""
+    """Return the mean number of answers of one proposal, in its race and to feedback items."""
     section, n = context.section, len(context.items("select"))
     rungs = [r for r in section.rungs if r < n] + [n]
     steps = [after - before for before, after in zip((0, *rungs), rungs, strict=False)]
@@ -182,7 +182,7 @@ def _count_items(context: SearchContext) -> float:
 
 
 def _count_meta_tokens(context: SearchContext, sandbox: Sandbox) -> int:
-    """Tokens of the optimiser for one proposal; every call of a conversation repeats earlier turns."""
+    """Return the optimiser's tokens for one proposal; every call of a conversation repeats earlier turns."""
     calls = META_CALLS[context.section.policy]
     source = sum(len(program.source) for program in context.programs) / len(context.programs)
     guide = len(write_guide(sandbox.restrictions(), context.roles, context.shape))
@@ -193,7 +193,7 @@ def _count_meta_tokens(context: SearchContext, sandbox: Sandbox) -> int:
 
 
 def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int) -> _Amount:
-    """Cost of tokens of the programs and of the optimiser; infinite dollars are unknown."""
+    """Return the cost of the programs' and the optimiser's tokens; infinite dollars mean unknown."""
     used = {model_name(study, section.model): round(tokens)}
     if writer := optimiser_name(study, section):
         used[writer] = used.get(writer, 0) + meta_tokens
@@ -205,7 +205,7 @@ def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int
 
 
 def _count_affordable(section: SearchSection, once: _Amount, proposal: _Amount) -> int | None:
-    """Number of proposals within the caps, after the fixed cost; None without a cap."""
+    """Return the number of proposals within the caps, after the fixed cost; None without a cap."""
     caps = ((section.usd, once.usd, proposal.usd), (section.tokens, once.tokens, proposal.tokens))
     room = [(cap - first) / each for cap, first, each in caps if cap is not None and each]
     return max(0, int(min(*room, _MANY))) if room else None

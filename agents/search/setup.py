@@ -1,4 +1,4 @@
-"""Open a study's search: split items, load programs and the archive, without cost."""
+"""Open a study's search without cost: split items, load programs and the archive."""
 
 from __future__ import annotations
 
@@ -41,29 +41,29 @@ from oversight.harness.store import Store
 from oversight.harness.types import Item, Program
 
 _LOOP = 4
-"""Version of a slot's view of the archive and of its race: a search goes on as it began."""
+"""Version of a slot's view of the archive and of its race; a search continues as it was started."""
 _LINEAGE = 3
-"""The first loop that also scores a child by its parents; what ended before is shown as it was."""
+"""First version of the loop that also scores a child by its parents; older searches are shown unchanged."""
 _NO_PART = {"shared_limits", "limit_as"}
-"""Settings of a model that change no answer."""
+"""Settings of a model that do not change answers."""
 _PACE = {"concurrency", "tries", "timeout", "requests_per_minute", "tokens_per_minute"}
-"""Those that change none either, and may change while a search goes on; they are part of its id."""
+"""Settings that do not change answers and may change during a search, although they are part of its id."""
 _FILLED, _MOST = 0.75, 16
-"""Share of the endpoint's concurrency that first rungs of slots shall fill, and most slots under way."""
+"""Share of the endpoint's concurrency that first rungs of slots fill, and largest number of slots at once."""
 _CAPS = {"usd", "tokens"}
 _LATER = {
     name: SearchSection.model_fields[name].default
     for name in ("labels", "optimiser_temperature", "optimiser_tokens")
 }
-"""Settings that searches of before lack: at their defaults they are no part of what a search is."""
+"""Settings that older searches lack; at their defaults they are not part of a search's identity."""
 
 
 def prepare_search(
     study: Study, store: Store, seed: int, section: SearchSection, begun: str | None = None
 ) -> SearchContext:
-    """Set up a search of a study, or find it: the same settings are the same search.
+    """Set up a search of a study, or find the existing one with the same settings.
 
-    Caps on tokens and dollars do not identify a search: it can continue with others.
+    Caps on tokens and dollars are not part of a search's identity, so a search can continue with other caps.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def prepare_search(
     section, remarks = as_published(section)
     check_settings(section)
     optimiser_name(study, section)
-    open_sandbox(section.tier)  # only created, not started: an error if it does not exist
+    open_sandbox(section.tier)  # not started; raises an error if the tier does not exist
     programs = load_programs(section)
     if section.in_flight is None:
         section = section.model_copy(update={"in_flight": _fit_in_flight(study, section)})
@@ -130,7 +130,7 @@ def prepare_search(
 
 
 def _refuse_changed(begun: str, spec: Mapping[str, Any], was: Mapping[str, Any]) -> None:
-    """Raise an error for resuming a search if anything but the way of asking its model changed."""
+    """Raise an error for resuming a search if anything changed except the rates of asking its model."""
     now = json.loads(json.dumps(spec))
     for of in (now, was := {**was, "model": dict(was["model"])}):
         for name in _PACE:
@@ -148,7 +148,7 @@ def _identity(section: SearchSection) -> dict[str, Any]:
 
 
 def _fit_in_flight(study: Study, section: SearchSection) -> int:
-    """Number of slots whose first rungs use most of the endpoint's capacity."""
+    """Return the number of slots whose first rungs use most of the endpoint's capacity."""
     settings = study.model(model_name(study, section.model))
     return min(_MOST, max(FEWEST, math.ceil(_FILLED * settings.concurrency / section.rungs[0])))
 
@@ -159,7 +159,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
     Raises
     ------
     BadInput
-        If there is none, or not this one, or its splits ignore the study's clusters.
+        If no search or no such search exists, or its splits ignore the study's clusters.
     """
     known = {s["id"]: s for s in store.searches.read_searches()}
     if not known:
@@ -216,7 +216,7 @@ def _all_items(archive: Archive) -> list[Item]:
 
 
 def read_format(spec: Mapping[str, Any]) -> tuple[PromptFormat, tuple[Role, ...]]:
-    """Wording of a search's calls, including examples, and its roles."""
+    """Return the wording of a search's calls, including examples, and its roles."""
     examples = tuple(Example(**shown) for shown in spec["shown"])
     return PromptFormat(**{**spec["shape"], "examples": examples}), tuple(Role(**r) for r in spec["roles"])
 
@@ -236,7 +236,7 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
 
 
 def _refuse_older(search: str, spec: Mapping[str, Any]) -> None:
-    """Raise an error for a search whose programs would now race differently or make other calls."""
+    """Raise an error for an older search whose programs would race differently or make other calls."""
     changed = ""
     if spec.get("loop", 1) != _LOOP:
         changed = "proposals raced otherwise"
@@ -255,7 +255,7 @@ def load_programs(section: SearchSection) -> tuple[Program, ...]:
     Raises
     ------
     ConfigError
-        Names the setting and the missing workflow.
+        If a workflow is missing; names the setting and the workflow.
     """
     places = dict.fromkeys(section.library or NAMES, "library") | {section.start: "start"}
     programs: dict[str, Program] = {}
@@ -269,7 +269,7 @@ def load_programs(section: SearchSection) -> tuple[Program, ...]:
 
 
 def model_name(study: Study, name: str) -> str:
-    """Name of the answering model: as given, otherwise the first of study.toml."""
+    """Return the name of the answering model: as given, otherwise the first of study.toml."""
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     return name or next(iter(study.models))

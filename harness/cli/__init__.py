@@ -1,4 +1,4 @@
-"""The command line: a table of verbs, each loaded only when it is called. It parses and prints, no more."""
+"""The command line: a table of verbs, each loaded only when it is called. Verbs only parse and print."""
 
 import lazy_loader
 

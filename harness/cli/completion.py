@@ -21,7 +21,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def complete(verbs: Mapping[str, tuple[str, str]], shell: str) -> str:
-    """Return the script for a shell.
+    """Return the completion script for a shell.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def complete(verbs: Mapping[str, tuple[str, str]], shell: str) -> str:
 
 
 def make_whole_parser(verbs: Mapping[str, tuple[str, str]]) -> argparse.ArgumentParser:
-    """One parser of all verbs, which are loaded for it."""
+    """Return one parser of all verbs, loading every verb."""
     parser = argparse.ArgumentParser(prog="oversight")
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument("--completion", choices=SHELLS, help="print a script for this shell")

@@ -1,4 +1,4 @@
-"""The ways that all verbs share: to name the study, to read JSON given as an option, and to print."""
+"""Conventions that all verbs share: naming the study, reading JSON from an option, and printing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _MOST_NAMED = 5
-"""Missing items that a warning names."""
+"""Number of missing items that a warning names."""
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def add_actions(
 
 
 def add_settings(parser: argparse.ArgumentParser, example: str) -> None:
-    """Add ``--set NAME=VALUE``, which `study_of` obeys."""
+    """Add ``--set NAME=VALUE``, which `study_of` applies."""
     parser.add_argument(
         "--set",
         action="append",
@@ -66,7 +66,7 @@ def add_settings(parser: argparse.ArgumentParser, example: str) -> None:
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
-    """Parse ``NAME=VALUE`` of ``--set``: the value is TOML, or else a text.
+    """Parse the ``NAME=VALUE`` texts of ``--set``; a value that is not TOML is a text.
 
     >>> parse_settings(["estimate.level=0.9", "estimate.strata=ward"])
     {'estimate.level': 0.9, 'estimate.strata': 'ward'}
@@ -89,12 +89,12 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def read_level(args: argparse.Namespace) -> float:
-    """The confidence level that ``--set`` gives where there is no study.
+    """Return the confidence level that ``--set`` gives to a command without a study.
 
     Raises
     ------
     BadInput
-        If ``--set`` gives anything else.
+        If ``--set`` gives any other setting.
     """
     settings = parse_settings(args.settings)
     if other := settings.keys() - {"estimate.level"}:
@@ -103,7 +103,7 @@ def read_level(args: argparse.Namespace) -> float:
 
 
 def add_verbose(parser: argparse.ArgumentParser) -> None:
-    """Add ``--verbose``; the root command obeys it."""
+    """Add ``--verbose``, which the root command applies."""
     parser.add_argument(
         "--verbose",
         action="store_true",
@@ -134,7 +134,7 @@ def leave_threads() -> None:
 
 
 def study_of(args: argparse.Namespace) -> Study:
-    """Read the study file that the command names; say which stored items are missing from their file."""
+    """Read the study file that the command names, and warn about stored items missing from their file."""
     from oversight.harness.analysis import find_missing_items
     from oversight.harness.config import read_study
 
@@ -150,12 +150,12 @@ def study_of(args: argparse.Namespace) -> Study:
 
 
 def parse_json(option: str, text: str) -> Any:
-    """Parse what was given to an option.
+    """Parse the JSON text of an option.
 
     Raises
     ------
     BadInput
-        Naming the option.
+        If the text is not JSON; names the option.
     """
     try:
         return json.loads(text)
@@ -166,12 +166,14 @@ def parse_json(option: str, text: str) -> Any:
 def parse_numbers(
     option: str, text: str, needed: Mapping[str, type], known: Mapping[str, type] | None = None
 ) -> dict[str, Any]:
-    """Parse a JSON object of numbers, each whole or not, all that are needed and those that may be known.
+    """Parse a JSON object of numbers with all needed names and any of the other known names.
+
+    The values of `needed` and `known` say whether a number must be whole (``int``).
 
     Raises
     ------
     BadInput
-        Naming the option, and the number that is none.
+        If a name is missing or unknown, or a value is not a number; names the option.
     """
     numbers, kinds = parse_json(option, text), {**needed, **(known or {})}
     if not isinstance(numbers, dict) or not needed.keys() <= numbers.keys() <= kinds.keys():
@@ -185,12 +187,12 @@ def parse_numbers(
 
 
 def parse_look(text: str) -> tuple[int, int]:
-    """J and L of ``J/L``, a planned look.
+    """Return J and L of ``J/L``, a planned interim analysis.
 
     Raises
     ------
     BadInput
-        If it is none.
+        If the text does not have this form.
     """
     parts = text.split("/")
     if len(parts) != 2 or not all(part.isdigit() for part in parts):
@@ -204,13 +206,13 @@ def split_names(text: str) -> list[str]:
     Raises
     ------
     BadInput
-        If a quotation mark is not closed, or stands inside a name without being doubled.
+        If a quotation mark is not closed, or occurs inside a name without being doubled.
     """
     try:
         (names,) = csv.reader([text.replace("\n", " ")], skipinitialspace=True, strict=True)
     except csv.Error as error:
         raise BadInput(
-            f"{text!r} is no list of names separated by commas ({error}); quote names as in CSV: "
+            f"{text!r} is not a list of names separated by commas ({error}); quote names as in CSV: "
             "'x,\"G, H\",y'"
         ) from None
     return [name.strip() for name in names if name.strip()]
@@ -224,7 +226,7 @@ def join_names(names: Iterable[str]) -> str:
 def emit(
     args: argparse.Namespace, payload: Mapping[str, Any], human: RenderableType | list[RenderableType]
 ) -> None:
-    """Print `payload` as JSON if ``--json`` was given, else `human`: text, rich renderables, or several."""
+    """Print `payload` as JSON with ``--json``, otherwise `human`: text or rich renderables."""
     if args.json:
         sys.stdout.write(json.dumps(payload, default=_plain, ensure_ascii=False, indent=2) + "\n")
     elif isinstance(human, str):

@@ -23,7 +23,7 @@ from oversight.harness.machine import stop_in_order
 from oversight.harness.output import did_you_mean, guarded_terminal, log_to_stderr
 from oversight.harness.registry import load_module
 
-# Skip the garbage collections at interpreter exit: they cost CPU time and find no reference cycles here.
+# Skip the garbage collections at interpreter exit, because they cost CPU time and free nothing useful.
 atexit.register(gc.freeze)
 
 _TEXTS = {
@@ -77,19 +77,21 @@ exit codes: 0 done, 1 the work failed, 2 the input is wrong (nothing was changed
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; return its exit code."""
-    if sys.stdout is None or sys.stderr is None:  # a database opened now would take the stream's place
+    if (
+        sys.stdout is None or sys.stderr is None
+    ):  # an opened database would get the descriptor of the closed stream
         print("oversight: standard output or standard error is closed", file=sys.stderr)  # noqa: T201  either
         return 2
     gc.set_threshold(20_000, 20, 20)
-    if argv is None:  # the process is the verb's own
-        os.umask(0o077)  # answers about patients are nobody else's on this machine
+    if argv is None:  # called as a program, not as a function
+        os.umask(0o077)  # no other user may read answers about patients
         stop_in_order()
     with guarded_terminal():
         return _main(sys.argv[1:], gc.freeze) if argv is None else _main(list(argv))
 
 
 def _main(words: list[str], loaded: Callable[[], None] = lambda: None) -> int:
-    """`main`; `loaded` is called once the verb is, before it runs."""
+    """Run `main`; `loaded` is called after the verb's module is loaded and before it runs."""
     if not words and (told := _suggest()):
         sys.stdout.write(told)
         return 0
@@ -124,7 +126,7 @@ def _complete(shell: str) -> int:
 
 
 def _suggest() -> str:
-    """The next step in this folder; nothing where that cannot be told."""
+    """Return the next step in this folder; empty if it cannot be determined."""
     from oversight.harness.cli.next_step import suggest_next
     from oversight.harness.config import STUDY_FILE
 
@@ -150,18 +152,18 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
         sys.stderr.write(f"oversight: {error}\n")
         return error.exit_code
     except KeyboardInterrupt as stop:
-        # nothing is left to stop, and no more to be said
+        # everything is stopped, so ignore further signals
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        sys.stderr.write("\noversight: stopped; the same command goes on from here\n")
+        sys.stderr.write("\noversight: stopped; the same command continues from here\n")
         return stop.exit_code if isinstance(stop, Stopped) else 130
-    except BrokenPipeError as error:  # not of a reader, whose going ends nothing
+    except BrokenPipeError as error:  # not the reader of the output, whose end is handled elsewhere
         sys.stderr.write(f"oversight: a pipe broke before the work was done: {error}\n")
         return 1
     except OSError as error:
         if not is_full(error):
             raise
-        sys.stderr.write("oversight: the disk is full: what was to be written is not, or not whole\n")
+        sys.stderr.write("oversight: the disk is full: the output was not written, or not completely\n")
         # Discard the remaining output, because the disk is full.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -169,12 +171,12 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
 
 def _run(module: ModuleType, args: argparse.Namespace) -> int:
     code = int(module.run(args) or 0)
-    sys.stdout.flush()  # errors of writing are reported here, not by the interpreter at its end
+    sys.stdout.flush()  # reports write errors here, not at interpreter exit
     return code
 
 
 def make_parser(verb: str, module: ModuleType) -> VerbParser:
-    """The parser of a verb, by its module."""
+    """Return the parser of a verb, given its module."""
     parser = VerbParser(
         prog=f"oversight {verb}",
         description=module.__doc__,
@@ -186,9 +188,9 @@ def make_parser(verb: str, module: ModuleType) -> VerbParser:
 
 
 def _load(name: str, loaded: Callable[[], None]) -> ModuleType:
-    """A verb's module, and all that it imports: a tenth sooner with nothing looked through for garbage.
+    """Import a verb's module with everything that it imports, without garbage collection, which is faster.
 
-    Nor is it later, where `loaded` freezes it: a program needs it all until its end.
+    Afterwards, `loaded` may freeze these objects, because the program needs them until its end.
     """
     collects = gc.isenabled()
     gc.disable()

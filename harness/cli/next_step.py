@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def suggest_next(study_file: str) -> str:
-    """Say how far the study of this folder is, and the verb that takes it on; empty without a study.
+    """Return the study's progress and the next command; empty without a study in this folder.
 
     Raises
     ------

@@ -19,7 +19,7 @@ RENAMED_VERBS = {
     "upgrade": "store upgrade",
     "verify": "store verify",
 }
-"""Former verb: its present words. The former name still works in this version."""
+"""Former verb → present words. The former name still works in this version."""
 
 
 def rename_verb(words: list[str]) -> list[str]:
@@ -149,11 +149,11 @@ RETIRED: dict[str, dict[str, str]] = {
     "store": {"--to": _FILE.format("store upgrade")},
     "view": {"--no-browser": "use --json, with which no browser opens"},
 }
-"""Verb, also with its action, and option: what to use in its place."""
+"""Verb (with its action) and removed option → what to use instead."""
 
 
 def find_replacement(verb: str, option: str) -> str:
-    """Return the replacement of an option that a verb no longer has, or nothing.
+    """Return what replaces an option that was removed from a verb; empty if it was not removed.
 
     >>> find_replacement("panel agree", "--confidence")
     'use --level'

@@ -1,4 +1,4 @@
-"""Options of all work that calls models: other processes, lost calls, and where calls are made."""
+"""Options of all verbs that call models: waiting for other processes, lost calls, and worker nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_shared_terms(parser: argparse.ArgumentParser) -> None:
-    """Add ``--wait``, ``--take-over``, ``--uncertain`` and ``--on`` with what belongs to it."""
+    """Add ``--wait``, ``--take-over``, ``--uncertain``, and ``--on`` with its options."""
     from oversight.harness.cluster import add_placement
 
     add = parser.add_argument
@@ -34,12 +34,12 @@ def add_shared_terms(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def read_workers(args: argparse.Namespace, models: Sequence[ModelSection]) -> Iterator[Workers]:
-    """The processes that call these models: those that ``--on`` names, until the block ends, or this one.
+    """Yield the processes that call these models: the workers of ``--on``, or this process.
 
     Raises
     ------
     ConfigError
-        If options do not go together, or nodes cannot call a model.
+        If options contradict each other, or nodes cannot call a model.
     """
     from oversight.harness.cluster import RayWorkers, read_placement
     from oversight.harness.llm import THIS_PROCESS

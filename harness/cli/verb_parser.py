@@ -1,4 +1,4 @@
-"""A parser whose errors say which option or sub-verb was probably meant."""
+"""A parser whose errors suggest the option or sub-verb that was probably meant."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from oversight.harness.output import did_you_mean
 
 
 class VerbParser(argparse.ArgumentParser):
-    """The parser of a verb, and of its sub-verbs."""
+    """The parser of a verb and of its sub-verbs."""
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Parse all arguments; an unknown option ends the program, as `error` does."""
@@ -23,7 +23,7 @@ class VerbParser(argparse.ArgumentParser):
         return found
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and the message, with the choice that was probably meant, and exit with 2."""
+        """Print the usage and the message with a suggestion, and exit with code 2."""
         found = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
         meant = did_you_mean(found[1], re.findall(r"[^\s',]+", found[2])) if found else ""
         super().error(message + meant)
@@ -32,12 +32,12 @@ class VerbParser(argparse.ArgumentParser):
         """Return the replacement of an option that this action does not have."""
         verb, option = self.prog.removeprefix("oversight "), option.partition("=")[0]
         told = find_replacement(f"{verb} {action}", option) or find_replacement(verb, option)
-        return f"; this option is gone: {told}" if told else did_you_mean(option, _options(self))
+        return f"; this option was removed: {told}" if told else did_you_mean(option, _options(self))
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """Options of a parser and of its sub-verbs."""
-    for action in parser._actions:  # noqa: SLF001  there is no other way to them
+    """Yield the options of a parser and of its sub-verbs."""
+    for action in parser._actions:  # noqa: SLF001  argparse offers no public access
         yield from action.option_strings
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             for sub in action.choices.values():

@@ -1,4 +1,4 @@
-"""Make calls and run programs of this process on the nodes of a Ray cluster."""
+"""Make this process's calls, and run its programs, on the nodes of a Ray cluster."""
 
 import lazy_loader
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oversight.harness.llm import ModelReply, Request
 
 _READY = 1800.0
-"""Seconds that a server has to load its model; weights may have to be fetched first."""
+"""Seconds within which a server must load its model; it may have to download the weights first."""
 _LOOK = 0.5
 _PR_SET_PDEATHSIG = 1
 
@@ -37,11 +37,11 @@ class NodeSettings:
     keys
         Secret environment variables with their values in the driver process; never shown.
     serve
-        Words of the command that serves the model on the node; empty starts none.
+        Words of the command that serves the model on the node; if empty, no server is started.
     ports
         Ports on the loopback interface on which the server must answer.
     is_local
-        Whether a model's endpoint is ``"local"``, the small model of that node.
+        Whether a model's endpoint is ``"local"``, the small model on that node.
     """
 
     keys: Mapping[str, str] = field(repr=False)
@@ -57,7 +57,7 @@ class NodeWorker:
     Parameters
     ----------
     settings
-        The same for all actors of a command.
+        Settings, the same for all actors of a command.
     """
 
     def __init__(self, settings: NodeSettings) -> None:
@@ -70,7 +70,7 @@ class NodeWorker:
         self._is_ready = False
 
     async def open(self, key: str, settings: ModelSection) -> OversightError | None:
-        """Create a model, and serve it first if requested; return why it cannot be called from here."""
+        """Create a model, serving it first if requested. Returns the error if the node cannot call it."""
         from oversight.harness.llm import make_model
 
         try:
@@ -90,7 +90,7 @@ class NodeWorker:
         return reply
 
     async def check(self, key: str) -> OversightError | None:
-        """Check that a model's endpoint answers; return the error if it does not."""
+        """Check that a model's endpoint answers. Returns the error if it does not."""
         try:
             await self._models[key].check()
         except OversightError as error:
@@ -103,7 +103,7 @@ class NodeWorker:
             yield message
 
     async def tell(self, service: str, *args: Any) -> None:
-        """Tell a service something."""
+        """Send a message to a service."""
         self._find_service(service).tell(*args)
 
     async def close(self) -> None:
@@ -113,7 +113,7 @@ class NodeWorker:
         self._stack.close()
 
     def _find_service(self, service: str) -> Any:
-        """Return an object of the class ``module:class``, because this package imports no upper one."""
+        """Return an object of ``module:class``, named as text to avoid an upward import."""
         if service not in self._services:
             module, _, name = service.partition(":")
             self._services[service] = getattr(load_module(module), name)()
@@ -125,7 +125,7 @@ class NodeWorker:
             return
         if settings.version != VERSION:
             raise ConfigError(
-                f"the node has oversight {VERSION}, and {settings.version} is wanted; install the same there"
+                f"the node has oversight {VERSION}, but needs {settings.version}; install that version"
             )
         if settings.serve:
             self._stack.enter_context(serving(settings))
@@ -151,7 +151,9 @@ def serving(settings: NodeSettings) -> Iterator[None]:
             if process.poll() is not None:
                 raise ModelError(f"--serve: {settings.serve[0]} ended with exit code {process.returncode}")
             if time.monotonic() > deadline:
-                raise ModelError(f"--serve: nothing answers at port {settings.ports[0]} after {_READY:.0f} s")
+                raise ModelError(
+                    f"--serve: no server answers at port {settings.ports[0]} after {_READY:.0f} s"
+                )
             time.sleep(_LOOK)
         yield
     finally:
@@ -168,7 +170,7 @@ def _end_with_parent() -> None:
 
 
 def _answers(port: int) -> bool:
-    """Whether a server is ready: many listen at once, and reply 503 while they load their model."""
+    """Whether a server is ready; many listen early, and reply 503 while they load their model."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     with closing(connection), suppress(OSError, http.client.HTTPException):
         connection.request("GET", "/health")  # servers without this path reply 404

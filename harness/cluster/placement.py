@@ -13,26 +13,26 @@ from oversight.harness.distribution import require
 from oversight.harness.errors import ConfigError
 
 _ALONE = ("workers", "serve")
-"""Options that say nothing without ``--on``."""
+"""Options that have an effect only with ``--on``."""
 _ANSWERS = 10.0
-"""Seconds that a cluster has to answer."""
+"""Seconds within which a cluster must answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """Placement of workers.
+    """Placement of workers on a cluster.
 
     Attributes
     ----------
     address
-        Address of the cluster, as for `ray.init`; None starts one on this machine while it is needed.
+        Address of the cluster, as for `ray.init`; None starts a temporary cluster on this machine.
     workers
-        Number of workers; None for one per node that has room for one.
+        Number of workers; None for one per node with enough resources.
     resources
         Resources of a worker on its node, by Ray's names: ``CPU``, ``GPU``, ``memory``, and the cluster's
         own.
     serve
-        Words of a command that serves the model on every node; empty starts none.
+        Words of a command that serves the model on every node; if empty, no server is started.
     """
 
     address: str | None = None
@@ -62,16 +62,16 @@ def add_placement(parser: argparse.ArgumentParser) -> None:
 
 
 def read_placement(args: argparse.Namespace) -> Placement | None:
-    """Read these options; None without ``--on``.
+    """Return the placement that the options describe; None without ``--on``.
 
     Raises
     ------
     ConfigError
-        If they contradict each other, or Ray is not installed.
+        If the options contradict each other, or Ray is not installed.
     """
     if args.on is None:
         if given := [name for name in _ALONE if getattr(args, name) is not None]:
-            raise ConfigError(f"--{given[0].replace('_', '-')} goes with --on")
+            raise ConfigError(f"--{given[0].replace('_', '-')} needs --on")
         return None
     number, resources = _read_workers(args.workers)
     require("ray", "--on", "ray")
@@ -91,7 +91,7 @@ def _read_address(text: str | None) -> str | None:
         return text
     if "://" in text:
         raise ConfigError(
-            f"--on: {text}: give auto or HOST:PORT, on a node of the cluster (from elsewhere with: "
+            f"--on: {text}: give auto or HOST:PORT on a node of the cluster (from elsewhere: "
             "ray job submit -- oversight run --on auto)"
         )
     host, _, port = text.rpartition(":")
@@ -99,11 +99,11 @@ def _read_address(text: str | None) -> str | None:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWERS):
             return text
     except (OSError, ValueError):
-        raise ConfigError(f"--on: nothing answers at {text!r}; give auto, HOST:PORT or ray") from None
+        raise ConfigError(f"--on: no cluster answers at {text!r}; give auto, HOST:PORT or ray") from None
 
 
 def _read_workers(text: str | None) -> tuple[int | None, dict[str, float]]:
-    """How many workers, None if not given, and what each takes of its node."""
+    """Return the number of workers (None if not given), and the resources that each reserves on its node."""
     number, resources = None, dict[str, float]()
     for part in map(str.strip, [] if text is None else text.split(",")):
         name, is_resource, amount = part.partition("=")

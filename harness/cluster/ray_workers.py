@@ -1,7 +1,7 @@
 """Actors on a Ray cluster that make the calls of this process, the driver.
 
-Database, budget, rates and the cache of calls stay with the driver. An actor holds nothing that must not be
-lost: Ray replaces an actor whose process or node ended, and the driver repeats its calls.
+The driver keeps the database, the budget, the rates and the cache of calls. An actor has no state that could
+be lost: Ray replaces an actor whose process or node ended, and the driver repeats its calls.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ if TYPE_CHECKING:
 
 _LOOPBACK = re.compile(r"localhost|127\..*|::1")
 _END = 15.0
-"""Seconds that actors have to end what they serve."""
+"""Seconds within which actors must stop their services."""
 _AGAIN = 0.5
-"""Seconds between two tries to reach an actor that Ray replaces."""
+"""Seconds between two attempts to reach an actor that Ray replaces."""
 _MOST = 100_000
-"""Calls that an actor may have under way; fewer are sent, see `_RayModel`."""
+"""Largest number of concurrent calls of an actor; `_RayModel` sends fewer."""
 _OWN = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}
 _MEMORY = 100_000_000
-"""Bytes of shared objects in a cluster that this command starts: calls and replies are small."""
+"""Bytes of shared objects in a cluster that this command starts; calls and replies are small."""
 
 
 class WorkerLost(Exception):
-    """An actor's process or node ended; its call may have been made or not."""
+    """An actor's process or node ended, and it is unknown whether its call was made."""
 
 
 class RayWorkers:
     """Actors on a Ray cluster, see `oversight.harness.llm.Workers`; a context manager that stops them.
 
-    The cluster is started, or connected to, when the first actor is needed.
+    The cluster is connected, or started, when the first actor is needed.
 
     Parameters
     ----------
     models
-        Models that are called; they determine the keys of the actors and the servers of the nodes.
+        Models to be called; they determine the actors' keys and the nodes' servers.
 
     Raises
     ------
@@ -84,7 +84,7 @@ class RayWorkers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop the actors, and the cluster if it was started here."""
+        """Stop the actors, and the cluster if this object started it."""
         ray = _load_ray() if self._actors else None
         if ray is None:
             return
@@ -116,7 +116,7 @@ class RayWorkers:
         Raises
         ------
         ConfigError
-            If it is a program, which the nodes do not have.
+            If the model is a program, which the nodes do not have.
         """
         if function is not None or settings.python or settings.command:
             raise ConfigError(
@@ -125,7 +125,7 @@ class RayWorkers:
         return _RayModel(self, settings)
 
     async def stream(self, service: str, *args: Any) -> AsyncIterator[tuple[Any, Any]]:
-        """Run a service on the next actor; yield that actor with each message of the service.
+        """Run a service on the next actor. Yields that actor with each message of the service.
 
         Raises
         ------
@@ -144,7 +144,7 @@ class RayWorkers:
             raise WorkerLost from None
 
     def tell(self, actor: Any, service: str, *args: Any) -> None:
-        """Send a message to a service on an actor; it is dropped if the actor is lost."""
+        """Send a message to a service on an actor; the message is dropped if the actor is lost."""
         actor.tell.remote(service, *args)
 
     def _place(self) -> list[Any]:
@@ -161,7 +161,7 @@ class RayWorkers:
         return [remote.remote(self._settings) for _ in range(number)]
 
     def _count_places(self) -> int:
-        """Number of actors to start; prints a message if no node has room for one yet."""
+        """Return the number of actors to start; print a message if no node has enough resources yet."""
         nodes = [node["Resources"] for node in _load_ray().nodes() if node["Alive"]]
         wanted = self._placement.resources
         room = sum(all(node.get(name, 0) >= n for name, n in wanted.items()) for node in nodes)
@@ -169,15 +169,15 @@ class RayWorkers:
         say(f"Ray: {counted(number, 'worker')} on {counted(len(nodes), 'node')}")
         if not room:
             takes = ", ".join(f"{name}={n:g}" for name, n in wanted.items())
-            say(f"Ray: no node has {takes}; the workers wait for one that has")
+            say(f"Ray: no node has {takes}; the workers wait for such a node")
         return number
 
 
 class _RayModel:
     """A model that is called from the nodes, for one event loop.
 
-    Each actor has as many places as the model accepts concurrent calls, so no more calls are lost with it.
-    The places of a lost actor are free again once Ray has replaced it.
+    Each actor has as many places as the model accepts concurrent calls, so at most that many calls are lost
+    with an actor. The places of a lost actor become free again when Ray has replaced it.
     """
 
     def __init__(self, workers: RayWorkers, settings: ModelSection) -> None:
@@ -245,7 +245,7 @@ class _RayModel:
             for _ in range(places):
                 self._places.put_nowait(actor)
             return
-        say(f"a worker on Ray cannot work: {error}")
+        say(f"a Ray worker cannot call the model: {error}")
         self._usable -= 1
         if not self._usable:
             self._places.put_nowait(error)
@@ -276,7 +276,7 @@ def _describe(error: BaseException) -> str:
 
 
 def _find_ports(models: Iterable[ModelSection]) -> Iterator[int]:
-    """Ports of endpoints on the node itself."""
+    """Yield the ports of endpoints on the node itself."""
     for model in models:
         address = urlsplit(model.endpoint)
         if address.port is not None and _LOOPBACK.fullmatch(address.hostname or ""):
@@ -289,7 +289,7 @@ def _load_ray() -> Any:
 
 
 def _connect(address: str | None) -> bool:
-    """Connect to a cluster, or start one; False if the calling program is connected already."""
+    """Connect to a cluster, or start one. Returns False if the calling program is already connected."""
     ray = _load_ray()
     if ray.is_initialized():
         return False

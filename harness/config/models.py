@@ -1,4 +1,4 @@
-"""How a model is reached and asked: sections of study.toml, and the specification of a run."""
+"""Sections of study.toml about models and endpoints, and the specification of a run."""
 
 from __future__ import annotations
 
@@ -16,57 +16,59 @@ from oversight.harness.output import keep_secret
 
 LOCAL_ENDPOINT = "local"
 AnswerForm = Literal["line", "schema", "choice", "free"]
-"""How an answer is asked for: on a last line, in a JSON Schema, by the server's constraint, or freely."""
+"""Required form of an answer: on a last line, in a JSON Schema, by the server's constraint, or free."""
 OPENAI = "https://api.openai.com/v1"
 
 
 ENDPOINT_ONLY = ("requests_per_minute", "tokens_per_minute", "shared_limits", "api_version", "limit_as")
-"""Settings that study.toml has under ``[endpoints.NAME]`` alone; a model takes those of its endpoint."""
+"""Settings allowed only under ``[endpoints.NAME]`` in study.toml; a model takes them from its endpoint."""
 
 
 class Section(BaseModel):
-    """A section of study.toml: frozen, typed strictly, unknown keys refused."""
+    """A section of study.toml: frozen, strictly typed; unknown keys are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 def _without_login(url: str) -> str:
     if re.match(r"\w+://[^/?#]*@", url):
-        raise ValueError("a URL with a user or a password; the key belongs in what api_key_env names")
+        raise ValueError(
+            "a URL with a user or a password; put the key into the variable that api_key_env names"
+        )
     return url
 
 
 EndpointURL = Annotated[str, AfterValidator(_without_login)]
 KeyVariable = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")]
-"""The name of an environment variable; what is none is not shown, since it may be the key itself."""
+"""Name of an environment variable; an invalid name is not shown, because it may be the key itself."""
 
 
 class EndpointSection(Section):
-    """An endpoint that several models share; what a model sets itself goes before it.
+    """An endpoint that several models share; a model's own settings take precedence.
 
     Attributes
     ----------
     url
         Base URL, or ``"local"``.
     api_key_env
-        Environment variable that holds the key.
+        Environment variable with the key.
     concurrency
-        Most calls under way at once, of each model; fewer while the endpoint says it is overloaded.
+        Largest number of concurrent calls, for each model; reduced while the endpoint is overloaded.
     requests_per_minute
-        Most calls a minute, of each model; unset, there is no limit.
+        Largest number of calls per minute, for each model; if unset, there is no limit.
     tokens_per_minute
-        Most tokens a minute, of each model; unset, there is no limit.
+        Largest number of tokens per minute, for each model; if unset, there is no limit.
     shared_limits
-        Whether these are limits of all models together.
+        Whether these limits apply to all models of the endpoint together.
     timeout
-        Seconds to wait for one answer, connecting included.
+        Seconds to wait for one answer, including the time to connect.
     tries
-        Calls for one answer before it counts as failed; three times as many under a rate limit.
+        Number of calls for one answer before it counts as failed; three times as many under a rate limit.
     api_version
-        The version of an Azure deployment's API; asks through the SDK.
+        API version of an Azure deployment; calls then use the openai SDK.
     limit_as
-        The field in which the endpoint takes the limit of tokens; ``"auto"`` takes ``max_completion_tokens``,
-        and ``max_tokens`` if that is refused. Batches are sent with the first.
+        Field of the request for the token limit; ``"auto"`` uses ``max_completion_tokens``,
+        and ``max_tokens`` if the endpoint refuses it. Batches always use ``max_completion_tokens``.
     """
 
     url: EndpointURL = OPENAI
@@ -82,7 +84,7 @@ class EndpointSection(Section):
 
 
 class ModelSection(Section):
-    """One model: behind an OpenAI-compatible endpoint, a Python callable or a command.
+    """One model: behind an OpenAI-compatible endpoint, a Python callable, or a command.
 
     Attributes
     ----------
@@ -90,39 +92,39 @@ class ModelSection(Section):
         A base URL, the name of a section under ``[endpoints]``, or ``"local"`` for the server of
         ``oversight server start model``.
     model
-        What the endpoint calls the model; of a callable or a command, a name of yours for its version.
+        Name of the model at the endpoint; for a callable or a command, your name for its version.
     python
-        ``"module:function"`` to call with the prompt, in place of an endpoint.
+        ``"module:function"`` that is called with the prompt, instead of an endpoint.
     command
-        A program and its arguments, given the prompt on standard input, in place of an endpoint.
+        Program and arguments, instead of an endpoint; the program reads the prompt from standard input.
     api_key_env
-        Environment variable that holds the key; none is needed on the loopback interface.
+        Environment variable with the key; not needed for endpoints on the loopback interface.
     temperature
-        Temperature of the answers; unset, the endpoint decides.
+        Temperature of the answers; if unset, the endpoint's default.
     max_tokens
-        Most tokens of an answer; unset, the endpoint decides. Thinking before the answer counts.
+        Largest number of tokens of an answer, including reasoning; if unset, the endpoint's default.
     stop
         Texts at which an answer ends.
     samples
-        Answers per item; several are put to a vote (self-consistency).
+        Number of answers per item; several are combined by a vote (self-consistency).
     structured
-        Whether the endpoint is made to answer in a JSON Schema: ``"auto"`` where it can, ``"always"``
-        refuses one that cannot.
+        Whether the endpoint is made to answer in a JSON Schema: ``"auto"`` does so if the endpoint can,
+        ``"always"`` refuses an endpoint that cannot.
     logprobs
-        Whether to ask for log-probabilities, where offered, from which a confidence is computed.
+        Whether to request log-probabilities, if offered, from which a confidence is computed.
     answers_as
-        What the endpoint calls the model in its replies, where that is another name.
+        Name of the model in the endpoint's replies, if it is not `model`.
     extra
-        Further fields of the request's body, such as ``top_p`` or ``reasoning_effort``.
+        Additional fields of the request body, for example ``top_p`` or ``reasoning_effort``.
     concurrency
-        Most calls under way at once; fewer while the endpoint says it is overloaded.
+        Largest number of concurrent calls; reduced while the endpoint is overloaded.
     timeout
-        Seconds to wait for one answer, connecting included.
+        Seconds to wait for one answer, including the time to connect.
     tries
-        Calls for one answer before it counts as failed; three times as many under a rate limit.
+        Number of calls for one answer before it counts as failed; three times as many under a rate limit.
     """
 
-    # Errors in study.toml are named in the order of the fields.
+    # Errors in study.toml are reported in the order of these fields.
     endpoint: EndpointURL = OPENAI
     model: str = Field(min_length=1)
     python: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
@@ -162,7 +164,7 @@ class ModelSection(Section):
         return f"command {json.dumps(self.command)}" if self.command else self.endpoint
 
     def with_endpoint(self, endpoints: Mapping[str, EndpointSection]) -> ModelSection:
-        """Fill in the settings of the endpoint that the model names; what it sets itself goes before them."""
+        """Fill in the settings of the endpoint that the model names; the model's own settings are kept."""
         endpoint = endpoints.get(self.endpoint)
         if endpoint is None:
             return self
@@ -171,19 +173,19 @@ class ModelSection(Section):
 
 
 def check_pattern(pattern: str) -> str:
-    """Return a pattern of answers if it can be used.
+    """Return a pattern of answers if it is valid.
 
     Raises
     ------
     ValueError
-        If it is no regular expression, or has no group named ``answer``.
+        If it is not a regular expression, or has no group named ``answer``.
     """
     try:
         groups = re.compile(pattern).groupindex
     except re.error as error:
         raise ValueError(f"not a regular expression: {error}") from None
     if "answer" not in groups:
-        raise ValueError("no group (?P<answer>…), which is to hold the letter or text of the option")
+        raise ValueError("no group (?P<answer>…) for the letter or text of the option")
     return pattern
 
 
@@ -201,7 +203,7 @@ def api_key(model: ModelSection) -> str:
         keep_secret(key)
         if not (key.isascii() and key.isprintable()):
             raise ConfigError(
-                f"the key in {model.api_key_env} holds a line break or another character that no key has; "
+                f"the key in {model.api_key_env} contains a line break or another invalid character; "
                 "set it again"
             )
         return key
@@ -213,24 +215,24 @@ def api_key(model: ModelSection) -> str:
 
 
 class RunSpec(Section):
-    """All that decides a model's answers; its hash names the run.
+    """All settings that determine a model's answers; their hash names the run.
 
     Attributes
     ----------
     model, endpoint, temperature, max_tokens, stop, extra
-        As sent to the endpoint.
+        Values sent to the endpoint.
     template, system
-        The texts of the prompt template and the system prompt, not their file names.
+        Texts of the prompt template and of the system prompt (not file names).
     max_words
-        Longest text that is shown, in words; None shows all.
+        Number of words of an item's text that are shown; None shows all.
     structured
         Whether answers follow a JSON Schema.
     logprobs
-        Whether log-probabilities are asked for.
+        Whether log-probabilities are requested.
     answer, pattern
-        How answers are read, see `PromptSection`; they are not part of the hash, since they change no call.
+        How answers are read, see `PromptSection`; not part of the hash, because they change no call.
     choice
-        The server's constraint to the options that is used, if one is.
+        Name of the server's constraint that limits answers to the options, if one is used.
     """
 
     name: str
@@ -253,8 +255,8 @@ class RunSpec(Section):
     def id(self) -> str:
         """First 12 hexadecimal digits of the SHA-256 of the spec.
 
-        Fields that came later count only where they are set, so that a run keeps its name, and what
-        was paid for it, when a new version knows more settings.
+        Fields that were added in later versions count only if they are set. So a run keeps its name, and its
+        paid answers, when a new version has more settings.
         """
         first = {"name", "model", "endpoint", "temperature", "max_tokens", "stop", "template", "max_words"}
         said = self.model_dump(exclude={"answer", "pattern"})
@@ -262,12 +264,12 @@ class RunSpec(Section):
         return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
 
     def to_json(self) -> dict[str, Any]:
-        """The stored settings of a run; settings of how answers are read only if they are set."""
+        """Return the run's settings as they are stored; settings of reading answers only if they are set."""
         later = {name for name in ("answer", "pattern", "choice") if getattr(self, name) == _default(name)}
         return self.model_dump(mode="json", exclude=later)
 
     def differences(self, stored: Mapping[str, Any]) -> list[str]:
-        """Say what a stored spec has otherwise: ``temperature: 0.0 before, 0.7 now``."""
+        """Return the differences from a stored spec: ``temperature: 0.0 before, 0.7 now``."""
         found = []
         for name, value in self.model_dump(mode="json").items():
             before = stored.get(name, _default(name))

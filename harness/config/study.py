@@ -1,4 +1,4 @@
-"""A whole study.toml as one frozen, checked `Study`, and its sections: items, experts, search and others."""
+"""A complete study.toml as one frozen, checked `Study`, and its sections."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ class ItemsSection(Section):
     Attributes
     ----------
     file
-        File with the items (CSV, JSON Lines, Parquet, Excel), or with a preset a local copy of its file.
+        File with the items (CSV, JSON Lines, Parquet, Excel); with a preset, a local copy of its file.
     preset
-        Name of a public benchmark, which settles its own columns, options and split.
+        Name of a public benchmark, which determines columns, options and split.
     hub
-        Name of a data set on the Hugging Face hub, in place of a file.
+        Name of a data set on the Hugging Face hub, instead of a file.
     hub_config
-        Configuration of that data set, or of a preset's, where it has several.
+        Configuration of the hub's or the preset's data set, if it has several.
     split
-        Split of that data set; a preset has its own.
+        Split of the hub's data set; a preset has its own.
     revision
-        Branch, tag or commit of that data set.
+        Branch, tag or commit of the hub's data set.
     limit
-        Take only this number of items, the first ones; unset, all are taken.
+        Use only the first items, up to this number; if unset, use all.
     id
-        Column with a unique id; where the default is no column, the id is a hash of text and options.
+        Column with a unique id; without the default column, the id is a hash of text and options.
     text
-        Column with what is asked.
+        Column with the text of the question.
     classes
-        The same options for every item, each a class with its expert; none where items bring their own.
+        Options of every item, each a class with its expert; leave it out if items have their own options.
     options
-        Without classes: a column that holds a list of options, or several columns with one option each.
+        Without classes: a column with a list of options, or several columns with one option each.
     meta
-        Columns to keep with the items, for estimates by stratum.
+        Columns that are kept with the items, for estimates by stratum.
     cluster
-        Column whose equal values make items depend on each other, such as the patient that images are of;
-        estimates, comparisons and panels then take clusters as the independent units. ``"@text"`` is no
-        column: it joins items with the same text and the same options under different ids.
+        Column whose equal values mark dependent items, for example the patient of several images; estimates,
+        comparisons and panels then treat clusters as the independent units. ``"@text"`` is not a column: it
+        joins items with the same text and options under different ids.
     shuffle
         Whether options are shown in a random order, drawn for each item and stored with it.
     skip_bad
-        Whether wrong rows are left out and counted, instead of refusing the file.
+        Whether bad rows are left out and counted; otherwise the file is refused.
     answers
-        What models answer: one of the item's options (``"options"``), or a text of their own (``"open"``),
+        Kind of answers: one of the item's options (``"options"``), or a text (``"open"``),
         which experts judge unit by unit; see docs/open-answers.md.
     """
 
@@ -79,7 +79,7 @@ class ItemsSection(Section):
     def _has_no_options(self) -> ItemsSection:
         given = {"classes", "options", "preset", "shuffle"} & self.model_fields_set
         if self.answers == "open" and given:
-            raise ValueError(f"{min(given)}: open answers are texts, without options; leave it out")
+            raise ValueError(f"{min(given)}: open answers are texts and have no options; leave it out")
         return self
 
     @model_validator(mode="after")
@@ -90,9 +90,9 @@ class ItemsSection(Section):
             raise ValueError(f"hub: a {'file' if self.file else 'preset'} is also given; leave one out")
         of_hub = {"hub_config", "split", "revision"} & self.model_fields_set
         if self.file and of_hub:
-            raise ValueError(f"{min(of_hub)}: chooses of the hub, but there is a file; leave one out")
+            raise ValueError(f"{min(of_hub)}: only for a hub data set, but a file is given; leave one out")
         if len(self.classes) == 1:
-            raise ValueError("classes: a study needs at least 2 classes, this one has 1")
+            raise ValueError("classes: a study needs at least 2 classes, but has 1")
         if len(set(self.classes)) < len(self.classes):
             raise ValueError("classes: a class occurs twice")
         return self
@@ -104,12 +104,12 @@ class OpenSection(Section):
     Attributes
     ----------
     units
-        What an expert judges: a criterion of the item's rubric (``"rubric"``), the whole answer
-        (``"answer"``), each sentence of it (``"sentences"``), or each claim that a model finds in it
-        (``"claims"``).
+        Unit that an expert judges: a criterion of the item's rubric (``"rubric"``), the whole answer
+        (``"answer"``), a sentence of the answer (``"sentences"``), or a claim that a model finds in the
+        answer (``"claims"``).
     rubric
-        File with the rubrics, or column of the items that holds them; unset, the items' own columns are
-        looked through.
+        File with the rubrics, or column of the items with their rubrics; if unset, the items' columns are
+        searched.
     splitter
         Entry of ``[models]`` that finds the claims of an answer.
     draw
@@ -129,11 +129,11 @@ class OpenSection(Section):
     @model_validator(mode="after")
     def _go_together(self) -> OpenSection:
         if self.rubric and self.units != "rubric":
-            raise ValueError(f'rubric: the units are {self.units!r}; leave it out, or set units = "rubric"')
-        if bool(self.splitter) != (self.units == "claims"):
             raise ValueError(
-                'splitter: units = "claims" needs a model that finds them, and no other units do'
+                f'rubric: the units are {self.units!r}; leave rubric out, or set units = "rubric"'
             )
+        if bool(self.splitter) != (self.units == "claims"):
+            raise ValueError('splitter: needed with units = "claims", and only then')
         if self.draw == "judge" and not self.judge:
             raise ValueError('judge: draw = "judge" needs a file of probabilities')
         return self
@@ -145,58 +145,58 @@ class SearchSection(Section):
     Attributes
     ----------
     policy
-        How workflows are proposed: by edits and crossings without any model (``"recombine"``), or by the
+        How workflows are proposed: by edits and crossover without a model (``"recombine"``), or by the
         optimiser (``"reflect"``, ``"aflow"``, ``"adas"``).
     model
-        Entry of ``[models]`` that answers the items; empty takes the first.
+        Entry of ``[models]`` that answers the items; if empty, the first one.
     optimiser
         Entry of ``[models]`` that writes programs; needed by all policies but ``"recombine"``.
     optimiser_temperature
         Temperature of the optimiser's replies.
     optimiser_tokens
-        Most tokens of one reply of the optimiser.
+        Largest number of tokens of one reply of the optimiser.
     start
-        The workflow that you would use now: a name of the library, or a ``.py`` file. The winner is held
-        against it.
+        The workflow that you would use at present: a name of the library, or a ``.py`` file. The winner is
+        compared with it.
     library
-        Workflows to start from besides; empty takes all of the library.
+        Other workflows to start from; if empty, all of the library.
     task
         Description of the task for the optimiser.
     candidates
         Number of proposals.
     in_flight
-        Proposals made and raced at once; each knows those that ended this number before it; unset, it follows
-        from the endpoint's concurrency.
+        Number of proposals made and raced at once; each uses the results of those that ended at least this
+        number before it. If unset, the number follows from the endpoint's concurrency.
     rungs
         Numbers of selection items after which proposals are cut.
     keep
-        Share of all proposals that goes on after each rung.
+        Share of all proposals that is kept after each rung.
     fitness
         Score that proposals are ranked by: accuracy by maximum likelihood (``"ml"``), or as the mean over all
         answers, each transformed (``"transformed"``); or the share of answers that experts do not refute
         (``"raw"``).
     parity
-        Go as the published agent search does, by this score.
+        Search as the published agent search does, by this score.
     labels
-        Answers that the search goes by: all, or complementary labels alone, where items with a yes are
+        Answers that the search uses: all, or only complementary labels, where items with a yes are
         left out (``"no"``) or count as a no about another option (``"drawn"``).
     replicates
-        Runs of every candidate on the same items.
+        Number of runs of every candidate on the same items.
     finalists
-        Candidates that are confirmed, of which the winner is one.
+        Number of candidates that are confirmed; the winner is one of them.
     patience
         Stop once the best three are the same over this number of proposals; 0 never stops early.
     split
-        Shares of the labelled items: shown to proposers, to select by, to confirm on, and for the final
-        test.
+        Shares of the labelled items for feedback to proposers, for selection, for confirmation, and for the
+        final test.
     examples
-        Most solved feedback items that calls may show, where workflow.toml names none.
+        Largest number of solved feedback items that calls may show, if workflow.toml names none.
     tier
-        Sandbox that programs run in: ``"monty"``, ``"cpython"`` or ``"bubblewrap"``.
+        Sandbox in which programs run: ``"monty"``, ``"cpython"`` or ``"bubblewrap"``.
     usd
-        Cap on what the whole search costs, in dollars by prices.toml; unset, there is none.
+        Cap on the cost of the whole search in dollars, by prices.toml; if unset, there is no cap.
     tokens
-        Cap on the tokens of the whole search; unset, there is none.
+        Cap on the tokens of the whole search; if unset, there is no cap.
     """
 
     policy: Literal["recombine", "reflect", "aflow", "adas"] = "recombine"
@@ -227,48 +227,48 @@ class SearchSection(Section):
 
 
 class ExpertsSection(Section):
-    """The roster file, the rule that routes items to experts, and what is known of their errors.
+    """The roster, the rule that routes items to experts, and known ranges of experts' error rates.
 
     Attributes
     ----------
     roster
         File with the experts, their classes and capacities.
     protocol
-        Rule by which questions are drawn, or items given to annotators; see docs/choose.md and
+        Rule by which questions are drawn, or items assigned to annotators; see docs/choose.md and
         docs/panels.md.
     options_per_item
-        Partitioned questions: ask about this number of different options of each item.
+        For partitioned questions: number of different options asked about per item.
     annotators_per_item
-        A panel: annotators per item, drawn of the experts with ``classes = ["*"]``; they choose among all
-        options.
+        For a panel: number of annotators per item, drawn from the experts with ``classes = ["*"]``; they
+        choose among all options.
     models
-        Models whose predictions a rule looks at; empty takes all that were run.
+        Models whose predictions the rule uses; if empty, all that were run.
     epsilon
-        Share of targeted draws that is uniform over the options, where the rule looks at several models.
+        Share of targeted draws that is uniform over the options, if the rule uses several models.
     questions
-        Draw as many items as this number of questions is expected to settle; unset, every item is asked
+        Draw as many items as this number of questions is expected to decide; if unset, every item is asked
         about.
     draw
-        How these items are drawn: in proportion by how models agree (``"agreement"``), or with chances by
-        how unsure the study's judges are (``"deviation"``).
+        How these items are drawn: in proportion within strata of the models' agreement (``"agreement"``), or
+        with probabilities by the uncertainty of the study's judges (``"deviation"``).
     deadline
-        Day by which answers are due, shown to experts and in reminders.
+        Day by which answers are due; shown to experts and in reminders.
     reference
-        File of labels by experts who are none of a panel's annotators, which human-level indices hold
-        people and models against.
+        File of labels by experts outside the panel, with which human-level indices compare people and
+        models.
     gold
-        File of items of known answer, mixed into the queues as control questions; see docs/controls.md. Of
-        open answers: file of units of known truth.
+        File of items with known answers, mixed into the queues as control questions; see docs/controls.md.
+        For open answers: file of units of known truth.
     gold_share
         Number of gold questions, as a share of the study's questions.
     repeat
-        Share of the questions that come once more, later, to the same expert.
+        Share of the questions that are repeated later to the same expert.
     overlap
-        Share of the questions that a second expert also gets.
+        Share of the questions that a second expert also receives.
     sensitivity
-        Range that is known to hold experts' chance of a yes to the true option.
+        Range that contains experts' probability of a yes to the true option.
     specificity
-        Range that is known to hold experts' chance of a no to a false option.
+        Range that contains experts' probability of a no to a false option.
     """
 
     roster: str = "experts.toml"
@@ -297,23 +297,23 @@ class ExpertsSection(Section):
 
     @model_validator(mode="after")
     def _can_weave(self) -> ExpertsSection:
-        """Refuse control questions where answers are no accuracy of a question asked once."""
+        """Refuse control questions unless each question is asked once with a yes or no answer."""
         named = [name for name in ("gold", "repeat", "overlap") if getattr(self, name)]
         if "gold_share" in self.model_fields_set and self.gold is None:
-            raise ValueError('gold_share: there are no gold items; name their file, as in gold = "key.csv"')
+            raise ValueError('gold_share: there are no gold items; name their file, such as gold = "key.csv"')
         if not named:
             return self
         if self.protocol == OPEN_PROTOCOL and named == ["gold"]:
-            return self  # units of known truth among those that are drawn anyway
+            return self  # the gold file only names units of known truth
         rule = self.statement
         if rule.is_panel or rule.asks_on or "accuracy" not in rule.answers:
-            told = f"the protocol {self.protocol!r} has no place for control questions"
+            told = f"the protocol {self.protocol!r} does not allow control questions"
             raise ValueError(f"{', '.join(named)}: {told}; leave it out, or use 'partitioned' or 'targeted'")
         return self
 
     @property
     def knows_errors(self) -> bool:
-        """Whether a range is given in which experts' error rates lie."""
+        """Whether a range of experts' error rates is given."""
         return bool({"sensitivity", "specificity"} & self.model_fields_set)
 
     @property
@@ -323,7 +323,7 @@ class ExpertsSection(Section):
 
     @property
     def is_panel(self) -> bool:
-        """Whether several annotators choose among all options, and nobody is asked yes or no."""
+        """Whether several annotators choose among all options, instead of answering yes or no."""
         return self.statement.is_panel
 
     @property
@@ -346,11 +346,11 @@ class StudySection(Section):
     Attributes
     ----------
     name
-        Name of the study, as tables and pages show it.
+        Name of the study in tables and on pages.
     seed
         Seed of every random draw; it cannot change once questions are drawn.
     store
-        Its database: a file, or ``postgresql://HOST/NAME``; never with a password.
+        Database of the study: a file, or ``postgresql://HOST/NAME`` without a password.
     """
 
     name: str = Field(min_length=1)
@@ -365,37 +365,37 @@ class StudySection(Section):
 
 
 def refuse_password(store: str) -> None:
-    """Raise ValueError if the address of a database holds a password."""
+    """Raise ValueError if a database's address contains a password."""
     parts = urlsplit(store) if "://" in store else None
     if parts and (parts.password or "password" in dict(parse_qsl(parts.query))):
         keep_secret(parts.password)
         keep_secret(dict(parse_qsl(parts.query)).get("password"))
         raise ValueError(
-            f"{redact(store)} holds a password, which belongs in no file and on no command line; leave it "
+            f"{redact(store)} contains a password, which must not be in a file or command line; leave it "
             "out, and set PGPASSWORD or use ~/.pgpass"
         )
 
 
 class PromptSection(Section):
-    """How an item is put to a model.
+    """The prompt that presents an item to a model, and the form of its answer.
 
     Attributes
     ----------
     template
-        File with the prompt's template, of the fields ``$text``, ``$options``, ``$names`` and
-        ``$letters``; unset, the built-in one is taken.
+        File with the prompt template, which has the fields ``$text``, ``$options``, ``$names`` and
+        ``$letters``; if unset, the built-in template.
     system
-        File with the system prompt; unset, none is sent.
+        File with the system prompt; if unset, none is sent.
     max_words
-        Most words of an item's text that are shown; unset, all are.
+        Largest number of words of an item's text that are shown; if unset, all are shown.
     answer
-        The form of an answer that counts as asked for: ``"line"`` is a last line ``ANSWER: X`` or ``### X``,
-        which the template asks for. ``"schema"`` makes the endpoint answer in a JSON Schema with the options,
-        ``"choice"`` with one of them and nothing else, where the server can be told so. ``"free"`` asks for
+        Required form of an answer: ``"line"`` is a last line ``ANSWER: X`` or ``### X``,
+        which the template requests. ``"schema"`` makes the endpoint answer in a JSON Schema with the options,
+        ``"choice"`` with only one of the options, if the server supports this. ``"free"`` requires
         no form.
     pattern
-        A regular expression of your own whose group ``(?P<answer>…)`` holds the letter or text of the option.
-        Its last match is read; without a match, only a reply that consists of an option.
+        Your own regular expression, whose group ``(?P<answer>…)`` matches the letter or text of the option.
+        Its last match is read. Without a match, only a reply that consists of an option is read.
     """
 
     template: str | None = None
@@ -418,11 +418,11 @@ class CostsSection(Section):
     question_usd
         Dollars per question to an expert.
     question_minutes
-        Minutes that an expert takes for a question.
+        Minutes that an expert needs per question.
     judge_usd
-        Dollars per item that a judge judges.
+        Dollars per item for a judge.
     judge_minutes
-        Minutes that a judge takes for an item.
+        Minutes that a judge needs per item.
     """
 
     question_usd: float = Field(default=0, ge=0)
@@ -432,24 +432,24 @@ class CostsSection(Section):
 
     @property
     def is_given(self) -> bool:
-        """Whether anything costs something."""
+        """Whether any cost is set."""
         return any(self.model_dump().values())
 
 
 class LabelStudioSection(Section):
-    """Labelling in Label Studio or on the answer page; URL and token come from the environment alone.
+    """Labelling in Label Studio or on the answer page; URL and token come only from the environment.
 
     Attributes
     ----------
     instructions
         Text that experts see with every question.
     descriptions
-        Class → what it means, shown where an expert is asked about it.
+        Description of each class, shown when an expert is asked about the class.
     page
-        File with a labelling page of one's own for Label Studio.
+        File with your own labelling page for Label Studio.
     isolated
         Whether every expert has a separate server on this machine, started by ``oversight server start
-        label-studio``, so that nobody sees another's answers.
+        label-studio``, so that no expert sees another's answers.
     """
 
     instructions: str = ""
@@ -464,7 +464,7 @@ class PeopleSection(Section):
     Attributes
     ----------
     keep_labels
-        Whether answers stay, under a made-up name; if not, they are withdrawn and their questions are open.
+        Whether answers are kept under a pseudonym; otherwise they are withdrawn and their questions reopened.
     """
 
     keep_labels: bool = True
@@ -481,16 +481,16 @@ class EstimateSection(Section):
         Kind of interval: ``exact``, or ``score``, ``likelihood_ratio``, ``wald``, ``blaker``, ``wilson``,
         ``jeffreys``, ``clopper_pearson``, ``hoeffding``, ``bernstein``.
     strata
-        Column of the items, or ``"confidence"``, by which estimates are made and weighted; not with a
-        panel.
+        Column of the items, or ``"confidence"``, whose strata are estimated separately and weighted; not with
+        a panel.
     panel
-        File of ratings: strata are how certain the panel's vote on each item is.
+        File of ratings; the strata are then the certainty of the panel's vote on each item.
     looks
-        Number of looks that are planned (``--look J/L``); without it the first look fixes it.
+        Planned number of interim analyses (``--look J/L``); if unset, the first one fixes it.
     metrics
-        Results by class to show beside the accuracy, where all items have the same classes.
+        Results by class that are shown with the accuracy, if all items have the same classes.
     costs
-        File with a table of what every truth and prediction costs, where all items have the same classes.
+        File with the cost of each pair of truth and prediction, if all items have the same classes.
     """
 
     level: float = Field(default=0.95, gt=0.5, lt=1)
@@ -514,10 +514,10 @@ class EstimateSection(Section):
 
 
 class Study(Section):
-    """A whole study.toml.
+    """A complete study.toml.
 
-    `judges`, written ``judge = "name"`` under ``[models]``, one or a list, are models whose probabilities
-    narrow the estimates of the others; they are no candidates themselves.
+    `judges`, written ``judge = "name"`` (or a list of names) under ``[models]``, are models whose
+    probabilities narrow the estimates of the other models. They are not estimated themselves.
     """
 
     study: StudySection
@@ -544,7 +544,7 @@ class Study(Section):
     @field_validator("judges", mode="before")
     @classmethod
     def _list_judges(cls, named: Any) -> Any:
-        # a section [models.judge] is a model of that name
+        # A section [models.judge] is a model named "judge".
         return [] if isinstance(named, dict) else [named] if isinstance(named, str) else named
 
     @field_validator("judges")
@@ -557,7 +557,7 @@ class Study(Section):
     @model_validator(mode="before")
     @classmethod
     def _choose_open_protocol(cls, table: Any) -> Any:
-        """Set the protocol of open answers, which is the only one for them."""
+        """Set the protocol of open answers, because there is only one."""
         items, experts = table.get("items"), table.get("experts", {})
         is_open = isinstance(items, dict) and items.get("answers") == "open"
         if is_open and isinstance(experts, dict):
@@ -567,7 +567,7 @@ class Study(Section):
     @model_validator(mode="after")
     def _is_open_throughout(self) -> Study:
         if self.is_open != (self.experts.protocol == OPEN_PROTOCOL):
-            told = f'protocol {OPEN_PROTOCOL!r} and [items] answers = "open" need each other'
+            told = f'protocol {OPEN_PROTOCOL!r} and [items] answers = "open" require each other'
             raise ValueError(f"{told}; leave [experts] protocol out")
         others = self.estimate.model_fields_set - {"level"}
         if self.is_open and others:
@@ -585,12 +585,12 @@ class Study(Section):
         return self.items.answers == "open"
 
     def path(self, name: str) -> Path:
-        """Path of a file that study.toml names, relative to its folder."""
+        """Return the path of a file that study.toml names relative to its folder."""
         return Path(self.folder) / name
 
     @property
     def store_url(self) -> str:
-        """SQLAlchemy URL of the database; a plain path means SQLite."""
+        """SQLAlchemy URL of the database; a plain path means an SQLite file."""
         store = self.study.store
         return store if "://" in store else f"sqlite:///{self.path(store)}"
 
@@ -601,11 +601,11 @@ class Study(Section):
 
     @property
     def reference_file(self) -> Path | None:
-        """Path of the experts' labels that a panel is held against, or None."""
+        """Path of the experts' labels with which a panel is compared, or None."""
         return self.path(self.experts.reference) if self.experts.reference else None
 
     def model(self, name: str) -> ModelSection:
-        """Settings of a model, with those of the endpoint it names filled in.
+        """Return the settings of a model, with those of its endpoint filled in.
 
         Raises
         ------

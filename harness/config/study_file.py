@@ -1,7 +1,7 @@
-"""The file study.toml becomes a `Study`, or an error that names its line.
+"""Read study.toml as a `Study`, or raise an error that names the line.
 
-Its JSON Schema, for editors, is generated from the settings and shipped with them;
-``python -m oversight.harness.config.study_file`` writes it again after a setting was changed.
+The settings' JSON Schema, for editors, is generated from the code and shipped with it. After a change to the
+settings, write the schema again: ``python -m oversight.harness.config.study_file``.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _RETIRED = {
     "search": {"parents": "proposals start from the candidates believed best; leave it out"},
     "prices": {"file": "prices.toml beside study.toml is read; give the table that name"},
 }
-"""Settings that a section no longer has, and what to do instead."""
+"""Settings that were removed from a section, with advice."""
 
 
 def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None = None) -> Study:
-    """Read a study file, with other values of some settings, by their names such as ``estimate.level``.
+    """Read a study file, with other values for some settings, named for example ``estimate.level``.
 
     Raises
     ------
     DataError
-        Naming file, line and key of the first thing wrong: no such file, malformed TOML, an
-        unknown key, a wrong type, a value out of range.
+        If the file does not exist or is not valid TOML, or for an unknown key, a wrong type or a value out of
+        range; names file, line and key of the first error.
     BadInput
-        Naming a changed setting that does not exist, or whose value it cannot take.
+        If a changed setting does not exist or cannot take its value; names the setting.
     """
     path = Path(path)
     try:
@@ -60,7 +60,7 @@ def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None 
         raise DataError(f"cannot be read: {error}", file=path) from None
     try:
         table = tomllib.loads(text)
-    except ValueError as error:  # also a number of more digits than Python reads
+    except ValueError as error:  # raised for bad TOML, and for a number with too many digits for Python
         found = re.search(r"at line (\d+)", str(error))
         line = int(found[1]) if found else None
         raise DataError(f"not valid TOML: {error}", file=path, line=line) from None
@@ -82,12 +82,12 @@ def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None 
 
 
 def _refuse_large(found: Any, path: Path, text: str, keys: tuple[str, ...] = ()) -> None:
-    """Refuse integers beyond 64 bits, which TOML need not have: stored, they come back as other numbers."""
+    """Refuse integers beyond 64 bits, because they would change when they are stored."""
     if isinstance(found, dict | list):
         for key, value in found.items() if isinstance(found, dict) else enumerate(found):
             _refuse_large(value, path, text, (*keys, str(key)))
     elif isinstance(found, int) and not -(2**63) <= found < 2**63:
-        reason = f"a whole number has at most 64 bits, is {shorten(found)}"
+        reason = f"a whole number must fit in 64 bits, is {shorten(found)}"
         raise DataError(reason, file=path, line=_line(text, list(keys)), field=".".join(keys))
 
 
@@ -100,26 +100,26 @@ def _change(table: dict[str, Any], keys: list[str], value: Any) -> None:
     for key in keys[:-1]:
         table = table.setdefault(key, {})
         if not isinstance(table, dict):
-            raise BadInput(f"--set {'.'.join(keys)}: {key} is no section of study.toml")
+            raise BadInput(f"--set {'.'.join(keys)}: {key} is not a section of study.toml")
     table[keys[-1]] = value
 
 
 def _refuse_changed(changes: Mapping[str, Any], field: str, reason: str) -> None:
-    """Name the option if a changed setting is what is wrong, or is part of it."""
+    """Raise an error that names the option if a changed setting, or a part of it, is wrong."""
     for name in changes:
         if f"{field}.".startswith(f"{name}.") or f"{name}.".startswith(f"{field}."):
             raise BadInput(f"--set {name}: {reason}") from None
 
 
 def _refuse_retired(table: dict[str, Any], path: Path, text: str) -> None:
-    """Refuse settings that were removed, naming what replaces them."""
+    """Refuse settings that were removed, and name their replacements."""
     for kind, retired in _RETIRED.items():
         sections = table.get(kind) if kind in ("endpoints", "models") else {"": table.get(kind)}
         for name, section in sections.items() if isinstance(sections, dict) else ():
             found = [key for key in retired if isinstance(section, dict) and key in section]
             if found:
                 keys = [key for key in (kind, name, found[0]) if key]
-                reason = f"no setting of this section: {retired[found[0]]}"
+                reason = f"not a setting of this section: {retired[found[0]]}"
                 raise DataError(reason, file=path, line=_line(text, keys), field=".".join(keys))
 
 
@@ -129,14 +129,14 @@ def _reason(error: Any) -> str:
     if error["type"] == "missing":
         return "is missing"
     message = str(error["msg"]).removeprefix("Value error, ")
-    # A key that was written where its variable belongs must not be shown.
+    # Hide the value, because a user may have written the key instead of its variable's name.
     hidden = error["loc"][-1:] == ("api_key_env",) or isinstance(error["input"], dict)
     shown = "" if hidden else f", is {shorten(error['input'])}"
     return message[0].lower() + message[1:] + shown
 
 
 def _meant(place: tuple[Any, ...]) -> str:
-    """Which setting was probably meant: one of the same section, else one of another."""
+    """Return the setting that was probably meant, preferably from the same section."""
     section: Any = Study
     for part in place[:-1]:
         if get_origin(section) is dict:
@@ -149,7 +149,7 @@ def _meant(place: tuple[Any, ...]) -> str:
 
 
 def _line(text: str, keys: list[str]) -> int | None:
-    """Line of the key in the file, or of its section, so that an editor can jump there."""
+    """Return the line of the key in the file, or of its section, so that an editor can jump there."""
     best, section = None, ""
     for number, raw in enumerate(text.splitlines(), start=1):
         stripped = raw.strip()
@@ -191,41 +191,41 @@ def change_setting(text: str, section: str, name: str, value: str | int) -> str:
         changed, number = re.compile(written, re.MULTILINE).subn(lambda _: line, kept)
         changed = changed if number else f"{line}\n{kept}"
         begin = text[: head.end()] + ("" if head[0].endswith("\n") else "\n")
-        with suppress(ValueError):  # the edited text may be no valid TOML, for example if a value has "#"
+        with suppress(ValueError):  # the edited text may be invalid TOML, for example if a value contains "#"
             if tomllib.loads(begin + changed + rest)[section][name] == value:
                 return begin + changed + rest
     raise BadInput(f"study.toml: under [{section}], write by hand: {line}")
 
 
 SCHEMA_FILE = "study.schema.json"
-"""Its name, here and beside every study.toml that names it in its first line."""
+"""Name of the schema file, in the package and beside every study.toml whose first line names it."""
 _SHIPPED = Path(__file__).parent / SCHEMA_FILE
 
 
 def generate_schema() -> dict[str, Any]:
-    """The schema of the settings as they are."""
+    """Return the JSON Schema of the present settings."""
     schema = Study.model_json_schema()
-    del schema["properties"]["folder"]  # no setting: where the file lies
+    del schema["properties"]["folder"]  # not a setting, but the location of the file
     for name in ENDPOINT_ONLY:
         del schema["$defs"]["ModelSection"]["properties"][name]
     models, judges = schema["properties"]["models"], schema["properties"].pop("judges")
     one, several = {"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}
-    section = models["additionalProperties"]  # a model may also have that name
+    section = models["additionalProperties"]  # a model may also be named "judge"
     models["description"] = (
-        "Models by name. `judge` names one or several whose probabilities narrow the estimates of the "
-        "others; they are no candidates themselves."
+        "Models by name. `judge` names one or several models whose probabilities narrow the estimates of the "
+        "others; judges are not estimated themselves."
     )
     models["properties"] = {"judge": {"anyOf": [one, several, section], "default": judges["default"]}}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def read_schema_text() -> str:
-    """The shipped schema, as a file's text."""
+    """Return the text of the shipped schema."""
     return _SHIPPED.read_text(encoding="utf-8")
 
 
 def write_schema() -> None:
-    """Write the schema that is shipped."""
+    """Write the shipped schema file."""
     text = json.dumps(generate_schema(), ensure_ascii=False, indent=1)
     _SHIPPED.write_text(text + "\n", encoding="utf-8")
 

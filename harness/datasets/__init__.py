@@ -1,4 +1,4 @@
-"""Read files and hub data sets as items; errors name file, line and field of every bad row."""
+"""Read files and hub data sets as items; errors name file, line and field of each bad row."""
 
 import lazy_loader
 

@@ -48,12 +48,12 @@ def is_frame(given: object) -> TypeGuard[Frame]:
 
 
 def check_path(given: Source) -> str | os.PathLike[str]:
-    """Return an object as a path, or raise an error that lists what it may be.
+    """Return a path unchanged, or raise an error that lists the accepted kinds of source.
 
     Raises
     ------
     WrongType
-        If it is not a path.
+        If the object is not a path.
     """
     if not isinstance(given, str | os.PathLike):
         raise WrongType("source", "a path or a frame (pandas, polars, pyarrow, ...)", given)
@@ -61,7 +61,7 @@ def check_path(given: Source) -> str | os.PathLike[str]:
 
 
 def name_source(given: Source) -> str:
-    """Name of the source in errors: the given path, or ``frame``."""
+    """Return the name of a source for errors: the given path, or ``frame``."""
     return FRAME if is_frame(given) else str(given)
 
 
@@ -80,7 +80,7 @@ def read_frame(frame: Frame) -> Iterator[Row]:
 
 
 def _columns(frame: Any) -> Mapping[str, Sequence[Any]]:
-    """Return the name and the values of every column, in the library's own way because of lists."""
+    """Return the name and the values of every column, by the library's own methods, which keep lists."""
     if _is_of(frame, "pandas"):
         return _pandas_columns(frame)
     if _is_of(frame, "polars"):
@@ -100,7 +100,7 @@ def _columns(frame: Any) -> Mapping[str, Sequence[Any]]:
 
 
 def _pandas_columns(frame: Any) -> Mapping[str, Sequence[Any]]:
-    """Return the columns of a pandas frame, and its index if it has a name that no column has."""
+    """Return the columns of a pandas frame, and its index if the index has a name that no column has."""
     for name in frame.index.names:
         if name is not None and name not in frame.columns:
             frame = frame.assign(**{str(name): frame.index.get_level_values(name)})
@@ -121,7 +121,7 @@ def _plain(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, tuple):
         return list(value)
-    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124  true for NaN only
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124  only NaN differs from itself
 
 
 def _is_of(given: object, library: str) -> bool:

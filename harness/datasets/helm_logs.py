@@ -25,30 +25,30 @@ from oversight.harness.output import shorten
 from oversight.harness.types import ForeignAnswer, PredictionStatus
 
 _STATS = "per_instance_stats.json"
-_SEPARATE = "multiple_choice_separate"  # prefixes of the names of its methods
+_SEPARATE = "multiple_choice_separate"  # prefix of the names of these methods
 _Key = tuple[str, int]
-"""An instance and a trial."""
+"""Ids of an instance and a trial."""
 _Chosen = Mapping[_Key, int]
-"""The reference of the highest score."""
+"""Index of the reference with the highest score, by instance and trial."""
 
 
 def read_helm(path: Path) -> Iterator[ForeignAnswer]:
     """Read the requests of a run; trials become samples of the same item.
 
-    ``output_mapping`` says which option a label denotes. Without it the references are the options, unless
-    all of them are right answers. Perturbed copies, and further completions of a request, are left out. If
-    each option was scored in a separate request (``request_mode`` "original" or "calibration"), the answer
-    is ``predicted_index`` in the run's ``per_instance_stats.json``. Without that file it is the option with
-    the highest score, by HELM's formula from the log-probabilities of its tokens.
+    ``output_mapping`` says which option a label denotes. Without it, the references are the options, unless
+    all of them are right answers. Perturbed copies and further completions of a request are left out. If each
+    option was scored in a separate request (``request_mode`` "original" or "calibration"), the answer is
+    ``predicted_index`` in the run's ``per_instance_stats.json``. Without that file, it is the option with the
+    highest score, which is computed by HELM's formula from the log-probabilities of the option's tokens.
 
     Raises
     ------
     DataError
-        If it is not such a file, or the answer is in a file that does not exist.
+        If the file is not a HELM run, or the answer is in a file that does not exist.
     """
     whole = read_whole(path)
     if whole.find("request_states") is None:
-        told = "there is no such list in it; give the run's scenario_state.json"
+        told = "the file has no such list; give the run's scenario_state.json"
         raise whole.error("request_states", f"must be list: {told}")
     states = whole.need("request_states", list)
     is_scored = any(isinstance(state, dict) and state.get("request_mode") for state in states)
@@ -120,7 +120,7 @@ def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return tuple(labels[j] for j in order), tuple(options[j] for j in order)
     references = state.find("instance.references") or ()
     if all("correct" in (reference.get("tags") or ()) for reference in references):
-        return (), ()  # alternative wordings of the right answer, not options to choose from
+        return (), ()  # these are alternative wordings of the right answer
     texts = (reference["output"]["text"] for reference in references)
     return (), read_texts(state, "instance.references", texts)
 
@@ -128,8 +128,8 @@ def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _read_labelled(answer: ForeignAnswer, labels: tuple[str, ...]) -> ForeignAnswer:
     """Read the label that a completion names.
 
-    Other completions are left to the reader of replies if the labels are A, B, … in this order, because it
-    tells letters from words more reliably, and if no option could be mistaken for a label.
+    If the labels are A, B, … in this order, other completions are left to the reader of replies, because it
+    distinguishes letters from words more reliably; but only if no option could be mistaken for a label.
     """
     are_letters = [strip_label(label) for label in labels] == [chr(ord("a") + j) for j in range(len(labels))]
     are_mixed_up = any(map(is_label, answer.options))
@@ -144,7 +144,7 @@ def _read_labelled(answer: ForeignAnswer, labels: tuple[str, ...]) -> ForeignAns
 def _find_chosen(path: Path, whole: Row, states: list[Any]) -> _Chosen:
     method = whole.text("adapter_spec.method") or _SEPARATE
     if not method.startswith(_SEPARATE):
-        told = f"runs by {method} cannot be read: what they score are no options of a question; {OWN_FILE}"
+        told = f"runs by {method} cannot be read, because they do not score options of a question; {OWN_FILE}"
         raise whole.error("adapter_spec.method", told)
     stats = path.with_name(_STATS)
     if not stats.is_file():
@@ -167,10 +167,10 @@ def _compute_chosen(path: Path, states: list[Any]) -> _Chosen:
 
 
 def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, int, float]]:
-    """Return what one option's request contributes to its score; empty if it scores no option.
+    """Return the contribution of one option's request to its score; empty if the request scores no option.
 
-    The score is the mean log-probability of the option's tokens. For calibrated requests it is their sum
-    minus the sum without the question.
+    The score is the mean log-probability of the option's tokens. For calibrated requests, it is the sum of
+    the log-probabilities minus their sum without the question.
     """
     if not state.find("request_mode") or state.find("instance.perturbation") or _failed(state):
         return []
@@ -182,9 +182,7 @@ def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, int, flo
         if len(spelled.strip()) >= len(option):
             break
     if not n or spelled.strip() != option or not math.isfinite(total):
-        told = (
-            f"the tokens do not spell the option {shorten(option)}, which was scored in a request of its own"
-        )
+        told = f"the tokens do not spell the option {shorten(option)}, which was scored in a separate request"
         told += f"; put the run's {_STATS} beside this file, or {OWN_FILE}"
         raise state.error("result.completions", told)
     score = total if is_calibrated else total / n
@@ -193,7 +191,7 @@ def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, int, flo
 
 
 def _failed(state: Row) -> str:
-    """Why a request failed; empty if it succeeded."""
+    """Return the reason why a request failed; empty if it succeeded."""
     return "" if state.need("result", dict).get("success", True) else state.text("result.error") or "failed"
 
 
@@ -206,7 +204,7 @@ def _read_predicted(record: Row) -> list[tuple[_Key, int]]:
 
 
 def _read_scored(state: Row, name: str, chosen: _Chosen, failed: Collection[_Key]) -> list[ForeignAnswer]:
-    """Read the first of the requests that score an item's options one by one; the others repeat it."""
+    """Read the first of the requests that score an item's options one by one; the others repeat the item."""
     if state.find("request_mode") != "original" or state.count("reference_index"):
         return []
     key = _key_of(state)
@@ -222,6 +220,6 @@ def _read_scored(state: Row, name: str, chosen: _Chosen, failed: Collection[_Key
         return [found._replace(error="the request of an option failed")]
     place = chosen.get(key)
     if place is None or place >= len(found.options):
-        told = f"{_STATS} holds no predicted_index of {name!r} in trial {key[1]} that is one of its options"
+        told = f"{_STATS} has no predicted_index for {name!r} in trial {key[1]} that is one of its options"
         raise state.error("instance.id", told)
     return [found._replace(answer=place, raw=found.options[place])]

@@ -1,4 +1,4 @@
-"""Turn rows into items and into the sealed key with the true option of every item."""
+"""Convert rows to items, and to the sealed key with the true option of every item."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def read_options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
             raise row.error(column, f"an option must be text, is {shorten(value)}")
     options = [str(v).strip() for v in values]
     if len(options) < 2:
-        told = f"an item needs at least 2 options, this one has {len(options)}"
+        told = f"an item needs at least 2 options, but has {len(options)}"
         raise row.error(column, told + _name(row, mapping))
     if "" in options:
         raise row.error(column, f"option {options.index('') + 1} is empty")
@@ -123,9 +123,9 @@ def _list(row: Row, column: str) -> list[Any]:
 
 
 ItemFields = tuple[str, str, tuple[str, ...], tuple[int, ...], dict[str, str]]
-"""The fields of an `Item`, in its order."""
+"""Fields of an `Item`, in its order."""
 _Content = tuple[str, str, tuple[str, ...], dict[str, str]]
-"""Id, text, options and meta."""
+"""Id, text, options and meta of an item."""
 
 
 def read_items(source: Source, mapping: ItemMapping | None = None, **columns: Any) -> list[Item]:
@@ -137,7 +137,7 @@ def read_items(source: Source, mapping: ItemMapping | None = None, **columns: An
         The file, or a frame of pandas, polars, pyarrow or another library with the dataframe interchange
         protocol.
     mapping
-        Columns of the fields; or give the fields of `ItemMapping` as keywords.
+        Columns of the fields. The fields of `ItemMapping` may be given as keywords instead.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def read_items(source: Source, mapping: ItemMapping | None = None, **columns: An
     Warns
     -----
     UserWarning
-        If rows were left out; says how many.
+        If rows were left out; the warning gives their number.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def read_key(
         if label not in item.options:
             label = unguard_cell(label)
         if label not in item.options:
-            told = f"{label!r} is none of the options of {item.id!r}{did_you_mean(label, item.options)}"
+            told = f"{label!r} is not one of the options of {item.id!r}{did_you_mean(label, item.options)}"
             raise row.error(label_column, told)
         truth[item.id] = item.options.index(label)
     missing = [item.id for item in items if item.id not in truth]
@@ -238,7 +238,7 @@ def _read_contents(
     if bad.number and not (mapping.skip_bad and seen):
         raise bad.error(len(seen))
     if not seen:
-        raise DataError("there are no items in it", file=source)
+        raise DataError("the source contains no items", file=source)
 
 
 def _collect_unreadable(portions: Iterable[Portion], bad: BadRows) -> Iterator[Portion]:
@@ -255,7 +255,7 @@ def _collect_unreadable(portions: Iterable[Portion], bad: BadRows) -> Iterator[P
 def _read_rows(
     portion: Portion, mapping: ItemMapping, seen: dict[str, int], bad: BadRows
 ) -> Iterator[_Content]:
-    """Return the contents of good rows; bad rows are added to `bad`."""
+    """Yield the contents of good rows, and add bad rows to `bad`."""
     for row in portion.attempts():
         try:
             if isinstance(row, DataError):
@@ -266,7 +266,7 @@ def _read_rows(
 
 
 def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Content:
-    """Return the content of a row and record its id and line in `seen`."""
+    """Return the content of a row, and record its id and line in `seen`."""
     try:
         text = _read_text(row, mapping)
         options = read_options(row, mapping)
@@ -288,7 +288,7 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
 
 
 def _draw_orders(contents: Sequence[_Content], mapping: ItemMapping) -> list[tuple[int, ...]]:
-    """Display orders: each item's from a separate random generator, or as in the source."""
+    """Return the display orders: drawn with a separate random generator per item, or as in the source."""
     counts = [len(options) for _, _, options, _ in contents]
     if not mapping.shuffle:
         return [tuple(range(k)) for k in counts]

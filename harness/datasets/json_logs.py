@@ -1,7 +1,7 @@
-"""Read logs of inspect-ai (``.eval`` archives and ``.json`` files), and parts for other readers.
+"""Read logs of inspect-ai (``.eval`` archives and ``.json`` files); also helpers for readers of other logs.
 
-Other programs list options under labels such as ``A``, ``(b)`` or ``1.``. Every error names file, record
-and field.
+Other programs list options under labels such as ``A``, ``(b)`` or ``1.``. Every error names file, record and
+field.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ def is_label(text: str) -> bool:
 
 
 def read_label(text: str, labels: Sequence[str], *, with_words: bool) -> int | None:
-    """Return which label a reply names, or None if it does not clearly name one.
+    """Return the label that a reply names; None if it does not clearly name one.
 
-    A reply or a first line that consists of a label is read and, `with_words`, a label with words around
-    it: ``2. heart``, ``The answer is 2``.
+    A reply or a first line that consists of a label counts. `with_words`, a label with words around it counts
+    too: ``2. heart``, ``The answer is 2``.
 
     >>> [read_label(reply, ["1", "2"], with_words=True) for reply in (" (2)", "The answer is 2.", "2.5")]
     [1, 1, None]
@@ -88,7 +88,7 @@ def read_label(text: str, labels: Sequence[str], *, with_words: bool) -> int | N
 
 
 def find_listed_options(text: str, labels: Sequence[str]) -> tuple[str, ...]:
-    r"""Return the texts of the last list with these labels, one per line; empty without one.
+    r"""Return the texts of the last list with these labels, one per line; empty if there is no list.
 
     >>> find_listed_options("Which?\nOptions:\n(A) red\n(B) blue", ["A", "B"])
     ('red', 'blue')
@@ -117,7 +117,7 @@ _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # signature of a member of a ZIP archive, before its name
 _SAMPLE, _CHUNKED = re.compile(r"samples/.+\.json"), re.compile(r"samples/.+_epoch_\d+/")
 _CUT = ("max_tokens", "length", "model_length")
-_SHUFFLED = "Choices were shuffled"  # beginning of its scorer's explanation
+_SHUFFLED = "Choices were shuffled"  # start of the explanation by inspect-ai's scorer
 _RESTORED = re.compile(r"\s*ANSWER: [A-Z](, [A-Z])*\s*")
 """Text that the solver writes instead of a reply to shuffled choices."""
 
@@ -125,14 +125,14 @@ _RESTORED = re.compile(r"\s*ANSWER: [A-Z](, [A-Z])*\s*")
 def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
     """Read the samples of a log; epochs become samples of the same item.
 
-    The answer is the one that the first scorer read, if any; otherwise this project reads it. The question
-    is the input's text, or the user turns of its messages. Invalidated samples, and further choices of an
-    output, are left out.
+    The answer is the one that the first scorer read. If no scorer read one, the model's reply is read as that
+    of any other model. The question is the input's text, or the user turns of its messages. Invalidated
+    samples and further choices of an output are left out.
 
     Raises
     ------
     DataError
-        If it is not such a log, or a sample has no id.
+        If the file is not such a log, or a sample has no id.
     """
     header = _header(path)
     read = partial(_inspect_answers, shuffles=_shuffles(header))
@@ -173,7 +173,7 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
 
 
 def _scores(sample: Row) -> list[dict[str, Any]]:
-    """Return every score of a sample; the oldest logs have one ``score``."""
+    """Return every score of a sample; the oldest logs have only one ``score``."""
     scores = [*(sample.find("scores") or {}).values(), sample.find("score")]
     return [score for score in scores if isinstance(score, dict)]
 
@@ -185,10 +185,10 @@ def _place_letter(answer: str | None, options: Sequence[str]) -> str | int | Non
 
 
 def _read_shuffled(answer: ForeignAnswer, scores: list[dict[str, Any]], *, shuffles: bool) -> ForeignAnswer:
-    """Handle a reply without a read answer, whose letters may name shuffled choices.
+    """Handle a reply without an answer read by a scorer, whose letters may name shuffled choices.
 
-    inspect-ai restores the order of the choices only if it read an answer. Its scorer records the order
-    that was shown. Without that record the letters of the reply have no meaning.
+    inspect-ai restores the order of the choices only if it read an answer. Its scorer records the shown
+    order. Without that record, the letters of the reply have no meaning.
     """
     shown = [str(s.get("explanation")) for s in scores if str(s.get("explanation")).startswith(_SHUFFLED)]
     letters = [chr(ord("A") + place) for place in range(len(answer.options))]
@@ -214,9 +214,9 @@ def _completion(sample: Row) -> str:
 
 
 def _question(sample: Row) -> tuple[str, str]:
-    """Return the question, or the reason why no item can be made of it.
+    """Return the question, or the reason why the sample cannot become an item.
 
-    All turns of a conversation are part of the question, except system messages.
+    All turns of a conversation, except system messages, are part of the question.
     """
     given = sample.find("input")
     if isinstance(given, str):
@@ -232,9 +232,9 @@ def _question(sample: Row) -> tuple[str, str]:
         if text.strip()
     ]
     others = sorted({kind for _, kinds in contents for kind in kinds})
-    gap = "" if texts else f"no message of the input holds a user's text; {OWN_FILE}"
+    gap = "" if texts else f"no message of the input contains a user's text; {OWN_FILE}"
     if others:
-        gap = f"the input holds {', '.join(others)}, which an items file cannot show; {OWN_FILE}"
+        gap = f"the input contains {', '.join(others)}, which an items file cannot show; {OWN_FILE}"
     return "\n\n".join(texts), gap
 
 
@@ -258,7 +258,7 @@ def _content(sample: Row, message: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def _resolve(sample: Row, text: str) -> str:
-    """Return the attachment that replaces a long text, if any."""
+    """Return the attachment that stands for a long text, or the text itself."""
     if text.startswith(("attachment://", "tc://")):
         text = sample.text(f"attachments.{text.partition('://')[2]}") or text
     return text
@@ -277,14 +277,14 @@ def _shuffles(header: Row) -> bool:
 
 
 def how_log_ended(path: str | Path) -> str:
-    """Return how a run of inspect-ai ended, if it failed: ``"error"``, ``"cancelled"``, ``"started"``.
+    """Return how an unsuccessful inspect-ai run ended: ``"error"``, ``"cancelled"`` or ``"started"``.
 
-    Empty if it finished. An archive without a header did not finish.
+    Returns "" if the run finished. An archive without a header comes from an unfinished run.
 
     Raises
     ------
     DataError
-        If it is not such a log.
+        If the file is not such a log.
     """
     path = Path(path)
     status = _header(path).text("status") or ("" if path.suffix == ".json" else "started")
@@ -304,12 +304,12 @@ def _header(path: Path) -> Row:
 
 
 def read_each(records: Iterable[Any], path: Path, read: Callable[[Row], T]) -> Iterator[T]:
-    """Read records one by one, numbered from 1; a record that does not match the format is an error.
+    """Read records one by one, counted from 1; a record that does not match the format is an error.
 
     Raises
     ------
     DataError
-        Naming the record.
+        If a record does not match the format; names the record.
     """
     for number, fields in enumerate(records, start=1):
         record = Row(str(path), number, fields)
@@ -319,11 +319,11 @@ def read_each(records: Iterable[Any], path: Path, read: Callable[[Row], T]) -> I
 
 
 def read_one(record: Row, read: Callable[[Row], T]) -> T:
-    """Read one record; errors are those of `read_each`."""
+    """Read one record, with the errors of `read_each`."""
     try:
         return read(record)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        told = f"is not built as the format says ({type(error).__name__}: {error})"
+        told = f"does not match the format ({type(error).__name__}: {error})"
         raise record.error(None, told) from None
 
 
@@ -332,19 +332,19 @@ def read_texts(record: Row, field: str, values: Iterable[Any]) -> tuple[str, ...
     found = tuple(values)
     for value in found:
         if not isinstance(value, str | int | float):
-            raise record.error(field, f"must hold texts, holds {shorten(value)}")
+            raise record.error(field, f"must contain texts, contains {shorten(value)}")
     return tuple(map(str, found))
 
 
 def _samples(path: Path, header: Row) -> Iterator[Any]:
     if path.suffix == ".json":
         if "samples" not in header.fields:
-            told = "there are no samples in it: the run ended before the first, or wrote its header alone"
+            told = "the log contains no samples: the run ended before the first, or wrote only its header"
             raise header.error("samples", told)
         yield from header.need("samples", list)
         return
     with _opened(path) as archive:
-        # A rewritten sample occurs twice under one name; the later one is read.
+        # A rewritten sample occurs twice under one name; only the later one is read.
         names = sorted({name for name in archive.namelist() if _SAMPLE.fullmatch(name)})
         for name in names:
             if part := _CHUNKED.match(name):

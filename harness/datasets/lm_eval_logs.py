@@ -31,13 +31,13 @@ _QUESTIONS = (
     *("sentence", "input", "inputs", "startphrase", "sent1", "problem", "Problem", "ctx", "text", "prompt"),
     *("scenario", "hypothesis", "sentence2", "question2"),
 )
-"""Fields of a document that hold its question; the first existing one counts."""
+"""Fields of a document that may contain its question; the first existing one counts."""
 _CONTEXTS = (
     *("passage", "flores_passage", "support", "context", "Context", "contexts", "CONTEXTS", "narrative"),
     *("article", "story", "paragraph", "document", "text", "dialogue", "premise", "sentence1", "question1"),
     "sentence",
 )
-"""Fields that hold what is read before the question, if the prompt shows it."""
+"""Fields with text that precedes the question, if the prompt shows it."""
 _LISTS = (
     *("choices", "options", "endings", "mc1_targets.choices", "mc2_targets.choices", "candidates"),
     "multiple_choice_targets",
@@ -45,7 +45,7 @@ _LISTS = (
 _NUMBERED = re.compile(
     r"(choice|option|opt|op|ending|mc_answer|answer|sol|candidate|alternative)[ _]?(\d{1,2}|[a-jA-J])|([A-J])"
 )
-"""Names of fields that hold one option each: ``option_a``, ``choice1``, ``opa``, ``A``."""
+"""Pattern of fields that contain one option each: ``option_a``, ``choice1``, ``opa``, ``A``."""
 _Listed = tuple[Sequence[str], tuple[str, ...]]
 """Labels of options, which may be missing, and their texts."""
 _TEXTS, _LABELS = ("text", "value", "atext", "content"), ("label", "key", "id", "aid")
@@ -90,14 +90,18 @@ def _read_sample(row: Row) -> list[ForeignAnswer]:
     requests = _read_requests(row)
     prompt = _read_prompt(requests[0][0] if requests and requests[0] else "")
     text = _read_question(document, prompt)
-    gap = "" if text else f"no question is found in doc, whose fields are {_names(document)}; {OWN_FILE}"
+    gap = (
+        ""
+        if text
+        else f"doc has no known field with the question; its fields are {_names(document)}; {OWN_FILE}"
+    )
     if requests and len(requests[0]) > 1 and isinstance(requests[0][1], str):
         return [_read_choice(row, requests, name, text, gap, prompt)]
     raw = row.need("resps", list)
     filtered = row.need("filtered_resps", list)
     written = raw[0] if raw and isinstance(raw[0], list) else raw
     if not all(isinstance(reply, str) for reply in written):
-        raise row.error("resps", f"must hold texts, holds {shorten(written)}")
+        raise row.error("resps", f"must contain texts, contains {shorten(written)}")
     said = filtered[0] if filtered else ""
     said = said[0] if isinstance(said, list) and said else said
     answer = None if not isinstance(said, str) or said == _INVALID else said
@@ -136,15 +140,15 @@ def _read_prompt(given: Any) -> str:
 def _read_choice(
     row: Row, requests: list[list[Any]], name: str, text: str, gap: str, prompt: str
 ) -> ForeignAnswer:
-    """Read a sample whose continuations were scored."""
+    """Read a sample with scored continuations."""
     scores = row.need("filtered_resps", list)
     said = [str(request[1]) for request in requests]
     half = len(said) // 2
     if half > 1 and said[:half] == said[half:] and not any(_read_prompt(r[0]) for r in requests[half:]):
-        # The second half repeats the first without the question, for mutual information.
+        # Drop the second half, which repeats the first half without the question, for mutual information.
         said, scores = said[:half], scores[:half]
     if len(said) < 2:
-        told = "there is one continuation, so that no option was chosen; such tasks cannot be read"
+        told = "there is only one continuation, so no option was chosen; such tasks cannot be read"
         raise row.error("arguments", told)
     best, share = _choose(row, scores, len(said))
     places, options = _match_options(row, [each.strip() for each in said], text, prompt)
@@ -169,10 +173,10 @@ def _choose(row: Row, responses: Sequence[Any], k: int) -> tuple[int, float]:
 def _match_options(
     row: Row, said: list[str], text: str, prompt: str
 ) -> tuple[Sequence[int], tuple[str, ...]]:
-    """Return the options, and the position of the option that each continuation denotes.
+    """Return, for each continuation, the position of the option that it denotes, and the options.
 
-    Labels denote the options of the document. So do continuations that are all the same (if the prompts
-    differ), and continuations that contain an option and more.
+    Continuations denote the document's options if they are labels, if all are the same (and the prompts
+    differ), or if each contains an option and other text.
     """
     document, k = row.need("doc", dict), len(said)
     folded = list(map(fold_text, said))
@@ -194,7 +198,7 @@ def _match_options(
         if options := find_listed_options(text, labels) or find_listed_options(prompt, labels):
             return places, options
     if not is_distinct or (places and not said[0].isdecimal()):
-        told = f"the continuations are {shorten(said)}, and doc does not hold the options they stand for"
+        told = f"the continuations are {shorten(said)}, and doc does not contain the options that they denote"
         raise row.error("doc", f"{told}; its fields are {_names(document)}; {OWN_FILE}")
     for texts in fitting:
         if not place_labels(texts) and all(map(contains, folded, map(fold_text, texts))):
@@ -203,7 +207,7 @@ def _match_options(
 
 
 def _list_options(document: dict[str, Any]) -> list[_Listed]:
-    """Return every list of options in a document with its labels; possible labels come last."""
+    """Return every list of options in a document with its labels; uncertain lists come last."""
     return sorted(_iterate_options(document), key=lambda listed: place_labels(listed[1]) is not None)
 
 
@@ -237,7 +241,7 @@ def _order(labels: Sequence[str], texts: tuple[str, ...]) -> _Listed:
 
 
 def _read_list(value: Any) -> _Listed:
-    """Return labels and texts of a stored list of options, possibly a Python list in a text."""
+    """Return labels and texts of a stored list of options, which may be the text of a Python list."""
     if isinstance(value, str) and value.strip().startswith(("[", "{")):
         try:
             value = ast.literal_eval(value.strip())
@@ -245,7 +249,7 @@ def _read_list(value: Any) -> _Listed:
             return (), ()
     if isinstance(value, dict):
         texts = next((value[name] for name in _TEXTS if isinstance(value.get(name), list)), None)
-        if texts is None:  # one label per text
+        if texts is None:  # the keys are the labels
             return list(map(str, value)), _read_texts(value.values())
         labels = value.get("label")
         return (list(map(str, labels)) if isinstance(labels, list) else ()), _read_texts(texts)
@@ -265,7 +269,7 @@ def _read_texts(values: Iterable[Any]) -> tuple[str, ...]:
 
 
 def _find_listed(row: Row, text: str) -> tuple[str, ...]:
-    """Return the options that a question lists, if the right answer is one of their letters."""
+    """Return the options that a question lists, if the right answer is the letter of one of them."""
     target = strip_label(row.text("target"))
     if len(target) != 1 or not "a" <= target <= "j":
         return ()

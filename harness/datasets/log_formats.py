@@ -1,6 +1,6 @@
-"""Read answers from other programs: find out which program wrote a log, and read it.
+"""Read answers from other programs: find out which program wrote a log, and read the log.
 
-Plain tables of predictions are one of the formats: CSV, JSON Lines or Parquet with a row per answer.
+Plain tables of predictions are one of the formats: CSV, JSON Lines or Parquet with one row per answer.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from oversight.harness.output import shorten, unguard_cell
 from oversight.harness.types import ForeignAnswer, PredictionStatus
 
 _EXPORTED = {"model", "item_id", "option_text", "status"}
-"""Columns by which an export of a study is known."""
+"""Columns by which an export of a study is recognised."""
 _ASKED = ("question", "text")
-"""Columns that may hold what was asked; beside a question, a text may be the reply."""
+"""Columns that may contain the question; beside one of them, ``text`` may be the reply."""
 
 
 def read_table(path: Path) -> Iterator[ForeignAnswer]:
@@ -77,7 +77,7 @@ def _table_answer(row: Row) -> ForeignAnswer:
         raise row.error("prediction", "there is neither a column prediction nor a column raw")
     confidence = row.number("confidence")
     if confidence is not None and not 0 <= confidence <= 1:
-        raise row.error("confidence", f"must lie between 0 and 1, is {confidence:g}")
+        raise row.error("confidence", f"must be between 0 and 1, is {confidence:g}")
     said = row.text("prediction").strip()
     return ForeignAnswer(
         line=row.line,
@@ -94,7 +94,7 @@ def _table_answer(row: Row) -> ForeignAnswer:
 
 
 _Key = str | tuple[str, str, int]
-"""An item's id, or what takes its place and the number of the sample."""
+"""An item's id, or the text or line that replaces it, and the number of the sample."""
 
 READERS: dict[str, Callable[[Path], Iterator[ForeignAnswer]]] = {
     "inspect": read_inspect,
@@ -121,15 +121,18 @@ def format_of(path: str | Path) -> str:
         return "lm-eval"
     if name.endswith((".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".gz")):
         return "table"
-    raise DataError(f"which program wrote this? Give --format, one of {', '.join(READERS)}", file=path)
+    raise DataError(
+        f"the name does not tell which program wrote the file; give --format, one of {', '.join(READERS)}",
+        file=path,
+    )
 
 
 def iterate_foreign(
     path: str | Path, kind: str, model: str | None = None, left_out: Counter[str] | None = None
 ) -> Iterator[list[ForeignAnswer]]:
-    """Read a log's answers in portions; the last may be bad although the first were good.
+    """Read a log's answers in portions; an error may occur after good portions.
 
-    If a log names its models, only the answers of `model` are read, or all if they are of one model.
+    If a log names its models, only the answers of `model` are read, or all answers if they are of one model.
     Samples that are not answers are counted in `left_out`, by reason.
 
     Raises
@@ -155,14 +158,14 @@ def iterate_foreign(
         if portion:
             yield portion
     if not seen:
-        told = "there are no answers in it"
+        told = "the log contains no answers"
         if counts:
             told += f"; left out: {tell_left_out(counts)}"
         raise DataError(told, file=path)
 
 
 def tell_left_out(counts: Mapping[str, int]) -> str:
-    """Format how many samples were left out and why: ``3 × perturbed copy, 1 × invalidated sample``."""
+    """Format the numbers of left-out samples by reason: ``3 × perturbed copy, 1 × invalidated sample``."""
     return ", ".join(f"{n} × {reason}" for reason, n in counts.items())
 
 
@@ -171,7 +174,7 @@ def _why_left_out(answer: ForeignAnswer, model: str) -> str:
 
 
 def _choose_model(answers: Iterator[ForeignAnswer], path: Path, model: str | None) -> str:
-    """Return whose answers to read from a log with several models; empty if it names none."""
+    """Return the model whose answers to read from a log with several models; empty if it names none."""
     first = next((answer for answer in answers if not answer.left_out), None)
     if first is None or not first.model:
         return ""
@@ -179,7 +182,7 @@ def _choose_model(answers: Iterator[ForeignAnswer], path: Path, model: str | Non
     if model in names:
         return str(model)
     if len(names) > 1:
-        told = f"answers of {len(names)} models are in it: {', '.join(names)}; --model takes one of them"
+        told = f"the log contains answers of {len(names)} models: {', '.join(names)}; choose one with --model"
         raise DataError(told, file=path, field="model")
     return first.model
 
@@ -191,7 +194,7 @@ def _key_of(answer: ForeignAnswer) -> _Key:
 def _refuse_second(
     portion: Sequence[ForeignAnswer], keys: Sequence[_Key], lines: dict[_Key, int], path: Path
 ) -> None:
-    """Raise the error for the first answer whose key occurred before, in this portion or an earlier one."""
+    """Raise the error for the first answer whose key occurred before, in this or an earlier portion."""
     for answer, key in zip(portion, keys, strict=True):
         if key in lines:
             name = answer.id or answer.text[:40]

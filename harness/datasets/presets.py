@@ -1,7 +1,7 @@
 """The public benchmarks: where to find them, and how to read their items and sealed keys.
 
-A row that does not match the benchmark is an error that names the bad column. The answers are used as a
-sealed key only, for simulated experts and for comparing estimates with the truth.
+A row that does not match the benchmark is an error that names the bad column. The answers are used only as a
+sealed key, for simulated experts and for comparing estimates with the truth.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from oversight.harness.types import Item, fold_text
 
 Fields = dict[str, Any]
 Convert = Callable[[Row, int], Fields | str]
-"""A row and the seed of what is drawn → ``{"text", "options", "answer"}``, the answer as the index of the
-true option, and ``"id"`` where the source has one; or why the row is left out."""
+"""Converts a row, with the seed of random draws, to ``{"text", "options", "answer"}`` (the index of the true
+option), and ``"id"`` if the source has one; or to the reason why the row is left out."""
 
 LETTERS = "ABCDEFGHIJ"
 MEDICAL_ABSTRACTS_CLASSES = (
@@ -55,11 +55,11 @@ EDINET_INDUSTRIES = (
     "金融（除く銀行）",
     "不動産",
 )
-"""The 33 industries of the Tokyo exchange in 17 sectors, with the two energy sectors as one."""
+"""The 33 industries of the Tokyo exchange, merged into 17 sectors; the two energy sectors are one."""
 
 
 def medical_abstracts(row: Row, _seed: int) -> Fields:
-    """Columns ``condition_label`` (1 to 5) and ``medical_abstract``; every item has the same five classes."""
+    """Read ``condition_label`` (1 to 5) and ``medical_abstract``; every item has the same five classes."""
     answer = row.count("condition_label") - 1 if row.value("condition_label") is not None else -1
     if not 0 <= answer < len(MEDICAL_ABSTRACTS_CLASSES):
         raise row.error("condition_label", f"must be 1 to 5, is {shorten(row.value('condition_label'))}")
@@ -67,9 +67,10 @@ def medical_abstracts(row: Row, _seed: int) -> Fields:
 
 
 def mmlu_pro(row: Row, _seed: int) -> Fields | str:
-    """``question_id, question, options`` (a list), ``answer`` (a letter), ``category``.
+    """Read ``question_id, question, options`` (a list), ``answer`` (a letter) and ``category``.
 
-    As in the paper, questions without exactly ten options are left out, so that K is the same for all.
+    As in the paper, questions that do not have exactly ten options are left out, so that K is the same for
+    all.
     """
     options = row.value("options")
     if not isinstance(options, list):
@@ -77,13 +78,13 @@ def mmlu_pro(row: Row, _seed: int) -> Fields | str:
     answer = _place(row, "answer", LETTERS[: len(options)])
     text, name = _text(row, "question"), f"mmlu-pro-{row.value('question_id')}"
     if len(options) != 10:
-        return "not of ten options"
+        return "without exactly ten options"
     fields = {"id": name, "text": text, "options": _filled(row, options), "answer": answer}
     return fields | {"category": _text(row, "category")}
 
 
 def medqa(row: Row, _seed: int) -> Fields:
-    """``question, options`` (by letter) and ``answer_idx`` (or ``answer``, if that is the letter)."""
+    """Read ``question, options`` (by letter) and ``answer_idx`` (or ``answer``, if that is the letter)."""
     options = row.value("options")
     if isinstance(options, str):
         try:
@@ -99,7 +100,7 @@ def medqa(row: Row, _seed: int) -> Fields:
 
 
 def gpqa(row: Row, _seed: int) -> Fields:
-    """``Question, Correct Answer, Incorrect Answer 1`` to ``3``, ``Record ID`` and ``High-level domain``."""
+    """Read ``Question, Correct Answer, Incorrect Answer 1`` to ``3``, ``Record ID`` and the domain."""
     wrong = [_text(row, f"Incorrect Answer {j}") for j in (1, 2, 3)]
     return {
         "id": _text(row, "Record ID"),
@@ -111,18 +112,18 @@ def gpqa(row: Row, _seed: int) -> Fields:
 
 
 def math_mc(row: Row, seed: int) -> Fields | str:
-    """MATH as multiple choice: the authors' candidate answers, or questions made from them.
+    """Read MATH as multiple choice: the authors' candidate answers, or finished questions.
 
-    A row with ``question, candidates`` has the true answer first and other models' answers after it. Four
+    A row with ``question, candidates`` lists the true answer first, and then other models' answers. Four
     different ones are drawn with `seed` and the question, so that K is 5 as in the paper; a problem with
-    fewer is left out. A row with ``Question, A, B, …, Answer`` (a letter) is a finished question with as
-    many options as letters.
+    fewer is left out. A row with ``Question, A, B, …, Answer`` (a letter) is a finished question with as many
+    options as letters.
     """
     if "candidates" in row.fields:
         return _draw_distractors(row, seed)
     letters = "".join(letter for letter in LETTERS if row.fields.get(letter) not in (None, ""))
     if len(letters) < 2:
-        raise row.error("candidates", "there is no such column, nor are there options in columns A, B, C, …")
+        raise row.error("candidates", "there is no such column, and no columns A, B, C, … with options")
     return {
         "text": _text(row, "Question" if "Question" in row.fields else "question"),
         "options": [str(row.fields[letter]) for letter in letters],
@@ -137,11 +138,11 @@ DISTRACTORS = 4
 def _draw_distractors(row: Row, seed: int) -> Fields | str:
     given = row.value("candidates")
     if not isinstance(given, list) or not given:
-        raise row.error("candidates", f"must be a list, the true answer first, is {shorten(given)}")
+        raise row.error("candidates", f"must be a list with the true answer first, is {shorten(given)}")
     text = _text(row, "question")
     true, *others = ("" if candidate is None else str(candidate).strip() for candidate in given)
     if not true:
-        raise row.error("candidates", "the first, which is the true answer, is empty")
+        raise row.error("candidates", "the first candidate, which is the true answer, is empty")
     different = {fold_text(other): other for other in reversed(others) if other}
     different.pop(fold_text(true), None)
     pool = sorted(different.values())
@@ -153,13 +154,13 @@ def _draw_distractors(row: Row, seed: int) -> Fields | str:
 
 
 def edinet(row: Row, _seed: int) -> Fields:
-    """``summary, bs, pl, cf`` (parts of a report) and ``industry``, one of sixteen."""
+    """Read ``summary, bs, pl, cf`` (parts of a report) and ``industry``, one of sixteen."""
     industry = _text(row, "industry")
     if industry not in EDINET_INDUSTRIES:
-        raise row.error("industry", f"{industry!r} is none of {', '.join(EDINET_INDUSTRIES)}")
+        raise row.error("industry", f"{industry!r} is not one of {', '.join(EDINET_INDUSTRIES)}")
     parts = [f"{name}: {part}" for name in ("summary", "bs", "pl", "cf") if (part := row.value(name))]
     if not parts:
-        raise row.error("summary", "there is no part of a report: summary, bs, pl, cf are empty")
+        raise row.error("summary", "the report is empty: summary, bs, pl and cf are empty")
     return {"text": "\n".join(parts), "answer": EDINET_INDUSTRIES.index(industry)}
 
 
@@ -180,7 +181,7 @@ def _text(row: Row, column: str) -> str:
 def _place(row: Row, column: str, letters: Sequence[str]) -> int:
     said = str(row.value(column)).strip()
     if len(said) != 1 or said not in letters:
-        raise row.error(column, f"{shorten(said)} is none of {', '.join(letters)}")
+        raise row.error(column, f"{shorten(said)} is not one of {', '.join(letters)}")
     return letters.index(said)
 
 
@@ -193,7 +194,7 @@ class Preset:
     convert
         Converts a published row to the fields of its item, or to the reason why it is left out.
     hub, config, split
-        Where the hub has the data that the paper uses.
+        Name, configuration and split of the paper's data on the hub.
     rows
         Number of published rows, by configuration (empty if there is only one) and split; no other
         configuration is read.
@@ -204,8 +205,8 @@ class Preset:
     meta
         Fields kept for stratification.
     distinct
-        Whether rows that repeat an earlier text and options, or have an option twice, are left out, as the
-        paper does for its four benchmarks. Otherwise the id is the row's number.
+        Whether to leave out rows that repeat an earlier text and options, or that have an option twice, as
+        the paper does for its four benchmarks. Otherwise the id is the row's number.
     """
 
     convert: Convert
@@ -260,20 +261,20 @@ PRESETS: Mapping[str, Preset] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PresetReading:
-    """A benchmark after reading.
+    """The result of reading a benchmark.
 
     Attributes
     ----------
     items, truth
-        The items, and the sealed key to them (item id → true option, in source order).
+        The items, and their sealed key (item id → true option, in source order).
     rows
         Number of rows that were read.
     left_out
-        Number of rows that became no item, by reason.
+        Number of rows that were left out, by reason.
     whole
         Whether the source was read to its end; false if `limit` ended it.
     published
-        Number of rows that the authors publish, by split; empty if unknown.
+        Number of rows that the authors published, by split; empty if unknown.
     split
         The split that was read; None for a file.
     printed
@@ -290,18 +291,18 @@ class PresetReading:
     printed: int | None
 
     def lines(self) -> list[str]:
-        """Compare the numbers of rows and items with the published ones; says what was not checked."""
+        """Compare the numbers of rows and items with the published ones, and say which were not checked."""
         reasons = "".join(f", {n:,} {reason}" for reason, n in self.left_out.items())
         told = [f"{self.rows:,} rows read{reasons}; {len(self.items):,} items"]
         if not self.whole:
-            return [*told, "numbers not checked: no more than the limit was read"]
+            return [*told, "numbers not checked: reading stopped at the limit"]
         known = {s: n for s, n in self.published.items() if self.split in (None, s)}
         of = ", ".join(f"{n:,} in {split}" for split, n in known.items())
         same = self.rows in known.values()
         told += [f"published: {of}: {'as many' if same else 'another number of rows'}"] if known else []
-        told += [] if known else ["rows not checked: how many are published is not known here"]
+        told += [] if known else ["rows not checked: the published number is unknown"]
         if self.printed is None:
-            return [*told, "items not checked: the paper prints no number"]
+            return [*told, "items not checked: the paper gives no number"]
         gap = len(self.items) - self.printed
         return [*told, f"the paper: {self.printed:,} items: {'as many' if not gap else f'{gap:+,} here'}"]
 
@@ -316,7 +317,7 @@ def read_preset(
     name
         One of `PRESETS`.
     file
-        Local file with the columns of the hub's; None reads from the hub.
+        Local file with the same columns as on the hub; None reads from the hub.
     options
         ``seed`` of the shuffle and of drawn distractors, by default 0; ``limit``, the largest number of
         items to read and fetch; ``config``, ``split`` and ``revision`` of the hub's data set as in
@@ -346,7 +347,7 @@ def load_preset(
 ) -> PresetReading:
     """Read a benchmark with the counts of its rows; see `read_preset`."""
     if name not in PRESETS:
-        raise BadInput(f"there is no preset {name!r}; there are {', '.join(PRESETS)}")
+        raise BadInput(f"there is no preset {name!r}; known are {', '.join(PRESETS)}")
     if limit is not None and limit < 1:
         raise BadInput(f"limit must be 1 or more, is {limit}")
     preset = PRESETS[name]
@@ -378,7 +379,7 @@ def load_preset(
 def _refuse(name: str, preset: Preset, file: str | Path | None, given: Mapping[str, str | None]) -> None:
     said = [option for option, value in given.items() if value is not None]
     if file is not None and said:
-        raise BadInput(f"{', '.join(said)}: only for data sets of the hub; leave it out if you read {file}")
+        raise BadInput(f"{', '.join(said)}: only for data sets of the hub; leave it out when reading {file}")
     if given["config"] is not None and given["config"] not in preset.rows:
         known = ", ".join(filter(None, preset.rows)) or "none to choose"
         raise BadInput(f"the preset {name!r} has no configuration {given['config']!r}; there are: {known}")

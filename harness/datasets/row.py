@@ -21,7 +21,7 @@ from oversight.harness.output import did_you_mean, make_printable, shorten
 _MOST = 2**31 - 1
 """Range of an integer column in every database."""
 MOST_SHOWN = 20
-"""So many wrong rows are named; a file of which every row is wrong has to be looked at anyway."""
+"""Number of bad rows that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Row:
         return DataError(message, file=self.file, line=self.line, field=field)
 
     def name_line(self, line: int) -> str:
-        """``line 3``, or ``row 3`` if the source is not a file."""
+        """Return ``line 3``, or ``row 3`` if the source is not a file."""
         return f"{'row' if isinstance(self.file, InMemory) else 'line'} {line}"
 
     def value(self, column: str) -> Any:
@@ -79,12 +79,12 @@ class Row:
         return value
 
     def need(self, field: str, kind: type | tuple[type, ...]) -> Any:
-        """Return a field by its dotted name.
+        """Return a field of the given type by its dotted name.
 
         Raises
         ------
         DataError
-            If it does not exist or has another type.
+            If the field does not exist or has another type.
         """
         value = self.find(field)
         if not isinstance(value, kind):
@@ -93,12 +93,12 @@ class Row:
         return value
 
     def text(self, field: str) -> str:
-        """Return a text, or a number as text; empty if it does not exist.
+        """Return a text, or a number as text; empty if the field does not exist.
 
         Raises
         ------
         DataError
-            If it has another type.
+            If the field has another type.
         """
         value = self.find(field)
         if value is not None and (isinstance(value, bool) or not isinstance(value, str | int | float)):
@@ -106,12 +106,12 @@ class Row:
         return "" if value is None else str(value)
 
     def number(self, field: str) -> float | None:
-        """Return a finite number; None if it is empty or does not exist.
+        """Return a finite number; None if the field is empty or does not exist.
 
         Raises
         ------
         DataError
-            If it has another type or is not finite.
+            If the field has another type or is not finite.
         """
         value = self.find(field)
         if value is None or value == "":
@@ -125,12 +125,12 @@ class Row:
         return number
 
     def count(self, field: str, otherwise: int = 0) -> int:
-        """Return a whole number ≥ 0 that every database can store; `otherwise` if it is empty or missing.
+        """Return a whole number ≥ 0 that fits in every database; `otherwise` if the field has no value.
 
         Raises
         ------
         DataError
-            If it is not such a number.
+            If the value is not such a number.
         """
         number = self.number(field)
         if number is None:
@@ -149,11 +149,11 @@ class BadRows:
     Attributes
     ----------
     number
-        How many rows are bad.
+        Number of bad rows.
     shown
-        The first of them.
+        Errors of the first bad rows.
     alike
-        Whether one fault applies to all rows, for example a missing column.
+        Whether the same fault applies to all rows, for example a missing column.
     """
 
     number: int = 0
@@ -161,7 +161,7 @@ class BadRows:
     alike: bool = True
 
     def add(self, error: DataError) -> None:
-        """Count a bad row, and keep it if it is one of the first."""
+        """Count a bad row, and keep its error if it is one of the first."""
         self.number += 1
         if len(self.shown) < MOST_SHOWN:
             self.shown.append(error)
@@ -169,17 +169,17 @@ class BadRows:
         self.alike = self.alike and (error.field, error.reason) == (first.field, first.reason)
 
     def lines(self) -> list[str]:
-        """Return one line per kept row, and the number of others."""
+        """Return one line per kept error, and a line with the number of other bad rows."""
         left = self.number - len(self.shown)
         return [*map(str, self.shown), *([f"and {left:,} more wrong rows"] if left else [])]
 
     def error(self, good: int, mend: str = "skip_bad = true under [items] leaves such rows out") -> DataError:
-        """Combine all errors in one that names the place of the first; `good` is the number of good rows."""
+        """Combine all errors into one at the place of the first; `good` is the number of good rows."""
         first, lines = self.shown[0], self.lines()
         if self.number == 1:
             return first
         if self.alike and not good:
-            told = f"{first.reason}; the same is wrong in {self.number:,} rows, and none is good"
+            told = f"{first.reason}; {self.number:,} rows have this error, and no row is good"
             return DataError(told, file=first.file, line=first.line, field=first.field)
         end = f"{self.number:,} rows are wrong; {mend}"
         told = "\n".join([first.reason, *lines[1:], end])
@@ -192,7 +192,7 @@ def parse_json(text: str | bytes, file: object, line: int | None = None) -> Any:
     Raises
     ------
     DataError
-        If it is not UTF-8, not JSON, nested too deep, or contains half a surrogate pair, which is not a
+        If the text is not UTF-8, not JSON, nested too deep, or contains half a surrogate pair, which is not a
         character.
     """
     try:
@@ -214,21 +214,21 @@ def _refuse_half_pairs(found: Any, file: object, line: int | None) -> None:
             json.dumps((name, value), ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             half = error.object[error.start]
-            message = f"holds {half!r}, half a surrogate pair, which is no character"
+            message = f"holds {half!r}, half a surrogate pair, which is not a character"
             raise DataError(message, file=file, line=line, field=name and make_printable(name)) from None
         except RecursionError:
             raise DataError("malformed JSON: nested too deep", file=file, line=line, field=name) from None
 
 
 PORTION = 2_000
-"""Records that are read and looked at together."""
+"""Number of records that are read and checked together."""
 
 Columns = Mapping[str, Sequence[str]]
 T = TypeVar("T")
 
 
 class Portion(ABC):
-    """Some thousand consecutive records of a file.
+    """Several thousand consecutive records of a file.
 
     Iterating yields their rows, and raises `DataError` at the first malformed record.
     """
@@ -259,11 +259,11 @@ class CsvPortion(Portion):
             if len(record) == len(header):
                 yield Row(self.file, line, dict(zip(header, record, strict=True)))
             else:
-                message = f"{len(record)} values where the header has {len(header)} columns"
+                message = f"{len(record)} values, but the header has {len(header)} columns"
                 yield DataError(message, file=self.file, line=line)
 
     def columns(self) -> Columns | None:
-        """Return every column's values as texts, one per record; None if a record has too few or too many."""
+        """Return every column's values as texts; None if a record has too few or too many values."""
         if set(map(len, self.records)) != {len(self.header)}:
             return None
         return dict(zip(self.header, zip(*self.records, strict=True), strict=True))
@@ -309,12 +309,12 @@ def _row_or_raise(found: Row | DataError) -> Row:
 
 
 def split_records(records: Iterable[T]) -> Iterator[list[T]]:
-    """Yield portions of records; if one cannot be read, those before it come first."""
+    """Yield portions of records; if a record cannot be read, the records before it are yielded first."""
     source, number = iter(records), PORTION
     while number == PORTION:
         portion, bad = list[T](), None
         try:
-            portion.extend(islice(source, PORTION))  # up to an unreadable record
+            portion.extend(islice(source, PORTION))  # raises at an unreadable record
         except DataError as error:
             bad = error
         if portion:

@@ -27,12 +27,12 @@ from oversight.harness.errors import DataError
 
 
 def read_rows(path: Source) -> Iterator[Row]:
-    """Read the rows of a frame, or of a file by its ending (``.gz`` may follow ``.csv`` and ``.jsonl``).
+    """Read the rows of a frame, or of a file whose ending gives its format (``.gz`` may follow).
 
     Raises
     ------
     DataError
-        If the file does not exist, or is in another format, not UTF-8, truncated or malformed.
+        If the file does not exist, has another format, is not UTF-8, truncated or malformed.
     WrongType
         If the source is neither a path nor a frame.
     """
@@ -40,17 +40,17 @@ def read_rows(path: Source) -> Iterator[Row]:
 
 
 def read_portions(path: Source) -> Iterator[Portion]:
-    """Read rows in portions; if a record cannot be read, those before it come first."""
+    """Read rows in portions; if a record cannot be read, the records before it are yielded first."""
     if is_frame(path):
         return map(RowPortion, split_records(read_frame(path)))
     return _pick_reader(path, _READERS)
 
 
 def read_filled_portions(path: Source, columns: Sequence[str]) -> Iterator[Portion]:
-    """Read a file that people filled in, as saved by spreadsheet programs, in portions.
+    """Read a file that people filled in and a spreadsheet program may have saved, in portions.
 
-    In contrast to `read_portions`, the file may be UTF-16 or Windows-1252, end in ``.txt``, and have empty
-    columns at its end and sheets other than the one with the required `columns`; column names are
+    In contrast to `read_portions`, the file may be UTF-16 or Windows-1252, end in ``.txt``, have empty
+    columns at its end, and have other sheets than the one with the required `columns`. Column names are
     normalised.
     """
     if is_frame(path):
@@ -93,7 +93,7 @@ def read_hub(
     Parameters
     ----------
     revision
-        A branch, tag or commit of its repository; None for the newest.
+        Branch, tag or commit of the data set's repository; None for the newest.
     streaming
         Whether rows are fetched on demand and not kept. Otherwise the library caches them, and reading
         again needs no network. A folder is read again each time.
@@ -111,23 +111,23 @@ def read_hub(
         import datasets
     except ImportError:
         raise DataError(f"reading from the hub needs: {install_line('hub')}", file=name) from None
-    # The library's cache identifies folders by their last name and card only, so it could return rows of
+    # The library's cache identifies a folder only by its name and card, so it could return rows of
     # another folder with that name, or rows that this folder had earlier.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) if is_folder else nullcontext() as cache:
         try:
             data = datasets.load_dataset(
                 name, config, split=split, revision=revision, streaming=streaming, cache_dir=cache
             )
-            # streaming may raise these errors at any row
+            # Streaming may raise the errors below at any row.
             yield from (Row(f"{name}/{split}", j, fields) for j, fields in enumerate(data, start=1))
         except Exception as error:
             raise DataError(f"could not be loaded: {_brief(error)}", file=name, field=split) from error
 
 
 def _brief(error: BaseException) -> str:
-    """One line from the first and the last, because the library lists all columns in between."""
+    """Return the first and last line of an error, because the library lists all columns in between."""
     if type(error).__name__ == "DatasetGenerationError" and error.__cause__:
-        error = error.__cause__  # its own message does not name the reason
+        error = error.__cause__  # the message of this error does not name the reason
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return " … ".join(dict.fromkeys((lines[0], lines[-1])))
 
@@ -140,16 +140,16 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
     pa, pq = import_parquet(path)
     number = 0
     try:
-        # Without threads: pyarrow's pool has been seen to abort the interpreter at exit.
+        # Use no threads, because pyarrow's pool can abort the interpreter at exit.
         batches = pq.ParquetFile(path, pre_buffer=False).iter_batches(use_threads=False)
         for number, fields in enumerate((f for batch in batches for f in batch.to_pylist()), start=1):
             yield Row(str(path), number, fields)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        message = f"not a whole Parquet file: {str(error).splitlines()[0]}"
+        message = f"not a complete Parquet file: {str(error).splitlines()[0]}"
         raise DataError(message, file=path, line=number + 1) from None
 
 
-_JSON_HINT = "; one JSON object per line is .jsonl, a list is written so with: jq -c '.[]' FILE"
+_JSON_HINT = "; a file with one JSON object per line is .jsonl; convert a list with: jq -c '.[]' FILE"
 _Reader = Callable[[Path], Iterator[Portion]]
 _READERS: dict[str, _Reader] = {
     ".csv": read_csv_portions,
@@ -174,10 +174,10 @@ T = TypeVar("T")
 
 
 def read_ahead(portions: Iterable[list[T]]) -> Iterator[list[T]]:
-    """Read portions of tuples to the end now and yield them later from an anonymous file.
+    """Read all portions of tuples now, and yield them later from an anonymous file.
 
-    So the database is not locked while a file is read, and not opened for a bad file. Tuples hold texts,
-    numbers, tuples, dictionaries and None, which are written twice as fast as arbitrary values.
+    So the database is not locked while a file is read, and not opened if the file is bad. Tuples may contain
+    texts, numbers, tuples, dictionaries and None, which `marshal` writes fast.
     """
     given = _read_and_give(portions)
     next(given)
@@ -188,7 +188,7 @@ def _read_and_give(portions: Iterable[list[T]]) -> Iterator[list[T]]:
     with TemporaryFile() as spool:
         sizes = [spool.write(marshal.dumps(portion)) for portion in portions]
         spool.seek(0)
-        yield []  # all is read
+        yield []  # tells the caller that everything is read
         for size in sizes:
             yield marshal.loads(spool.read(size))  # noqa: S302  written above
 
@@ -197,7 +197,7 @@ def _read_and_give(portions: Iterable[list[T]]) -> Iterator[list[T]]:
 def pause_collector() -> Iterator[None]:
     """Turn the garbage collector off while millions of rows without cycles are created.
 
-    Otherwise it would repeatedly traverse all live objects, which takes a quarter of the time.
+    Otherwise the collector would repeatedly traverse all live objects.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""Tables of labels, predictions and ratings: read from files, frames and arrays, or write to files.
+"""Tables of labels, predictions and ratings: read them from files, frames and arrays, or write them to files.
 
 Every error names file, line and field, or row and column of the frame.
 """
@@ -47,17 +47,17 @@ def labels_from_frame(
     answer_column: str = "answer",
     expert_column: str = "expert",
 ) -> list[Label]:
-    """Turn a frame or file with one row per question into labels, in the order of its rows.
+    """Convert a frame or file with one row per question to labels, in the order of its rows.
 
     Options must have been drawn with equal probabilities, independently of the answers. For a protocol that
-    draws in another way, its `decode` turns answers into labels.
+    draws in another way, use the protocol's `decode`.
 
     Parameters
     ----------
     source
-        Has columns for the item's id, the text of the option asked about, and the expert's answer: ``yes``,
-        ``no``, ``unsure`` or ``skip``, or a boolean. An empty answer is missing, as ``unsure`` is. The
-        column with the expert's name is optional.
+        Frame or file with columns for the item's id, the text of the option asked about, and the expert's
+        answer: ``yes``, ``no``, ``unsure`` or ``skip``, or a boolean. An empty answer is missing, as
+        ``unsure`` is. The column with the expert's name is optional.
     items
         The items that were asked about, and possibly others; or the options that every item has, if there
         is no list of items. Then any id is accepted.
@@ -82,7 +82,7 @@ def labels_from_frame(
         options = known.look_up(row, id_column, name)
         option = _find_place(row, option_column, said, name, options)
         if (name, option) in found:
-            raise row.error(option_column, f"{name!r} is asked about {said!r} twice")
+            raise row.error(option_column, f"{name!r} was asked about {said!r} twice")
         found[name, option] = Label(
             item_id=name,
             option=option,
@@ -96,14 +96,14 @@ def labels_from_frame(
 
 @dataclass(frozen=True, slots=True)
 class _KnownOptions:
-    """Options of every item by its id, or those that all items share."""
+    """Options by item id, or the options that all items share."""
 
     by_id: Mapping[str, Sequence[str]]
     shared: Sequence[str] = ()
 
     @classmethod
     def of(cls, items: Sequence[Item] | Sequence[str]) -> _KnownOptions:
-        """Read items or shared options. Raises WrongType or DataError if they are neither."""
+        """Read items or shared options. Raises WrongType or DataError for anything else."""
         names = [each for each in items if isinstance(each, str)] if not isinstance(items, str) else []
         if not names:
             check_records("items", items, Item)
@@ -113,7 +113,7 @@ class _KnownOptions:
         return cls({}, names)
 
     def look_up(self, row: Row, column: str, name: str) -> Sequence[str]:
-        """Options of an item. Raises DataError if no item has this id."""
+        """Return the options of an item. Raises DataError if no item has this id."""
         if not name:
             raise row.error(column, "is empty")
         if self.shared or name in self.by_id:
@@ -122,10 +122,10 @@ class _KnownOptions:
 
 
 def _find_place(row: Row, column: str, said: str, name: str, options: Sequence[str]) -> int:
-    """Place of an option that a row names. Raises DataError if the item has no such option."""
+    """Return the position of the option that a row names. Raises DataError if the item has no such option."""
     place = find_option(options, said)
     if place is None:
-        told = f"{said!r} is none of the options of {name!r}{did_you_mean(said, options)}"
+        told = f"{said!r} is not one of the options of {name!r}{did_you_mean(said, options)}"
         raise row.error(column, told)
     return place
 
@@ -151,15 +151,15 @@ def predictions_from_frame(
     prediction_column: str = "prediction",
     confidence_column: str = "confidence",
 ) -> list[Prediction]:
-    """Turn a frame or file with one row per item into predictions, in the order of its rows.
+    """Convert a frame or file with one row per item to predictions, in the order of its rows.
 
     Parameters
     ----------
     source
-        Has columns for the item's id and the text of the predicted option; an empty prediction was
-        unreadable and counts as wrong. The column with the confidence in [0, 1] is optional.
+        Frame or file with columns for the item's id and the text of the predicted option; an empty prediction
+        was unreadable and counts as wrong. The column with the confidence in [0, 1] is optional.
     items
-        Items without a row are items that the model was not asked about. Or the options that every item has,
+        Items; those without a row were not asked about. Or the options that every item has,
         if there is no list of items: then any id is accepted.
 
     Raises
@@ -185,7 +185,7 @@ def predictions_from_frame(
         place = _find_place(row, prediction_column, said, name, options) if said else None
         sure = row.number(confidence_column)
         if sure is not None and not 0 <= sure <= 1:
-            raise row.error(confidence_column, f"must lie between 0 and 1, is {sure:g}")
+            raise row.error(confidence_column, f"must be between 0 and 1, is {sure:g}")
         found[name] = Prediction(
             name,
             place,
@@ -212,10 +212,10 @@ def read_ratings(
     path
         The file or frame.
     item, annotator, label
-        Names of the three columns. A row with an empty label is a rating that was not given: it is left
+        Names of the three columns. A row with an empty label is a missing rating: it is left
         out, and a later row may give it.
     classes
-        All classes, if other labels are errors.
+        All classes; other labels are then errors.
 
     Raises
     ------
@@ -234,7 +234,7 @@ def read_ratings(
         if not said:
             continue
         if allowed is not None and said not in allowed:
-            raise row.error(label, f"{said!r} is no class; classes are {', '.join(classes or ())}")
+            raise row.error(label, f"{said!r} is not a class; classes are {', '.join(classes or ())}")
         first = seen.setdefault((rating.item, rating.annotator), row.line)
         if first != row.line:
             raise row.error(
@@ -243,7 +243,7 @@ def read_ratings(
             )
         ratings.append(rating)
     if not ratings:
-        raise DataError("there is no rating in it", file=name_source(path))
+        raise DataError("the source contains no rating", file=name_source(path))
     return ratings
 
 
@@ -263,19 +263,19 @@ def read_choices(
     for row in read_rows(path):
         name, said = _text(row, item), _text(row, label, required=False)
         if name in found:
-            raise row.error(item, f"the item {name!r} is there again; first in {row.name_line(lines[name])}")
+            raise row.error(item, f"the item {name!r} occurs again; first in {row.name_line(lines[name])}")
         if said and allowed is not None and said not in allowed:
-            raise row.error(label, f"{said!r} is no class; classes are {', '.join(classes or ())}")
+            raise row.error(label, f"{said!r} is not a class; classes are {', '.join(classes or ())}")
         found[name], lines[name] = said or None, row.line
     if not found:
-        raise DataError("there is no label in it", file=name_source(path))
+        raise DataError("the source contains no label", file=name_source(path))
     return found
 
 
 def _text(row: Row, column: str, *, required: bool = True) -> str:
     value = row.value(column)
     if isinstance(value, float) and value.is_integer():
-        value = int(value)  # 1.0 in one file and 1 in another are the same label
+        value = int(value)  # 1.0 in one file and 1 in another must be the same label
     if value is not None and not isinstance(value, str | int | float):
         raise row.error(column, f"must be text or a number, is {value!r}")
     text = "" if value is None else str(value).strip()
@@ -292,7 +292,7 @@ def predictions_from_arrays(
     probabilities: Any = None,
     classes: Sequence[str] | None = None,
 ) -> list[Prediction]:
-    """Turn ``predict(X)`` or ``predict_proba(X)`` into predictions.
+    """Convert the result of ``predict(X)`` or ``predict_proba(X)`` to predictions.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def predictions_from_arrays(
         Shape (N,): labels as members of `classes`, options' texts, or positions in `classes` (without
         `classes`, in the first item's options).
     probabilities
-        Shape (N, K), columns as in `classes`; finite, rows sum to 1. Without `predicted` the largest
+        Shape (N, K), columns as in `classes`; finite, rows sum to 1. Without `predicted`, the largest
         decides; with it, they only give the confidence.
     classes
         For example ``model.classes_``; None for the options of the first item.
@@ -337,7 +337,7 @@ def predictions_from_arrays(
     found = []
     for row, (item, name) in enumerate(zip(items, labels, strict=True)):
         if name not in item.options:
-            raise DataError(f"row {row}: {name!r} is no option of {item.id!r}", field="predicted")
+            raise DataError(f"row {row}: {name!r} is not an option of {item.id!r}", field="predicted")
         if table is not None and name not in names:
             raise DataError(f"row {row}: {name!r} is not among the classes", field="predicted")
         sure = None if table is None else float(table[row, names.index(name)])
@@ -346,7 +346,7 @@ def predictions_from_arrays(
 
 
 def _names(labels: list[Any], known: list[Any]) -> list[str]:
-    """Return labels as options' texts; numbers that are not classes are positions among them."""
+    """Return labels as texts of options; numbers that are not classes are positions among the classes."""
     names = [str(c) for c in known]
     places = all(type(x) is int and 0 <= x < len(names) for x in labels)
     if not places or all(x in known for x in labels):
@@ -354,7 +354,7 @@ def _names(labels: list[Any], known: list[Any]) -> list[str]:
     for row, x in enumerate(labels):
         if str(x) in names and names[x] != str(x):
             raise DataError(
-                f"row {row}: {x} is a class and the place of {names[x]!r}; give the labels as texts",
+                f"row {row}: {x} is both a class and the position of {names[x]!r}; give the labels as texts",
                 field="predicted",
             )
     return [names[x] for x in labels]
@@ -367,7 +367,9 @@ def _distribution(probabilities: Any, n: int, k: int) -> np.ndarray[Any, np.dtyp
     bad = np.flatnonzero(~(np.isfinite(table).all(axis=1) & (table >= 0).all(axis=1)))
     off = np.flatnonzero(~np.isclose(table.sum(axis=1), 1.0, atol=1e-3)) if not bad.size else bad
     if off.size:
-        raise DataError(f"row {off[0]} is no distribution: {table[off[0]].tolist()}", field="probabilities")
+        raise DataError(
+            f"row {off[0]} is not a distribution: {table[off[0]].tolist()}", field="probabilities"
+        )
     return table
 
 
@@ -394,7 +396,7 @@ _Rows = Iterable[Mapping[str, Any]]
 
 
 def write_predictions(path: str | Path, rows: _Rows) -> int:
-    """Write rows with the columns of predictions; return how many. The file appears when it is complete.
+    """Write rows with the columns of predictions, atomically. Returns the number of rows.
 
     Raises
     ------

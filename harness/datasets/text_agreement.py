@@ -1,4 +1,4 @@
-"""Decide whether the texts of a log can belong to the items with the same ids."""
+"""Check whether the texts of a log can belong to the items with the same ids."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from oversight.harness.errors import DataError
 from oversight.harness.output import shorten
 
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,80}>|\\(?:text|emph|math)[a-z]*(?=\{)")
-# Scripts without spaces between words: each character counts as a word.
+# In scripts without spaces between words, each character counts as a word.
 _WORD = re.compile(
     r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]|[^\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+"
 )
 _LONG = 12
-"""Words of a text that is compared by pairs of neighbouring words; a shorter one by its characters."""
+"""Words from which texts are compared by pairs of neighbouring words; shorter ones by characters."""
 _SAME_PAIRS, _SAME_SIGNS = 0.6, 0.9
 _SHOWN, _SHOWN_BEFORE = 3, 40
-"""Contradictions that are shown, and signs of a longer beginning that both texts share."""
-_FEW_SIGNS = 30  # a shorter text counts as contained only if its words are
-_SHORTEST_CUT = 10  # characters of a text that may be cut within a word
+"""Number of shown contradictions, and characters from which a shared beginning is cut when shown."""
+_FEW_SIGNS = 30  # characters; a shorter text counts as contained only if all its words are
+_SHORTEST_CUT = 10  # characters from which a text may be cut within a word
 _WHAT_TO_DO = (
     "nothing was imported. If the log is about other items, give them their ids in the study, or import a "
     "table without ids, whose rows are matched by text. If the ids are right and only the wording has "
     "changed, import a table with the columns id and prediction alone"
 )
 _SIMILAR_CHECKED = 100
-"""Texts that are only similar to their item's, and are therefore compared with every other item's."""
+"""Number of texts only similar to their item's text, which are compared with every other item's text."""
 
 
 def list_words(text: str) -> list[str]:
-    """Reduce a text to its words, without letter case, punctuation, markup and Unicode variants.
+    """Split a text into its words, without letter case, punctuation, markup and Unicode variants.
 
     >>> list_words("<b>Which</b> organ&nbsp;pumps *blood*?")
     ['which', 'organ', 'pumps', 'blood']
@@ -46,7 +46,7 @@ def list_words(text: str) -> list[str]:
 
 
 def find_shared_ends(texts: Iterable[list[str]]) -> tuple[int, int]:
-    """Return how many words all texts share at the beginning and at the end; fewer than three count as none.
+    """Return how many words all texts share at the start and at the end; fewer than three count as none.
 
     >>> find_shared_ends([["note", "is", "it", "ice", "now"], ["note", "is", "it", "fire", "now"]])
     (3, 1)
@@ -59,14 +59,17 @@ def find_shared_ends(texts: Iterable[list[str]]) -> tuple[int, int]:
 
 
 def _count_shared(lists: Sequence[list[str]]) -> int:
-    low, high = min(lists), max(lists)  # sorted texts: what the first and last share, all share
+    low, high = (
+        min(lists),
+        max(lists),
+    )  # a beginning shared by the first and last sorted text is shared by all
     return next(
         (j for j, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high))
     )
 
 
 def contains_either(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether one of two texts, as lists of words, contains the other or its truncated beginning.
+    """Whether one of two texts, given as lists of words, contains the other or its truncated beginning.
 
     >>> contains_either(["is", "ice", "cold"], ["question", "is", "ice", "cold", "answer"])
     True
@@ -84,7 +87,7 @@ def contains_either(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def _drop_letters(words: Sequence[str]) -> list[str]:
-    """Remove single letters, under which options may be listed."""
+    """Remove single letters, because options may be listed under them."""
     return [word for word in words if len(word) > 1 or not word.isascii() or word.isdecimal()]
 
 
@@ -119,9 +122,9 @@ class TextCheck:
     Attributes
     ----------
     read_texts
-        Returns the text of every item by id; called only if some text differs from its item's.
+        Returns the text of every item by id; called only if a text differs from its item's text.
     checked, unchecked
-        Number of texts that were compared, and of texts without words, which were not.
+        Number of texts that were compared, and of texts that were not because they have no words.
     """
 
     read_texts: Callable[[], Mapping[str, str]]
@@ -132,9 +135,9 @@ class TextCheck:
     _shown: list[_Contradiction] = field(default_factory=list)
 
     def compare(self, line: int, item_id: str, ours: str, theirs: str, shown: str = "") -> None:
-        """Compare an item's text with the log's; it may also be in the rest of what the model was `shown`.
+        """Compare an item's text with the log's text; contradictions are reported by `refuse`.
 
-        `refuse` reports contradictions.
+        The item's text may also occur in the rest of the prompt, which is given as `shown`.
         """
         if ours == theirs:
             self.checked += 1
@@ -189,8 +192,6 @@ class TextCheck:
             rows.append(
                 f"    line {row.line}, id {shorten(row.id, 40)}: the item is {ours}, the log says {theirs}"
             )
-        told = (
-            f"{self._number:,} of {self.checked:,} compared texts are not those of the items with their ids"
-        )
+        told = f"{self._number:,} of {self.checked:,} compared texts differ from their items' texts"
         told = "\n".join([f"{told}:", *rows, _WHAT_TO_DO])
         raise DataError(told, file=file)

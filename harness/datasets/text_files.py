@@ -21,19 +21,21 @@ from oversight.harness.errors import DataError
 from oversight.harness.output import UTF_16_MARKS, did_you_mean, explain_kind
 
 _BYTES = 1 << 18
-"""Bytes of a text that are decoded at once."""
+"""Number of bytes of a text that are decoded at once."""
 _UTF_8 = "utf-8-sig"
 _DELIMITERS = (",", ";", "\t")
 _IS_ARRAY = re.compile(r'\[\s*(\{\s*["}]|\]\s*$)')
 _IS_OBJECT = re.compile(r'\{[^\S\n]*\r?\n\s*["}]')
-"""The beginnings of an array of objects, or of none, and of an object over several lines."""
+"""Patterns of the beginning of an array of objects or an empty array, and of an object over several lines."""
 _MARKS = {".xlsx": b"PK\x03\x04", ".parquet": b"PAR1"}
-"""How files begin that are no texts."""
-_TO_LINES = "write it as JSON Lines, such as with: jq -c 'if type == \"array\" then .[] else . end' FILE"
+"""Beginnings of files that are not text files."""
+_TO_LINES = (
+    "convert it to JSON Lines, for example with: jq -c 'if type == \"array\" then .[] else . end' FILE"
+)
 _MOST_NAMES = 1000
 """Number of neighbouring files to compare with the name of a missing file."""
 _SEPARATOR = re.compile(r"\ufeff?sep=(.)", re.IGNORECASE)
-"""A first line that names the separator of values to Excel."""
+"""Pattern of a first line that tells Excel the separator."""
 _ENCODING = (
     "not UTF-8, perhaps Windows-1252 or another code page; save it with UTF-8 encoding "
     '(in Excel: "CSV UTF-8")'
@@ -46,7 +48,7 @@ def refuse_other_kinds(path: Path, kind: str) -> None:
     Raises
     ------
     DataError
-        Says what the file is and what to do: another format, a web page, a pointer, JSON that is not JSON
+        If the file is of another format, a web page, a pointer, or JSON that is not JSON
         Lines.
     """
     try:
@@ -55,7 +57,7 @@ def refuse_other_kinds(path: Path, kind: str) -> None:
     except (OSError, EOFError, zlib.error) as error:
         if "gzip" not in str(error):
             return  # reading reports the error
-        told = "is not compressed with gzip, as its ending .gz says; take that off"
+        told = "is not compressed with gzip; remove the ending .gz from its name"
         with path.open("rb") as stream:
             raise DataError(explain_kind(stream.read(_BYTES), path.name) or told, file=path) from None
     is_marked = start.startswith(_MARKS.get(kind, b"\0"))
@@ -64,10 +66,10 @@ def refuse_other_kinds(path: Path, kind: str) -> None:
         told = "the file is empty"
     if not told and kind in _MARKS and not is_marked and b"\0" not in start:
         what = "Excel workbook" if kind == ".xlsx" else "Parquet file"
-        told = f"is a text file, not a whole {what}; give it the ending of its format, such as .csv or .jsonl"
+        told = f"is a text file, not a complete {what}; give it the right ending, such as .csv or .jsonl"
     elif not told and kind not in _MARKS:
         encoding = "utf-16" if start.startswith(UTF_16_MARKS) else _UTF_8
-        # the beginning may end within a character
+        # an incremental decoder, because the beginning may end within a character
         text = codecs.getincrementaldecoder(encoding)("ignore").decode(start)
         told = _explain_json(text.lstrip(), is_csv=kind != ".jsonl")
     if told:
@@ -75,23 +77,23 @@ def refuse_other_kinds(path: Path, kind: str) -> None:
 
 
 def _explain_json(text: str, *, is_csv: bool) -> str:
-    """Say what is wrong with a JSON text in a JSON Lines or CSV file; empty if nothing is.
+    """Return what is wrong with a JSON text in a JSON Lines or CSV file; empty if nothing is wrong.
 
-    The beginning of the text decides; it may end within a value.
+    Only the beginning of the text is examined, which may end within a value.
     """
     first, _, more = text.partition("\n")
-    whole = _find_json(first)  # None if the value continues on the next line, or if it is CSV
+    whole = _find_json(first)  # None if the value continues on the next line, or if the line is CSV
     if is_csv and (isinstance(whole, dict) or _IS_ARRAY.match(text) or _IS_OBJECT.match(text)):
-        return "is JSON, not CSV; give it the ending .jsonl if each line is one object"
+        return "is JSON, not CSV; rename it to .jsonl if each line is one object"
     if _IS_ARRAY.match(text):
-        return f"is one JSON array, not an object per line; {_TO_LINES}"
+        return f"is one JSON array, not one object per line; {_TO_LINES}"
     if whole is None and more and (_IS_OBJECT.match(text) or _find_json(text) is not None):
-        return f"is JSON over several lines, not an object per line; {_TO_LINES}"
+        return f"is JSON over several lines, not one object per line; {_TO_LINES}"
     return ""
 
 
 def _find_json(text: str) -> Any:
-    """Return the value at the beginning of a text; None if there is none, or if it is a number."""
+    """Return the JSON value at the beginning of a text; None if there is none, or if it is a number."""
     with suppress(ValueError, RecursionError):
         found = json.JSONDecoder().raw_decode(text)[0]
         return found if isinstance(found, dict | list) else None
@@ -146,7 +148,7 @@ def check_header(header: Sequence[str] | None, path: Path) -> list[str]:
     Raises
     ------
     DataError
-        If there are none, or one occurs twice.
+        If there are no names, or a name occurs twice.
     """
     if not header:
         raise DataError("the file is empty; the first line names the columns", file=path, line=1)
@@ -168,16 +170,16 @@ def tidy_header(names: Sequence[str]) -> list[str]:
 
 
 def fit_record(record: list[str], width: int) -> list[str]:
-    """Remove empty cells beyond a width from a record; a record of empty cells gets that width."""
+    """Remove empty cells beyond a width from a record; pad a record of empty cells to that width."""
     while len(record) > width and not record[-1]:
         record = record[:-1]
     return record if any(record) else [""] * width
 
 
 def find_encoding(path: Path) -> str:
-    """Detect the encoding: UTF-8 (also if the file is unreadable), UTF-16, otherwise Windows-1252.
+    """Detect the encoding: UTF-8 (also for an unreadable file), UTF-16, or otherwise Windows-1252.
 
-    A file that is UTF-8 up to its first fault and has non-ASCII letters counts as damaged UTF-8.
+    A file that is UTF-8 up to its first error and has non-ASCII letters counts as damaged UTF-8.
     """
     is_ascii, decoder = True, codecs.getincrementaldecoder("utf-8")()
     try:
@@ -199,7 +201,7 @@ def find_encoding(path: Path) -> str:
 
 
 def _find_marked(path: Path) -> str:
-    """UTF-16 if the file begins with its byte order mark, otherwise UTF-8."""
+    """Return UTF-16 if the file begins with its byte order mark, otherwise UTF-8."""
     with suppress(OSError, EOFError, zlib.error), _open(path) as stream:
         return "utf-16" if stream.read(2) in UTF_16_MARKS else _UTF_8
     return _UTF_8
@@ -216,12 +218,12 @@ def _read_head(text: Iterator[str], as_saved: bool) -> tuple[int, str, str]:  # 
 
 
 def _lines(path: Path, encoding: str = _UTF_8) -> Iterator[str]:
-    """Decode a text in pieces, so that a file of any length takes little memory."""
+    """Decode a text in pieces, so that a file of any length needs little memory."""
     return chain.from_iterable(_line_portions(path)) if encoding == _UTF_8 else _each_decoded(path, encoding)
 
 
 def _line_portions(path: Path) -> Iterator[Iterable[str]]:
-    """Decode many lines at once; if that fails, decode the rest one by one up to the bad one."""
+    """Yield many lines at once; if they cannot be decoded, yield the rest line by line up to the bad one."""
     given, encoding = 0, _UTF_8
     try:
         with _open(path) as stream:
@@ -279,12 +281,12 @@ def _read_header(reader: Any, path: Path, as_saved: bool) -> list[str]:  # noqa:
 def _name_malformed(error: csv.Error, path: Path, line: int) -> DataError:
     told = str(error)
     if "new-line" in told:
-        told = "lines end as on old Macs, by a carriage return alone; save it as CSV UTF-8"
+        told = "lines end with only a carriage return, as on old Macs; save the file as CSV UTF-8"
     return DataError(f"malformed CSV: {told}", file=path, line=line)
 
 
 def _number_lines(records: Sequence[list[str]], start: int) -> Iterator[int]:
-    """Line on which every record begins; records with line breaks in values span several lines."""
+    """Yield the line on which each record begins; values with line breaks span several lines."""
     heights = [1 + "".join(record).count("\n") for record in records]
     return accumulate(heights[:-1], initial=start) if heights else iter(())
 
@@ -292,8 +294,8 @@ def _number_lines(records: Sequence[list[str]], start: int) -> Iterator[int]:
 def no_file(path: Path) -> DataError:
     """Make the error for a path without a file: it may be a folder, or a similar name may exist."""
     if path.is_dir():
-        return DataError("is a folder; name the files in it", file=path)
+        return DataError("is a folder; name a file in it", file=path)
     beside = path.parent.iterdir() if path.parent.is_dir() else iter(())
-    # equal endings alone do not make names similar
+    # Compare names without their endings, because equal endings do not make names similar.
     names = [f.name for f in islice(beside, _MOST_NAMES) if did_you_mean(path.stem, [f.stem])]
     return DataError(f"there is no such file{did_you_mean(path.name, names)}", file=path)

@@ -16,7 +16,7 @@ from oversight.harness.distribution import install_line
 from oversight.harness.errors import DataError
 
 _LARGEST = 256 * 2**20
-"""Bytes of a workbook when unpacked that are read at most."""
+"""Largest accepted size in bytes of an unpacked workbook."""
 _SMALL, _DENSEST = 32 * 2**20, 100
 """Bytes from which on the unpacked size of a workbook is limited, and the limit as a multiple of its size;
 texts take 3 to 20 times theirs."""
@@ -47,7 +47,7 @@ def read_workbook_portions(path: Path, columns: Sequence[str] = ()) -> Iterator[
 
 
 def _read_records(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield number and texts of every row, from the first one with content."""
+    """Yield number and texts of every row, beginning with the first row that has content."""
     book, sheets = _open_book(path)
     try:
         if len(sheets) > 1:
@@ -66,7 +66,7 @@ def _refuse_bomb(path: Path) -> None:
         with zipfile.ZipFile(path) as packed:
             parts = packed.infolist()
     except (OSError, zipfile.BadZipFile):
-        return  # opening it reports what is wrong
+        return  # opening the file reports the error
     size = sum(part.file_size for part in parts)
     packed_size = sum(part.compress_size for part in parts)
     if size > _LARGEST or (size > _SMALL and size > _DENSEST * packed_size):
@@ -76,29 +76,29 @@ def _refuse_bomb(path: Path) -> None:
 
 
 def _open_book(path: Path) -> tuple[Any, list[Any]]:
-    """Open a workbook; return it with its sheets that have content."""
+    """Open a workbook. Returns the workbook and its sheets with content."""
     try:
         import openpyxl
     except ImportError:
         raise DataError(f"Excel workbooks need: {install_line('xlsx')}", file=path) from None
     _refuse_bomb(path)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings about features of a workbook other than values
+        warnings.simplefilter("ignore")  # the library warns about features of a workbook other than values
         try:
             book = openpyxl.load_workbook(path, read_only=True, data_only=True)
             sheets = [sheet for sheet in book.worksheets if _holds_something(sheet)]
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001  the library documents no error types
-            raise DataError(f"not a whole Excel workbook: {error}", file=path) from None
+            raise DataError(f"not a complete Excel workbook: {error}", file=path) from None
     return book, sheets
 
 
 def _refuse_lost_cells(path: Path, title: str, columns: Sequence[str]) -> None:
     """Raise DataError if cells of required columns look filled in but have no readable value.
 
-    A formula has a value only after a spreadsheet program has calculated it; of merged cells, only the
-    first has one.
+    A formula has a value only after a spreadsheet program has calculated it. Of merged cells, only the first
+    has a value.
     """
     with zipfile.ZipFile(path) as packed:
         pages = [name for name in packed.namelist() if _PAGE.fullmatch(name)]
@@ -115,22 +115,22 @@ def _refuse_lost_cells(path: Path, title: str, columns: Sequence[str]) -> None:
     for merged in written.merged_cells.ranges:
         name = next((needed[c] for c in range(merged.min_col, merged.max_col + 1) if c in needed), None)
         if name is not None:
-            told = f"the cells {merged.coord} are merged, and only the first holds a value; separate them"
+            told = f"the cells {merged.coord} are merged, and only the first has a value; unmerge them"
             raise DataError(told, file=path, line=merged.min_row, field=name)
     for row in rows:
         for cell in row:
             if cell.data_type == "f" and cell.column in needed and values[cell.coordinate].value is None:
-                told = f"{cell.coordinate} is a formula whose value nobody worked out; write the value"
+                told = f"{cell.coordinate} is a formula without a calculated value; enter the value"
                 raise DataError(told, file=path, line=cell.row, field=needed[cell.column])
 
 
 def _pick_sheet(path: Path, sheets: Sequence[Any], columns: Sequence[str]) -> list[Any]:
-    """Return the one sheet with the required columns among several with content."""
+    """Return the only sheet that has the required columns, if several sheets have content."""
     fit = [sheet for sheet in sheets if columns and _has_columns(sheet, columns)]
     if len(fit) != 1:
         names = ", ".join(repr(sheet.title) for sheet in fit or sheets)
         which = (
-            f"hold something and none has the columns {', '.join(columns)}" if columns else "hold something"
+            f"have content, and none has the columns {', '.join(columns)}" if columns else "hold something"
         )
         told = f"several sheets {'have these columns' if fit else which}: {names}; keep one of them"
         raise DataError(told, file=path)
@@ -171,6 +171,6 @@ def _name_columns(record: list[str]) -> list[str]:
 
 
 def _fit(record: list[str], width: int) -> list[str]:
-    """Return a row as wide as the header, if only empty cells are missing or added."""
+    """Return a row with the header's width, if only empty cells are missing or surplus."""
     record = fit_record(record, width)
     return record + [""] * (width - len(record))

@@ -1,4 +1,4 @@
-"""Ask language models: endpoints, replies, limits and budgets, the runner, batches, the local model."""
+"""Language models: endpoints, replies, limits and budgets, the runner, batches, and the local model."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Background servers, ports, the cache, and atomic file writes."""
+"""The platform: background servers, ports, the cache, and atomic file writes."""
 
 import lazy_loader
 

@@ -50,7 +50,7 @@ def _user_dir(what: str, own_name: str, shared_name: str, default: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError) as error:
         raise ConfigError(
-            f"the {what} directory {folder} cannot be made ({error}): set {own_name} to one you can write"
+            f"the {what} directory {folder} cannot be created ({error}); set {own_name} to a writable one"
         ) from error
     return folder
 
@@ -58,28 +58,28 @@ def _user_dir(what: str, own_name: str, shared_name: str, default: str) -> Path:
 def write_whole(text: str | Iterable[bytes], path: str | Path, mode: int = 0o600) -> Path:
     """Write a file atomically and return its path.
 
-    Missing folders are created. `mode` gives the permissions before the user's mask; a text may come in
-    parts, which are encoded.
+    Missing folders are created. `mode` gives the permissions before the user's mask. The text may be given as
+    encoded parts.
 
     Raises
     ------
     ConfigError
-        If it cannot be written, or the path is not a file: a folder, a device.
+        If the file cannot be written, or the path is a folder or a device.
     FullDisk
         If the disk is full.
     """
     path = Path(path)
     part = path.parent / (path.name + ".part")
     try:
-        if not path.name or (path.exists() and not path.is_file()):  # which the new file would replace
-            raise ConfigError(f"{path}: cannot be written: it is no file")
+        if not path.name or (path.exists() and not path.is_file()):  # the new file would replace it
+            raise ConfigError(f"{path}: cannot be written: it is not a file")
         path.parent.mkdir(parents=True, exist_ok=True)
         part.unlink(missing_ok=True)  # otherwise it would keep its former permissions
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with os.fdopen(descriptor, "wb") as stream:
             try:
                 stream.writelines([text.encode()] if isinstance(text, str) else text)
-            except BaseException:  # any error of the generator: the half-written file must be removed
+            except BaseException:  # remove the half-written file after any error of the generator
                 with contextlib.suppress(OSError):
                     part.unlink()
                 raise

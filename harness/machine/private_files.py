@@ -1,4 +1,4 @@
-"""Files that only their owner can read, because they hold data about patients and cases."""
+"""Files that only their owner may read, because they contain data about patients and cases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 _OTHERS = 0o077
-"""Rights of the group and of everybody else."""
+"""Permissions of the group and of all other users."""
 
 
 def repair_rights(path: str | Path) -> None:

@@ -11,13 +11,16 @@ from pathlib import Path
 
 
 def host_name() -> str:
-    """Name of this machine."""
+    """Return the name of this machine."""
     return socket.gethostname()
 
 
 @cache
 def machine_id() -> str:
-    """Identifier shared by processes that see each other's process ids: host, boot, process namespace."""
+    """Return an id that is equal for processes which see each other's process ids.
+
+    It consists of the host, the boot and the process namespace.
+    """
     parts = [host_name()]
     with contextlib.suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
@@ -26,7 +29,7 @@ def machine_id() -> str:
 
 
 def process_start(pid: int) -> str:
-    """When a process of this machine started, in the system's format; empty if unknown."""
+    """Return the start time of a process of this machine, in the system's format; empty if unknown."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -43,21 +46,21 @@ def is_gone(machine: str, pid: int, start: str) -> bool:
         `machine_id`, process id and `process_start` as the process recorded them. A reused process id has
         another start.
     """
-    if machine != machine_id() or sys.platform == "win32":  # asking about a process would kill it here
+    if machine != machine_id() or sys.platform == "win32":  # on Windows, os.kill would end the process
         return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
-    except OSError:  # somebody else's
+    except OSError:  # the process belongs to another user
         pass
     return process_start(pid) != start
 
 
 def find_openers(file: Path) -> list[tuple[int, str]]:
-    """Find other processes of this user that have a file open, with their command lines. Linux only.
+    """Find other processes of this user that have a file open, with their command lines; only on Linux.
 
-    If some of them hold a write lock on the file or a neighbouring one, only those are returned.
+    If some of them have a write lock on the file or on its log or index, only those are returned.
     """
     with contextlib.suppress(OSError):
         wanted = {(s.st_dev, s.st_ino) for s in map(os.stat, file.parent.glob(f"{file.name}*"))}
@@ -69,7 +72,7 @@ def find_openers(file: Path) -> list[tuple[int, str]]:
 
 
 def _has_open(pid: int, wanted: set[tuple[int, int]]) -> bool:
-    with contextlib.suppress(OSError):  # another user's process, or it has ended
+    with contextlib.suppress(OSError):  # the process belongs to another user or has ended
         for name in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208  ten times as fast for many processes
             with contextlib.suppress(OSError):
                 found = os.stat(f"/proc/{pid}/fd/{name}")  # noqa: PTH116
@@ -79,7 +82,7 @@ def _has_open(pid: int, wanted: set[tuple[int, int]]) -> bool:
 
 
 def _find_writers(inodes: set[int]) -> set[int]:
-    """Return the processes that hold a write lock on one of some files."""
+    """Return the processes that hold a write lock on any of these files."""
     rows: list[list[str]] = []
     with contextlib.suppress(OSError):
         rows = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
@@ -88,7 +91,7 @@ def _find_writers(inodes: set[int]) -> set[int]:
 
 
 def _name_command(pid: int) -> str:
-    """Return the first words of a process's command without folders; later words may be secrets."""
+    """Return the first words of a process's command without folders; later words may be secret."""
     with contextlib.suppress(OSError):
         line = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace")
         words = [word.rpartition("/")[2] for word in line.split("\0")[:3] if word]

@@ -1,7 +1,7 @@
 """A server process that outlives its starter and is recognised by a file lock.
 
-The process inherits a locked file of its folder and holds the lock until it ends, however it ends. So it
-cannot be mistaken for another process with the same id. Only one caller at a time starts or stops it.
+The process inherits a locked file of its folder, and holds the lock until it ends for whatever reason. So it
+cannot be confused with another process that has the same id. Only one caller at a time can start or stop it.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class ServerFolder(Generic[State]):
     path
         The folder itself.
     kind
-        Dataclass of the state, with the process id as `pid`; 0 while that is unknown.
+        Dataclass of the state, with the process id as `pid`; 0 while the id is unknown.
     program, product
-        Names of the process, and of what it belongs to, in messages.
+        Names of the process and of its product, for messages.
     failure
-        Error that is raised if the process did not start or end.
+        Type of the error that is raised if the process does not start or end.
     deadline
-        Seconds within which it must answer.
+        Seconds within which the server must answer after its start.
     """
 
     path: Path
@@ -76,7 +76,7 @@ class ServerFolder(Generic[State]):
         write_whole(json.dumps(asdict(state)), self.state_file, mode=0o600)  # type: ignore[call-overload]
 
     def spawn(self, command: Sequence[str], environment: Mapping[str, str], cwd: Path) -> int:
-        """Start the process and return its id; it is not a child of this one, so nobody must wait for it."""
+        """Start the process and return its id; it is not a child, so no caller has to wait for it."""
         detach = ["/bin/sh", "-c", 'log=$1; shift; "$@" >"$log" 2>&1 & echo $!', "sh", str(self.log)]
         lock = os.open(self.path / _LOCK, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
@@ -94,7 +94,7 @@ class ServerFolder(Generic[State]):
                 check=True,
             )
         finally:
-            os.close(lock)  # the server has a copy of the file, and with it the lock
+            os.close(lock)  # the server has a copy of the descriptor, which keeps the lock
         return int(done.stdout)
 
     def wait_ready(self, look: Callable[[], Found | None]) -> Found:
@@ -111,17 +111,17 @@ class ServerFolder(Generic[State]):
         return found
 
     def stop(self) -> bool:
-        """Stop the process, by force if necessary, and wait for its end; return whether one was running."""
+        """Stop the process, by force if necessary, and wait for its end. Returns whether it was running."""
         state: Any = self.read() if is_alive(self.path) else None
         if state is None:
             return False
         if not state.pid:
             raise self.failure(
-                f"a server runs in {self.path}, but its process is not known (its start was killed): "
-                "end it by hand"
+                f"a server runs in {self.path}, but its process id is unknown, because its start was killed; "
+                "end the process by hand"
             )
         if not end_process(self.path, state.pid, _GRACE):
-            raise self.failure(f"process {state.pid} of {self.product} does not end, not even by SIGKILL")
+            raise self.failure(f"process {state.pid} of {self.product} does not end, even after SIGKILL")
         return True
 
 
@@ -130,7 +130,7 @@ def is_alive(directory: Path) -> bool:
     fcntl = _locks()
     with (directory / _LOCK).open("a") as lock:
         try:
-            # Shared, so that two callers asking at once do not take each other for a server.
+            # A shared lock, so that two callers at once do not take each other for a server.
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
@@ -147,9 +147,9 @@ def hold_start_lock(directory: Path) -> Iterator[None]:
 
 
 def end_process(directory: Path, pid: int, grace: float) -> bool:
-    """Stop the process, by force after `grace` seconds; return whether it has ended."""
+    """Stop the process, by force after `grace` seconds. Returns whether it has ended."""
     for sign, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, _KILL_GRACE)):
-        # Checked each time, because after the lock is free the id may belong to another process.
+        # Check each time, because once the lock is free, the id may belong to another process.
         if is_alive(directory):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, sign)
@@ -159,7 +159,7 @@ def end_process(directory: Path, pid: int, grace: float) -> bool:
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    """Wait for the condition, at most this many seconds; return whether it became true."""
+    """Wait for the condition, at most this many seconds. Returns whether the condition became true."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -185,13 +185,13 @@ def _locks() -> ModuleType:
     Raises
     ------
     ConfigError
-        On Windows, which has none.
+        On Windows, which has no such locks.
     """
     try:
         import fcntl
     except ImportError:
         raise ConfigError(
-            "servers of one's own run on Linux and macOS; here, name one that runs elsewhere "
+            "local servers need Linux or macOS; on this system, name a server that runs elsewhere "
             "(LABEL_STUDIO_URL, or the endpoint of a model in study.toml)"
         ) from None
     return fcntl

@@ -1,4 +1,4 @@
-"""Make SIGTERM and SIGHUP stop a command in order, as Ctrl-C does, with a message for the user."""
+"""Let SIGTERM and SIGHUP stop a command as Ctrl-C does, with a message for the user."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from oversight.harness.errors import Stopped
 
 
 def stop_in_order() -> None:
-    """Make SIGTERM and SIGHUP raise `Stopped` in the main thread, unless they are ignored, as by nohup."""
+    """Let SIGTERM and SIGHUP raise `Stopped` in the main thread, unless they are ignored, as by nohup."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _raise_stopped)
 
 
 def is_unattended(number: signal.Signals) -> bool:
-    """Whether a signal stops the process, at once or in order."""
+    """Whether a signal is not handled by other code, so that it stops the process."""
     return signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler, _raise_stopped)
 
 

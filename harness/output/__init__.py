@@ -1,4 +1,4 @@
-"""Make texts of others safe to store and show, and print to a terminal."""
+"""Make foreign texts safe to store and show, and print to a terminal."""
 
 import lazy_loader
 

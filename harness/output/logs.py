@@ -1,4 +1,4 @@
-"""Logs of runs, pulls and searches; silent unless `log_to_stderr` or the caller adds a handler."""
+"""Logs of runs, pulls and searches; silent unless `log_to_stderr` is called or the caller adds a handler."""
 
 from __future__ import annotations
 

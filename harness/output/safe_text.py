@@ -14,7 +14,7 @@ from functools import partial
 from urllib.parse import quote
 
 SHORTEST_SECRET = 8
-"""A shorter one ("none", "test") would blank out ordinary words everywhere."""
+"""Shortest secret that is replaced; shorter ones ("none", "test") occur in ordinary text."""
 
 _LONG = 16
 _REDACTED = "[redacted]"
@@ -23,7 +23,7 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _INVISIBLE = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-# The password in a URL ends at the last @ before a space; digits and a slash are a port.
+# The password in a URL ends at the last @ before a space; digits followed by a slash are a port.
 _URL_PASSWORD = re.compile(r"(://[^\s/:@'\"]*:)(?!\d+(?:[/?#]|$))[^\s'\"]+@")
 _URL_FIELD = re.compile(r"(?i)([?&](?:password|passwd|api[_-]?key|token|secret)=)[^&\s'\"]+")
 
@@ -34,8 +34,8 @@ _results = dict[str, None]()
 def keep_secret(text: str | None) -> None:
     """Register a key or password that `redact` replaces, also in its URL-encoded and JSON forms.
 
-    Ignored are values shorter than 8 characters, and those shorter than 16 that are one lower-case word
-    ("postgres"): they are not secrets, and ordinary text contains them.
+    Values shorter than 8 characters are ignored, and so are values shorter than 16 that are one lower-case
+    word ("postgres"), because ordinary text contains them.
     """
     if not text or len(text) < SHORTEST_SECRET or (len(text) < _LONG and text.isalpha() and text.islower()):
         return
@@ -44,7 +44,7 @@ def keep_secret(text: str | None) -> None:
 
 
 def redact_secrets(text: str) -> str:
-    """Replace the registered secrets only, for texts that are stored unchanged otherwise."""
+    """Replace only the registered secrets, for texts that are otherwise stored unchanged."""
     for secret in _secrets:
         if secret in text:
             text = text.replace(secret, _REDACTED)
@@ -76,12 +76,12 @@ def make_storable(text: str) -> str:
 
 
 def make_printable(text: str) -> str:
-    """Remove secrets and make everything visible that a terminal would interpret."""
+    """Remove secrets, and make all characters visible that a terminal would interpret."""
     return _INVISIBLE.sub(_escape, redact(text))
 
 
 def make_encodable(text: str, encoding: str | None) -> str:
-    """Write characters that an encoding lacks as in JSON, so that JSON remains the same JSON."""
+    """Write characters that an encoding lacks as JSON escapes, so that JSON keeps its meaning."""
     try:
         text.encode(encoding or "utf-8")
     except UnicodeEncodeError:
@@ -118,10 +118,10 @@ def make_result(text: str) -> str:
 
 
 def shorten(value: object, most: int = 80) -> str:
-    """Format a wrong value for a message, whatever its size."""
+    """Format a bad value for a message, shortened to `most` characters."""
     try:
         shown = repr(value)
-    except (RecursionError, ValueError):  # an integer with very many digits raises ValueError
+    except (RecursionError, ValueError):  # too many digits of an integer raise ValueError
         return f"a {type(value).__name__} too deep or too long to be shown"
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
@@ -149,5 +149,5 @@ def guard_cell(text: str) -> str:
 
 
 def unguard_cell(text: str) -> str:
-    """Return the text that was given to `guard_cell`."""
+    """Undo `guard_cell`."""
     return text[1:] if _GUARDED.match(text) else text

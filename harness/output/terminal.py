@@ -1,8 +1,8 @@
-"""All output to a terminal: every printed text passes `make_printable`.
+"""All output to a terminal; every printed text passes `make_printable`.
 
 A command runs inside `guarded_terminal`, so that output of libraries (argparse, progress bars, warnings) is
-covered; `say` is for code that is also called from Python. On narrow terminals, names in tables are folded
-and numbers stay whole.
+covered. `say` is for code that is also called from Python. On narrow terminals, tables fold names and keep
+numbers whole.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _NARROW, _WIDE = 80, 120
 _ESTIMATES = {"accuracy", "interval", "found"}
-"""Titles of which a table of estimates has one; tables of many short counts are laid out by rich."""
+"""Titles that mark a table of estimates; rich lays out other tables."""
 _UNITS = re.compile(r"\b(?:of|points?|q|s|min|h|tie)\b")
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -40,8 +40,8 @@ def keep_numbers(renderable: RenderableType, width: int) -> None:
     """Make columns of names narrower before columns of numbers, in every table of estimates.
 
     A column counts as numeric if its cells contain digits and no words except units, as in "3 of 40". Other
-    columns are folded, so that names that differ only at the end remain distinct. A table without a frame
-    is not changed.
+    columns are folded, so that names that differ only at the end remain distinct. A table without a frame is
+    unchanged.
     """
     from rich import box
     from rich.console import Group
@@ -95,7 +95,7 @@ _ASCII |= {"α": "alpha", "κ": "kappa", "π": "pi", "→": "->", "‑": "-", "�
 
 
 class _GuardedStream:
-    """A text stream that makes written text printable and passes everything else on."""
+    """A text stream that makes written text printable and forwards all other operations."""
 
     def __init__(self, stream: IO[str], clean: Callable[[str], str]) -> None:
         self.stream, self._clean = stream, clean
@@ -165,16 +165,18 @@ def show(renderable: RenderableType) -> None:
     encoding = getattr(_plain(sys.stdout), "encoding", None)
 
     class _Console(Console):
-        def render_str(self, text: str, **options: Any) -> Text:  # before the table measures its cells
+        def render_str(
+            self, text: str, **options: Any
+        ) -> Text:  # clean texts before the table measures its cells
             return super().render_str(_showable(text, encoding), **options)
 
         def render(self, *given: Any, **options: Any) -> Iterator[Segment]:
             for text, style, control in super().render(*given, **options):
                 yield Segment(text if control else _showable(text, encoding), style, control)
 
-    # Without markup, so that square brackets in items, names and paths are printed unchanged. A pipe or a
+    # No markup, so that square brackets in items, names and paths are printed unchanged. A pipe or a
     # log file has no width.
-    stream = cast("IO[str]", _GuardedStream(_plain(sys.stdout), str))  # made printable by the console itself
+    stream = cast("IO[str]", _GuardedStream(_plain(sys.stdout), str))  # the console makes texts printable
     console = _Console(markup=False, file=stream)
     if not console.is_terminal:
         console.width = 120
@@ -192,7 +194,7 @@ def _showable(text: str, encoding: str | None) -> str:
 
 
 def _plain(stream: Any) -> IO[str]:
-    """Return the stream that a guarded stream writes to."""
+    """Return the underlying stream of a guarded stream."""
     plain: IO[str] = stream.stream if isinstance(stream, _GuardedStream) else stream
     return plain
 

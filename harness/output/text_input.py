@@ -9,18 +9,18 @@ from pathlib import Path
 
 UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _STARTS = (
-    (b"PK\x03\x04", "is a workbook or another packed file; give it its ending, .xlsx"),
-    (b"\x1f\x8b", "is compressed with gzip; give it its ending, {name}.gz, or unpack it"),
-    (b"PAR1", "is a Parquet file; give it its ending, .parquet"),
+    (b"PK\x03\x04", "is a workbook or another ZIP file; rename it to .xlsx"),
+    (b"\x1f\x8b", "is compressed with gzip; rename it to {name}.gz, or unpack it"),
+    (b"PAR1", "is a Parquet file; rename it to .parquet"),
     (b"\xd0\xcf\x11\xe0", "is a workbook of an old Excel (.xls); save it as .xlsx, or as CSV UTF-8"),
     (b"%PDF", "is a PDF document; save its data as CSV or JSON Lines"),
-    (b"SQLite format 3\0", "is a database of SQLite; export its table as CSV"),
+    (b"SQLite format 3\0", "is an SQLite database; export its table as CSV"),
     (b"\x28\xb5\x2f\xfd", "is compressed with Zstandard; unpack it"),
     (b"BZh", "is compressed with bzip2; unpack it"),
     (b"\xfd7zXZ", "is compressed with xz; unpack it"),
     (
         b"version https://git-lfs.github.com/",
-        "is a pointer of Git LFS, not the file that it stands for; fetch that: git lfs pull",
+        "is a Git LFS pointer, not the file itself; fetch the file with: git lfs pull",
     ),
 )
 _PAGE = re.compile(rb"\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
@@ -32,7 +32,7 @@ def decode_text(data: bytes) -> str:
     Raises
     ------
     UnicodeDecodeError
-        If it is neither.
+        If the data are neither.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def read_text(path: Path) -> str:
     Raises
     ------
     OSError, UnicodeDecodeError
-        If the file cannot be read, or is not such a text.
+        If the file cannot be read, or is not UTF-8 or UTF-16.
     """
     return decode_text(path.read_bytes())
 

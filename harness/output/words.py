@@ -11,12 +11,12 @@ def counted(number: int, noun: str) -> str:
 
 
 def pool_text(drawn: int, size: int) -> str:
-    """``300 of 12,000 items drawn``."""
+    """Return ``300 of 12,000 items drawn``."""
     return f"{drawn:,} of {size:,} items drawn"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``; did you mean 'route'?``, appended to an error about an unknown name; empty if none is similar."""
+    """Return ``; did you mean 'route'?`` for an error about an unknown name; empty if no name is similar."""
     from difflib import get_close_matches
 
     by_plain = {each.casefold(): each for each in known}

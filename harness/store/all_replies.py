@@ -1,6 +1,6 @@
-"""Replies to everything in experts' queues: the study's questions and control questions.
+"""Replies to all questions in experts' queues: the study's own questions and control questions.
 
-Code that collects answers uses both; code that estimates uses the study's only.
+Code that collects answers reads both kinds; code that estimates reads only replies to the study's questions.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from oversight.harness.store.replies import SORTED, ReplyFields, ReplyRepository
 
 
 class AllReplies(ReplyRepository):
-    """The replies of experts, stored by what they answer.
+    """Experts' replies, kept in one table for the study's questions and one for control questions.
 
     Parameters
     ----------
     database
         The study's database.
     controls
-        Its control questions.
+        The study's control questions.
     """
 
     def __init__(self, database: Database, controls: ControlRepository) -> None:
@@ -32,16 +32,16 @@ class AllReplies(ReplyRepository):
         self._controls = controls
 
     def read_replies(self) -> dict[str, Response]:
-        """Return the reply by id of question; replies to the study's questions first."""
+        """Return all replies by question id, those to the study's questions first."""
         return super().read_replies() | self._controls.replies.read_replies()
 
     def find_replies(self, ids: Iterable[str]) -> dict[str, Response]:
-        """Return the replies to these questions."""
+        """Return the replies to the given questions."""
         names = list(ids)
         return super().find_replies(names) | self._controls.replies.find_replies(names)
 
     def find_values(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the answer by id of question, for these ids."""
+        """Return the answers by question id, for the given ids."""
         return super().find_values(names) | self._controls.replies.find_values(names)
 
     def count_replies(self) -> dict[tuple[str, str], int]:
@@ -49,9 +49,10 @@ class AllReplies(ReplyRepository):
         return dict(Counter(super().count_replies()) + Counter(self._controls.replies.count_replies()))
 
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
-        """Count as for the study's questions; replies to control questions are spread over the same portions.
+        """Count each person's replies in equal portions, as `ReplyRepository.count_arrivals` does.
 
-        The two are numbered separately, and control questions have random places among the others.
+        Replies to control questions are numbered separately, so they are spread over the same portions. This
+        is possible because control questions have random places in the queue.
         """
         found, more = super().count_arrivals(most), self._controls.replies.count_arrivals(most)
         if not found or not more:
@@ -63,7 +64,7 @@ class AllReplies(ReplyRepository):
         return found
 
     def add_replies(self, replies: Iterable[ReplyFields]) -> int:
-        """Store replies in portions, all or none; return how many were new."""
+        """Store replies in portions, all or none. Returns the number of new ones."""
         if not self._controls.has_controls():
             return super().add_replies(replies)
         aside = list[ReplyFields]()
@@ -74,10 +75,10 @@ class AllReplies(ReplyRepository):
     def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
     ) -> list[AuditEvent]:
-        """Replace the replies from a source to these questions; return the events."""
+        """Replace the replies that one source gave to these questions. Returns the audit events."""
         names, events = list(ids), list[AuditEvent]()
         apart = self._controls.pick_controls([*names, *(reply.id for reply in replies)])
-        # always both tables, because the response time must not reveal control questions
+        # Both tables are always written, so that the response time does not reveal a control question.
         for is_control in (False, True):
             asked = [name for name in names if (name in apart) is is_control]
             said = [reply for reply in replies if (reply.id in apart) is is_control]
@@ -89,7 +90,7 @@ class AllReplies(ReplyRepository):
     def _leave_controls(
         self, replies: Iterable[ReplyFields], aside: list[ReplyFields]
     ) -> Iterator[ReplyFields]:
-        """Return the replies to the study's questions; the others are set aside."""
+        """Yield the replies to the study's questions; append all others to `aside`."""
         for portion in split_into_batches(replies, SORTED):
             apart = self._controls.pick_controls([reply[0] for reply in portion])
             for reply in portion:

@@ -34,7 +34,7 @@ from oversight.harness.store.stored_values import (
 )
 
 _DATABASE = "SELECT database FROM database_mark"
-_LOSSES = 5  # in a row with the server back each time, so it is not a restart
+_LOSSES = 5  # consecutive losses with the server back each time, so it is not a restart
 T = TypeVar("T")
 
 
@@ -43,12 +43,12 @@ class _NotMeant(Exception):
 
 
 class Connections:
-    """An open database of the present version.
+    """An open database of the present schema version.
 
-    SQLite runs in WAL mode with foreign keys on; closing the last connection folds the log back
-    into the one file, so that a study can be copied as a file when nothing runs. A file that cannot be
-    written, or in a folder that cannot, is opened for reading. So is a database with a mark, as a copy has
-    it: the database itself refuses all writes, and an exclusive transaction is refused when it begins.
+    SQLite runs in WAL mode with foreign keys on. Closing the last connection folds the log back into the
+    file, so an idle study can be copied as one file. If the file or its folder is read-only, the database is
+    opened for reading. A marked database, for example a copy, is also opened for reading: the database
+    refuses all writes, and an exclusive transaction is refused when it begins.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Connections:
     Raises
     ------
     StoreError
-        If it cannot be opened, is no such database, or was written by another version.
+        If the database cannot be opened, is not a study's database, or was written by another version.
     """
 
     def __init__(self, url: str, *, write_marked: bool = False) -> None:
@@ -92,7 +92,7 @@ class Connections:
         except StoreError:
             self.close()
             raise
-        # a file that is removed later is not created again
+        # Do not create the file again if it is removed later.
         sa.event.listen(self._engine, "do_connect", self._expect_file)
 
     @property
@@ -102,7 +102,7 @@ class Connections:
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a file, whose readers see no changes if they cannot write beside it."""
+        """Whether the database is an SQLite file; without write access, its readers see no changes."""
         return self._engine.dialect.name == "sqlite"
 
     def close(self) -> None:
@@ -126,15 +126,16 @@ class Connections:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        # the original error is reported, not a consequence of it
+        # Report the original error, not an error that follows from it.
         with suppress(*[LostDatabase] * (kind is not None)):
             self.close()
 
     @contextmanager
     def transaction(self, *, exclusive: bool = False) -> Iterator[sa.Connection]:
-        """A transaction; database errors become `StoreError`. Inside `together` it is part of that one.
+        """Run a transaction, in which database errors become `StoreError`.
 
-        With `exclusive`, no two such transactions overlap, so that read data stay valid until the end.
+        Inside `together` it is part of that transaction. Two transactions with `exclusive` never overlap, so
+        data that were read stay valid until the end.
         """
         outer: sa.Connection | None = getattr(self._here, "connection", None)
         if outer is not None:
@@ -157,10 +158,10 @@ class Connections:
                 ) from error
 
     def repeat(self, work: Callable[[], T], *, twice: bool = True) -> T:
-        """Run a transaction, and repeat it if the connection to a server was lost meanwhile.
+        """Run a transaction, and run it again if the connection to a server was lost meanwhile.
 
-        Inside `together` it is part of that and runs once. `twice` says whether it may run twice, for
-        example if it was stored but the reply was lost.
+        Inside `together` it is part of that transaction and runs once. `twice` says whether `work` may be
+        repeated although it may have been stored, because only the server's reply may have been lost.
         """
         is_part = getattr(self._here, "connection", None) is not None
         for _ in range(0 if is_part else _LOSSES):
@@ -173,19 +174,20 @@ class Connections:
 
     @contextmanager
     def watching(self) -> Iterator[Callable[[], str]]:
-        """Return a function whose text changes whenever a process has written, at almost no cost.
+        """Yield a function whose text changes whenever a process has written; a call costs almost nothing.
 
-        For a file that can only be read it does not change; on a server it also changes with other
-        databases. A removed or replaced file is a `StoreError`; watching again then reads the new file.
+        For a file that can only be read, the text does not change. On a server, it also changes if other
+        databases are written. A removed or replaced file raises `StoreError`; watching again then reads the
+        new file.
         """
-        # the whole snapshot, because a long transaction may end without changing the newest number
+        # Compare the whole snapshot, because a long transaction may end without changing the newest number
         query = "PRAGMA data_version" if self.is_file else "SELECT pg_current_snapshot()::text"
         if self._held is not None:
-            self._held.may_rescue = False  # watching reads, and continues with a new file
+            self._held.may_rescue = False  # a watcher only reads, and continues with a new file
             try:
                 self._expect_file()
             except LostDatabase:
-                self._dispose()  # its connections read a file that has no name any more
+                self._dispose()  # its connections still read the removed file
             self._held.close()
         with self._raising_store_errors(), self._engine.connect() as connection:
             prepare_tables(connection, self._shown, read_only=True)
@@ -216,7 +218,7 @@ class Connections:
             made.read_only = True
 
     def _expect_database(self, made: Any) -> None:
-        """Raise `LostDatabase` if a new connection reaches another database than the first one."""
+        """Raise `LostDatabase` if a new connection reaches a different database than the first connection."""
         try:
             found = made.execute(_DATABASE).fetchone()
         except self._engine.dialect.loaded_dbapi.ProgrammingError:  # no such table
@@ -225,7 +227,7 @@ class Connections:
         if found is None or found[0] != self._database:
             raise LostDatabase(
                 f"{self._shown}: the database was removed or replaced by another while this command used "
-                "it; what was stored before is in the old one; put it back and run the command again"
+                "it; rows stored before are in the old one; put it back and run the command again"
             )
 
     def _remember_files(self) -> None:
@@ -233,7 +235,7 @@ class Connections:
             self._held.remember(writes=not self.read_only)
 
     def _expect_file(self, *_: object) -> None:
-        """Raise `LostDatabase` if the path leads to other files than the open ones."""
+        """Raise `LostDatabase` if the path leads to different files than the opened ones."""
         if self._held is not None:
             self._held.refuse_overwritten()
             self._held.check()
@@ -245,7 +247,7 @@ class Connections:
 
     @contextmanager
     def unless_busy(self) -> Iterator[sa.Connection]:
-        """A transaction that fails at once if another process writes, for deferrable work."""
+        """Run a transaction that fails at once if another process is writing; for work that can wait."""
         with self.transaction() as connection:
             if self._engine.dialect.name != "sqlite":
                 yield connection
@@ -258,7 +260,7 @@ class Connections:
 
     @contextmanager
     def together(self, *, exclusive: bool = False) -> Iterator[None]:
-        """One transaction for everything that this thread writes inside; `exclusive` as in `transaction`."""
+        """Combine all writes of this thread inside the block into one transaction; see `transaction`."""
         before = getattr(self._here, "connection", None)
         with self.transaction(exclusive=exclusive) as connection:
             self._here.connection = connection
@@ -269,7 +271,7 @@ class Connections:
 
     @contextmanager
     def rehearsing(self) -> Iterator[None]:
-        """Write inside a transaction that is rolled back at the end; also works on a copy."""
+        """Run a block whose writes are rolled back at the end; also possible on a copy."""
         with suppress(_NotMeant), self.together(), self.transaction() as connection:
             if self._mark is not None:
                 allow = "PRAGMA query_only=OFF" if self.is_file else "SET TRANSACTION READ WRITE"
@@ -283,7 +285,7 @@ class Connections:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Decode stored values; a value that cannot be decoded means that the database is damaged."""
+        """Raise an error that reports a damaged database if a stored value cannot be decoded in the block."""
         try:
             yield
         except (KeyError, TypeError, ValueError) as error:
@@ -291,13 +293,13 @@ class Connections:
 
     @contextmanager
     def _raising_store_errors(self, ended: Sequence[bool] = (False,)) -> Iterator[None]:
-        # rows read through the driver raise its own errors
+        # Rows read through the driver raise the driver's own errors.
         errors = sa.exc.SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error
         try:
             yield
         except errors as error:
             if self._is_open:
-                self._expect_file()  # a lost file is the cause of later errors
+                self._expect_file()  # a lost file causes the other errors, so report it first
             if self._mark is not None and is_read_only_failure(error):
                 raise self._mark.refuse(self._shown) from error
             raise describe_failure(

@@ -22,15 +22,16 @@ from oversight.harness.store.tables import (
     insert_tuples,
 )
 
-# Rows about processes and about the database itself do not belong to a copy.
+# Rows about processes and rows about the database itself are not copied.
 _LEFT = {row.__table__.name for row in (RunLockRow, DatabaseMarkRow)}
-_COUNTED = RunVersionRow.__table__  # the database writes it itself when predictions arrive
+_COUNTED = RunVersionRow.__table__  # a trigger writes this table when predictions arrive
 
 
 def copy_store(source: Store, target: Store) -> dict[str, int]:
-    """Copy all rows of a study in one transaction; every row is read back and compared.
+    """Copy all rows of a study in one transaction, read every row back, and compare it.
 
-    Others may write into the study meanwhile. The copy is marked, and collects nothing until it is adopted.
+    Other processes may write into the study meanwhile. The copy is marked: it cannot collect answers until it
+    is adopted.
 
     Returns
     -------
@@ -40,14 +41,14 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
     Raises
     ------
     StoreError
-        If the target is not empty, or a row differs after copying; nothing is copied then.
+        If the target is not empty, or a row differs after copying. Then nothing is copied.
     """
     with source.together(), target.together(exclusive=True):
         source.audit.hold_still()
         counts = {table: _count(source, table) for table in _find_tables()}
         filled = [table.name for table in counts if _count(target, table)]
         if filled:
-            told = f"holds a study already (rows of {', '.join(filled[:3])}); copy to an empty database"
+            told = f"already contains a study (rows of {', '.join(filled[:3])}); copy to an empty database"
             raise StoreError(f"{target.shown}: {told}")
         with closing(Bar(sum(counts.values()))) as bar:
             for table in counts:
@@ -57,7 +58,7 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
 
 
 def is_whole_copy(source: Store, target: Store) -> bool:
-    """Whether a database has exactly the rows of another, and is marked as a copy."""
+    """Whether a database has exactly the rows of another, and is marked as its copy."""
     mark = target.marks.read_mark()
     if mark is None or not mark.copied_at:
         return False
@@ -72,7 +73,7 @@ def _digest(store: Store, table: sa.Table) -> int:
 
 
 def _find_tables() -> list[sa.Table]:
-    """Return all tables, each after those it refers to, and last the counters of changes."""
+    """Return all tables, each after the tables it refers to; the tables of change counters come last."""
     tables = [table for table in ItemRow.metadata.sorted_tables if table.name not in _LEFT]
     return [*(table for table in tables if table is not _COUNTED), _COUNTED]
 
@@ -93,12 +94,12 @@ def _copy_table(source: Store, target: Store, table: sa.Table, tell: Callable[[i
             insert_tuples(connection, table, names, rows)
             tell(len(rows))
     if _digest(target, table) != sent.total:
-        told = f"rows of {table.name} did not arrive as they were sent ({sent.number:,} rows)"
+        told = f"rows of {table.name} differ after copying ({sent.number:,} rows)"
         raise StoreError(f"{target.shown}: {told}; nothing was copied")
 
 
 def _read_rows(store: Store, table: sa.Table) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield rows with values that both databases share: JSON as text, booleans as such."""
+    """Yield rows with values that are equal in both kinds of database: JSON as text, booleans as booleans."""
     columns = [sa.cast(c, sa.Text) if _is_json(c) else c for c in table.columns]
     truths = [place for place, c in enumerate(table.columns) if isinstance(c.type, sa.Boolean)]
     for portion in store.read_portions(sa.select(*columns)):
@@ -113,7 +114,7 @@ def _is_json(column: sa.Column[Any]) -> bool:
 
 
 class _Digest:
-    """A sum of rows' hashes, independent of their order."""
+    """A sum of the rows' hashes, independent of the rows' order."""
 
     def __init__(self) -> None:
         self.total, self.number = 0, 0
@@ -125,7 +126,7 @@ class _Digest:
 
 
 class Bar:
-    """A progress bar of copied rows on a terminal, once it takes long."""
+    """A progress bar of copied rows; shown on a terminal if copying takes long."""
 
     def __init__(self, rows: int) -> None:
         from tqdm import tqdm

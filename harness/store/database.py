@@ -15,9 +15,9 @@ from oversight.harness.store.engines import keeping_few
 from oversight.harness.store.tables import execute_many, insert_tuples, select_values
 
 PORTION = 500
-"""Rows of one query: databases bound the number of parameters, and memory shall not grow with the study."""
+"""Rows per query, bounded because databases limit the number of parameters and memory is limited."""
 BULK = 2_000
-"""Rows of one query where many come at once and each is small."""
+"""Rows per query if many small rows are read."""
 
 _COLUMN = 50_000
 P = ParamSpec("P")
@@ -29,20 +29,20 @@ class Database(Connections):
     """An open database for reading and writing rows."""
 
     def among(self, column: sa.Column[str], values: Iterable[str]) -> sa.ColumnElement[bool]:
-        """Whether a column has one of several texts: ``IN`` with one parameter for any number of them."""
+        """Condition that a column has one of several texts; needs one parameter for any number of texts."""
         if self._engine.dialect.name == "sqlite":
             table = sa.func.json_each(json.dumps(list(values))).table_valued("value")
             return column.in_(sa.select(table.c.value))
         return column == sa.any_(sa.literal(list(values), sa.ARRAY(sa.Text)))
 
     def gather(self, column: sa.ColumnElement[Any]) -> sa.ColumnElement[str]:
-        """The values of a group's rows as a JSON array, with the same order for several columns."""
+        """Collect the values of a group's rows as a JSON array; several columns get the same order."""
         if self._engine.dialect.name == "sqlite":
             return sa.func.json_group_array(column, type_=sa.Text)
         return sa.cast(sa.func.json_agg(column), sa.Text)
 
     def read_rows(self, query: sa.Select[*Ts]) -> Sequence[sa.Row[*Ts]]:
-        """All rows of a query."""
+        """Return all rows of a query."""
 
         def read() -> Sequence[sa.Row[*Ts]]:
             with self.transaction() as connection:
@@ -51,23 +51,23 @@ class Database(Connections):
         return self.repeat(read)
 
     def read_portions(self, query: sa.Select[Any]) -> Iterator[tuple[Sequence[Any], ...]]:
-        """Yield all rows of a query, column by column, some thousand rows at a time, from the driver."""
+        """Yield all rows of a query in portions, each as a sequence of columns, directly from the driver."""
         with self.transaction() as connection:
             if self._engine.dialect.name == "sqlite":  # the driver reads further rows on demand
                 cursor: Any = connection.execute(query).cursor
                 while rows := cursor.fetchmany(_COLUMN):
                     yield tuple(zip(*rows, strict=True))
             else:
-                options = {"yield_per": _COLUMN}  # only for this query, not for the connection
-                # closed with the iteration, even if it ends early
+                options = {"yield_per": _COLUMN}  # set per query, because the connection is shared
+                # Close the result with the iteration, even if the iteration ends early.
                 with connection.execute(query, execution_options=options) as found:
                     for part in found.partitions():
                         yield tuple(zip(*part, strict=True))
 
     def read_tuples(self, query: sa.Select[Any], *, walks: bool = False) -> list[tuple[Any, ...]]:
-        """Return all rows of a query as the driver returns them, which saves time and memory.
+        """Return all rows of a query as the driver's tuples, which saves time and memory.
 
-        With `walks`, rows are read one by one and not kept in memory.
+        With `walks`, rows are fetched one by one, without a second copy in memory.
         """
 
         def read() -> list[tuple[Any, ...]]:
@@ -78,24 +78,24 @@ class Database(Connections):
         return self.repeat(read)
 
     def read_values(self, kind: type[T], query: sa.Select[Any], **parameters: Any) -> list[T]:
-        """Return all rows of a query as values whose fields are its columns."""
+        """Return all rows of a query as values of type `kind`, whose fields are named like the columns."""
 
         def read() -> list[T]:
             with self.reading(), self.transaction() as connection:
                 result = connection.execute(query, parameters)
                 names = tuple(result.keys())
-                if getattr(kind, "__match_args__", None) == names:  # by position, which is twice as fast
+                if getattr(kind, "__match_args__", None) == names:  # by position, which is fast
                     return [kind(*row) for row in result.all()]
                 return [kind(**dict(zip(names, row, strict=True))) for row in result]
 
         return self.repeat(read)
 
     def read_table(self, kind: type[T], table: sa.Table, *order: sa.Column[Any]) -> list[T]:
-        """Return all rows of a table in this order as values of its columns."""
+        """Return all rows of a table, in the given order, as values of type `kind`."""
         return self.read_values(kind, select_values(kind, table).order_by(*order))
 
     def add_rows(self, table: sa.Table, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> int:
-        """Store rows whose key does not exist yet, all or none; return how many were new."""
+        """Store rows whose key does not exist yet, all or none. Returns how many were new."""
         with self.transaction() as connection:
             return sum(
                 insert_tuples(connection, table, names, portion) for portion in split_into_batches(rows, BULK)
@@ -124,12 +124,12 @@ class Repository:
         self._database = database
 
     def repeat(self, work: Callable[[], T], *, twice: bool) -> T:
-        """Repeat work, see `Connections.repeat`."""
+        """Run work again if the connection is lost, see `Connections.repeat`."""
         return self._database.repeat(work, twice=twice)
 
 
 def repeated(*, twice: bool) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Run a repository's method, which is one transaction, with `Connections.repeat`."""
+    """Make a repository's method, which is one transaction, run through `Connections.repeat`."""
 
     def wrap(method: Callable[P, T]) -> Callable[P, T]:
         @wraps(method)

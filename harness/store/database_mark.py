@@ -1,4 +1,4 @@
-"""The mark of a database that does not collect: a copy, or the old database of a moved study."""
+"""The mark of a database that must not collect answers: a copy, or the old database of a moved study."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MARK = DatabaseMarkRow.__table__
 
 @dataclass(frozen=True, slots=True)
 class DatabaseMark:
-    """Why a database does not collect: it is a copy, or the study was moved elsewhere.
+    """Reason why a database must not collect answers: it is a copy, or the study was moved elsewhere.
 
     Attributes
     ----------
@@ -36,18 +36,18 @@ class DatabaseMark:
         return f"a copy of {self.source}, made at {self.copied_at}"
 
     def refuse(self, shown: str) -> StoreError:
-        """Make the error for a write into the database with this mark; `shown` is its address."""
+        """Make the error for a write into a database with this mark; `shown` is the database's address."""
         way = (
             "name the new one as store in study.toml, or end the move with: oversight store move"
             if self.moved_to
             else "if the old database is lost or will not be used any more, make the copy the study "
             "with: oversight store adopt"
         )
-        return StoreError(f"{shown}: this database is {self}; it can be read, and collects nothing; {way}")
+        return StoreError(f"{shown}: this database is {self}; it is read-only and collects no answers; {way}")
 
 
 def read_mark(connection: sa.Connection) -> DatabaseMark | None:
-    """Return why a database does not collect; None for a study that collects."""
+    """Return the mark that keeps a database from collecting answers; None if it may collect."""
     query = sa.select(_MARK.c.copied_at, _MARK.c.source, _MARK.c.moved_to)
     mark = DatabaseMark(*connection.execute(query).one())
     return mark if mark.copied_at or mark.moved_to else None

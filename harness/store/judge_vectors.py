@@ -14,10 +14,10 @@ _VECTOR = JudgeProbabilityRow.__table__
 
 
 class JudgeVectorRepository(Repository):
-    """Probabilities of all options of an item, by run."""
+    """Judges' probabilities of all options of an item, by run."""
 
     def store_vectors(self, run_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
-        """Store a run's probabilities by item; those stored before of the same items are replaced."""
+        """Store a run's probabilities by item, replacing stored ones of the same items."""
         rows = [(run_id, item, write_json(list(vector))) for item, vector in vectors.items()]
         if not rows:
             return
@@ -25,6 +25,6 @@ class JudgeVectorRepository(Repository):
             upsert_tuples(connection, _VECTOR, ("run_id", "item_id", "probabilities"), rows)
 
     def read_vectors(self, run_id: str) -> dict[str, tuple[float, ...]]:
-        """Item → its probabilities, of a run; empty if it gave none."""
+        """Return a run's probabilities by item; empty if the run gave none."""
         query = sa.select(_VECTOR.c.item_id, _VECTOR.c.probabilities).where(_VECTOR.c.run_id == run_id)
         return {row.item_id: row.probabilities for row in self._database.read_rows(query)}

@@ -1,8 +1,7 @@
 """SQL of a labelling campaign: the questions on a server, and the answers from it.
 
-Answers are a function of what was last seen on the server. So a pull replaces, task by task and in
-one transaction, the answers and the quarantine, and appends to the revisions; repeated, it changes
-nothing.
+The answers follow from the last pulled state of the server. A pull replaces the answers and the quarantine
+task by task in one transaction, and appends to the revisions. A repeated pull changes nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _REVISION, _QUARANTINE = LabelRevisionRow.__table__, LabelQuarantineRow.__table_
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """One expert's project; ids are None until the server returned them."""
+    """One expert's project; its ids are None until the server returned them."""
 
     expert: str
     marker: str
@@ -52,7 +51,10 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class QueuedTask:
-    """Place of a question or assignment; `sending` from before it is sent until its id is known."""
+    """Place of a question or assignment in a queue.
+
+    `sending` is set before the task is sent, and cleared when its id is known.
+    """
 
     question_id: str
     expert: str
@@ -64,7 +66,7 @@ class QueuedTask:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One state of an annotation, with its hash as `version`."""
+    """One state of an annotation; `version` is a hash of that state."""
 
     expert: str
     annotation_id: int
@@ -81,7 +83,7 @@ class Revision:
 
     @property
     def is_whole(self) -> bool:
-        """Whether `version` is the hash of the state."""
+        """Whether `version` equals the hash of the state."""
         told = hash_annotation(self.author, self.editor, self.cancelled, self.result, self.updated_at)
         return self.version.partition("-")[0] == told
 
@@ -109,7 +111,7 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """Content of the tasks in one pull of an expert's project."""
+    """The annotations of the tasks that one pull of an expert's project returned."""
 
     task_ids: frozenset[int]
     question_ids: frozenset[str]
@@ -123,7 +125,7 @@ class LabellingRepository(Repository):
     """Queues, their tasks, and the annotations on the server."""
 
     def read_queues(self) -> dict[str, Queue]:
-        """Expert → queue, by name."""
+        """Return the queues by expert."""
         return {queue.expert: queue for queue in self._database.read_table(Queue, _QUEUE, _QUEUE.c.expert)}
 
     def save_queue(self, queue: Queue) -> None:
@@ -132,7 +134,7 @@ class LabellingRepository(Repository):
             upsert(connection, _QUEUE, [row_of(queue)])
 
     def read_tasks(self) -> list[QueuedTask]:
-        """All queued questions, by expert and place."""
+        """Return all queued questions, by expert and place."""
         return self._database.read_table(QueuedTask, _TASK, _TASK.c.expert, _TASK.c.place)
 
     def add_tasks(self, tasks: Sequence[QueuedTask]) -> None:
@@ -140,22 +142,22 @@ class LabellingRepository(Repository):
         self._database.write_rows(sa.insert(_TASK), [row_of(t) for t in tasks])
 
     def mark_sending(self, tasks: Iterable[QueuedTask]) -> None:
-        """Record that these tasks are about to be sent, with the digests of their data."""
+        """Record that these tasks are about to be sent, with digests of their data."""
         change = _UPDATE_TASK.values(sending=True, digest=sa.bindparam("d"))
         self._database.write_rows(change, [{"q": t.question_id, "d": t.digest} for t in tasks])
 
     def set_task_ids(self, ids: Mapping[str, int | None]) -> None:
-        """Store the server's ids (question → task; None: not there) and that nothing is being sent."""
+        """Store the task id by question (None: not on the server), and that no task is being sent."""
         with self._database.transaction() as connection:
             _set_task_ids(connection, ids)
 
     def note(self, event: AuditEvent) -> None:
-        """Record an event on a server."""
+        """Add an event on a server to the audit trail."""
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, [event])
 
     def ask_again(self, again: Mapping[str, Sequence[Quarantined]]) -> None:
-        """Record that questions lost their task and will be sent again; its quarantine is kept."""
+        """Record that questions lost their tasks and will be sent again; keep quarantined annotations."""
         with self._database.transaction(exclusive=True) as connection:
             _set_task_ids(connection, dict.fromkeys(again))
             ended = sa.update(_QUARANTINE).where(_QUARANTINE.c.question_id == sa.bindparam("q"))
@@ -187,7 +189,7 @@ class LabellingRepository(Repository):
         return self._database.read_table(Quarantined, _QUARANTINE, *order)
 
     def apply_look(self, queue: Queue, pulled: Pulled, replies: ReplyRepository) -> None:
-        """Store one pull of a project: answers, quarantine, revisions and cursor, all or nothing."""
+        """Store one pull of a project: answers, quarantine, revisions and cursor, all or none."""
         of_task = _QUARANTINE.c.task_id == sa.bindparam("t")
         here = (_QUARANTINE.c.expert == queue.expert, of_task, ~_QUARANTINE.c.over)
         seen = sa.select(_REVISION.c.annotation_id, _REVISION.c.version).where(
@@ -196,12 +198,12 @@ class LabellingRepository(Repository):
         with self._database.transaction(exclusive=True) as connection:
             now = replies.find_replies(reply.id for reply in pulled.replies)
             if taken := {name for name, reply in now.items() if reply.source != SOURCE}:
-                # answered elsewhere since the pull: that answer is kept, and the next pull reports it
+                # Keep answers given elsewhere since the pull; the next pull reports them.
                 pulled = replace(pulled, replies=tuple(r for r in pulled.replies if r.id not in taken))
                 queue = replace(queue, cursor="")
             changes = replies.replace_replies(connection, pulled.question_ids, SOURCE, pulled.replies)
             execute_many(connection, sa.delete(_QUARANTINE).where(*here), [{"t": t} for t in pulled.task_ids])
-            # a server may reuse the number of a deleted annotation
+            # A server may reuse the id of a deleted annotation, so replace an existing row.
             upsert(connection, _QUARANTINE, [row_of(q) for q in pulled.quarantine])
             known = set(connection.execute(seen).all())
             new = [r for r in pulled.revisions if (r.annotation_id, r.version) not in known]
@@ -214,7 +216,7 @@ class LabellingRepository(Repository):
 
 
 def _describe_revision(revision: Revision) -> AuditEvent:
-    """Make the event of a state of an annotation; `version` is a hash of its content."""
+    """Make the audit event of an annotation's state; `version` is a hash of the content."""
     names = ("annotation_id", "task_id", "version", "author", "editor", "cancelled", "deleted", "updated_at")
     return AuditEvent(
         kind="revision",

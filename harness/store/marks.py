@@ -15,10 +15,10 @@ _MARK = DatabaseMarkRow.__table__
 
 
 class MarkRepository(Repository):
-    """The mark of a database; a marked one collects nothing until it is adopted."""
+    """The mark of a database; a marked database collects no answers until it is adopted."""
 
     def read_mark(self) -> DatabaseMark | None:
-        """Return why this database does not collect; None for a study that collects."""
+        """Return the mark that keeps this database from collecting answers; None if it may collect."""
         with self._database.transaction() as connection:
             return read_mark(connection)
 
@@ -31,9 +31,9 @@ class MarkRepository(Repository):
         self._write(DatabaseMark("", "", target))
 
     def adopt(self) -> DatabaseMark | None:
-        """Make this database the collecting study. Returns its mark; None if it had none.
+        """Make this database the collecting study. Returns the removed mark; None if there was no mark.
 
-        It must be opened with ``write_marked``; other open connections remain read-only.
+        The database must be opened with ``write_marked``; other open connections remain read-only.
         """
         with self._database.together(exclusive=True):
             found = self.read_mark()

@@ -1,4 +1,4 @@
-"""Move a study to another database; at any moment at most one of the two collects."""
+"""Move a study to another database, so that at most one of the two collects answers at any time."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from oversight.harness.store.study_store import Store
 
 
 def move_rows(source: str, target: str) -> dict[str, int]:
-    """Mark a study's database as moved, and copy all rows into another, still marked as a copy.
+    """Mark a study's database as moved, and copy all rows into another, which is still marked as a copy.
 
-    A killed move can be repeated. The caller then adopts the other database.
+    If the process is killed, the move can be repeated. The caller adopts the new database afterwards.
 
     Parameters
     ----------

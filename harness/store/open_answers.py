@@ -1,4 +1,4 @@
-"""SQL of open answers: the answers as they were when questions were drawn, their units, and the draw."""
+"""SQL of open answers: answers as they were when questions were drawn, their units, and the draw."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class StoredUnit:
-    """A unit that experts judge.
+    """A unit that experts judge: a criterion or a part of an answer.
 
     Attributes
     ----------
     answer
         Id of the answer that it is a part of; empty for a criterion of the item.
     place
-        Its place within the item's rubric or the answer, from 0.
+        Position within the item's rubric or the answer, from 0.
     origin
-        Where it comes from: ``"rubric"``, ``"answer"``, ``"sentences"``, ``"claims"`` or ``"hand"``.
+        Source of the unit: ``"rubric"``, ``"answer"``, ``"sentences"``, ``"claims"`` or ``"hand"``.
     """
 
     id: str
@@ -53,7 +53,7 @@ class StoredUnit:
 
 @dataclass(frozen=True, slots=True)
 class DrawnExpert:
-    """An expert in line for a question about a unit of an answer.
+    """An expert who may be asked a question about a unit of an answer, in the drawn order.
 
     Attributes
     ----------
@@ -62,15 +62,15 @@ class DrawnExpert:
     attempt
         1 for the expert who is asked first.
     answer, unit_id
-        What the question shows.
+        Ids of the answer and of the unit that the question shows.
     place
         Order of the unit within its answer, from 1, if units are asked until the first no; else 0.
     propensity
         Probability with which the question was drawn.
     expert, field
-        Whom it is put to, and the class of the roster for which the expert was drawn.
+        The expert, and the class of the roster for which the expert was drawn.
     question_id
-        The question; empty until it is put.
+        Id of the question; empty until the question is asked.
     """
 
     row: int
@@ -86,40 +86,40 @@ class DrawnExpert:
 
 
 class OpenAnswerRepository(Repository):
-    """Open answers, their units, and who is in line for the questions about them."""
+    """Open answers, their units, and the experts drawn for the questions about them."""
 
     def read_answers(self) -> list[StoredAnswer]:
-        """All answers that questions are drawn from, by item and model."""
+        """Return all answers from which questions are drawn, by item and model."""
         return self._read(StoredAnswer, _ANSWER, _POSITION, _ANSWER.c.model)
 
     def add_answers(self, answers: Iterable[StoredAnswer]) -> int:
-        """Store answers that are not there yet. Returns how many were new."""
+        """Store answers that are not stored yet. Returns how many were new."""
         return self._add(_ANSWER, StoredAnswer, answers)
 
     def read_units(self) -> list[StoredUnit]:
-        """All units, by item, answer and place."""
+        """Return all units, by item, answer and place."""
         return self._read(StoredUnit, _UNIT, _POSITION, _UNIT.c.answer, _UNIT.c.place, _UNIT.c.id)
 
     def add_units(self, units: Iterable[StoredUnit]) -> int:
-        """Store units that are not there yet. Returns how many were new."""
+        """Store units that are not stored yet. Returns how many were new."""
         return self._add(_UNIT, StoredUnit, units)
 
     def remove_frame(self) -> None:
-        """Remove all answers and units; only before questions about them are drawn."""
+        """Remove all answers and units; allowed only before questions about them are drawn."""
         with self._database.transaction(exclusive=True) as connection:
             connection.execute(sa.delete(_UNIT))
             connection.execute(sa.delete(_ANSWER))
 
     def read_draw(self) -> list[DrawnExpert]:
-        """Everybody in line for a question, by row of the frame and attempt."""
+        """Return all experts drawn for questions, by row of the frame and attempt."""
         return self._database.read_table(DrawnExpert, _DRAW, _DRAW.c.row, _DRAW.c.attempt)
 
     def add_draw(self, drawn: Iterable[DrawnExpert]) -> int:
-        """Store the experts in line for each question. Returns the number of new rows."""
+        """Store the experts drawn for each question. Returns the number of new rows."""
         return self._add(_DRAW, DrawnExpert, drawn)
 
     def note_questions(self, put: Mapping[tuple[int, int], str]) -> None:
-        """Note the ids of the questions that are put now: number and attempt → question."""
+        """Store the ids of the questions that are asked, by number and attempt."""
         change = sa.update(_DRAW).where(
             _DRAW.c.number == sa.bindparam("n"), _DRAW.c.attempt == sa.bindparam("a")
         )

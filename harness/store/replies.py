@@ -1,6 +1,6 @@
 """SQL of replies: verdicts on questions, or labels of a panel's assignments.
 
-There is one row per question or assignment. Every write may be repeated; a different answer is refused.
+There is one row per question or assignment. Every write may be repeated; a different reply is refused.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Response(NamedTuple):
     value
         A verdict, or a label (empty if skipped).
     source
-        The channel of the reply.
+        Channel of the reply.
     """
 
     id: str
@@ -73,28 +73,28 @@ class ReplyRepository(Repository):
         return {reply.id: reply for reply in self._database.read_values(Response, query)}
 
     def find_replies(self, ids: Iterable[str]) -> dict[str, Response]:
-        """Return the replies to at most a portion of questions; open ones are left out."""
+        """Return the replies to at most one portion of questions; open questions are left out."""
         t = self._table.c
         named = (t[self._id].label("id"), t[self._value].label("value"))
         query = sa.select(*named, t.expert, t.source, t.comment).where(self._database.among(t[self._id], ids))
         return {reply.id: reply for reply in self._database.read_values(Response, query)}
 
     def count_replies(self) -> dict[tuple[str, str], int]:
-        """Count replies by person and answer."""
+        """Count replies by person and value."""
         t = self._table.c
         said = (t.expert, t[self._value])
         rows = self._database.read_rows(sa.select(*said, sa.func.count()).group_by(*said))
         return {(expert, value): n for expert, value, n in rows}
 
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
-        """Count each person's replies in equal portions of the order of arrival, first to last."""
+        """Count each person's replies in `most` equal portions of the order of arrival, first to last."""
         t = self._table.c
         last = self._database.read_rows(sa.select(sa.func.max(t.position)))[0][0]
         if last is None:
             return []
-        # positions are kept when a reply is withdrawn, so portions may have different sizes
+        # A withdrawn reply leaves a gap in the positions, so portions may have different sizes.
         size = -(-(last + 1) // most)
-        # written out: PostgreSQL takes an expression with two parameters for two expressions
+        # A literal, because PostgreSQL treats an expression with two parameters as two expressions.
         portion = t.position // sa.literal_column(str(size), sa.Integer)
         rows = self._database.read_rows(
             sa.select(portion, t.expert, sa.func.count()).group_by(portion, t.expert)
@@ -105,7 +105,7 @@ class ReplyRepository(Repository):
         return found
 
     def add_replies(self, replies: Iterable[ReplyFields]) -> int:
-        """Store replies in portions, all or none; return how many were new.
+        """Store replies in portions, all or none. Returns how many were new.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class ReplyRepository(Repository):
                 known = {} if last is None else self._read_values(connection, portion)
                 fresh = _leave_out(portion, known) if known else portion
                 rows = [(i, at, e, v, s, c) for (i, e, v, s, c), at in zip(fresh, places, strict=False)]
-                # stable, so the first of two stays first
+                # The sort is stable, so of two replies with one id the first stays first.
                 arrived, rows = rows, sorted(rows, key=itemgetter(0))
                 stored = insert_tuples(connection, self._table, self._names, rows)
                 if stored < len(rows):  # a duplicate in this portion or an earlier one
@@ -143,7 +143,7 @@ class ReplyRepository(Repository):
         return AuditEvent(kind="batch", way=", ".join(ways), value=str(batch.number), detail=told)
 
     def _pick_stored(self, connection: sa.Connection, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return the rows that were stored at their given position."""
+        """Return those rows that are stored at their position."""
         t = self._table.c
         query = sa.select(t.position).where(t.position.between(rows[0][1], rows[-1][1]))
         stored = set(connection.execute(query).scalars())
@@ -154,7 +154,7 @@ class ReplyRepository(Repository):
         return dict(connection.execute(values).all())
 
     def find_values(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the answer by id, for these ids; open ones are left out."""
+        """Return the answers by question id, for the given ids; open questions are left out."""
         return dict(self._database.read_tuples(self._select_values(names)))
 
     def _select_values(self, names: Sequence[str]) -> sa.Select[Any]:
@@ -164,7 +164,7 @@ class ReplyRepository(Repository):
     def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
     ) -> list[AuditEvent]:
-        """Replace the replies from a source to these questions, keeping positions.
+        """Replace the replies that one source gave to these questions, keeping positions.
 
         Returns
         -------
@@ -209,7 +209,7 @@ class ReplyRepository(Repository):
     def _make_rows(
         replies: Iterable[Response], places: Mapping[str, int], first: int
     ) -> list[tuple[Any, ...]]:
-        """Make rows at new positions after all others, or at the former positions of the ids."""
+        """Make rows, at the former position of an id if it had one, otherwise after all stored rows."""
         fresh = count(first)
         return [
             (r.id, places[r.id] if r.id in places else next(fresh), r.expert, r.value, r.source, r.comment)
@@ -220,7 +220,7 @@ class ReplyRepository(Repository):
 def _find_changes(
     before: Mapping[str, Response], replies: Sequence[Response], source: str
 ) -> list[AuditEvent]:
-    """Return events for new, changed and withdrawn answers."""
+    """Return an event for every new, changed and withdrawn answer."""
     given = [reply for reply in replies if before.get(reply.id) != reply]
     gone = before.keys() - {reply.id for reply in replies}
     return [
@@ -235,7 +235,7 @@ def _find_changes(
 
 
 def _leave_out(replies: Iterable[ReplyFields], known: Mapping[str, str]) -> list[ReplyFields]:
-    """Return the replies with new ids, each once; the others must equal the known ones."""
+    """Return the replies with new ids, each once; all others must equal the known values."""
     fresh, values = list[ReplyFields](), dict(known)
     for reply in replies:
         name, _, value, *_ = reply

@@ -1,4 +1,4 @@
-"""SQL of runs and predictions: remaining items, bulk answers, votes, usage."""
+"""SQL of runs and predictions: remaining items, bulk answers, votes and usage."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ITEM, _PREDICTION, _RUN = ItemRow.__table__, PredictionRow.__table__, RunRow.__
 _LEDGER = LedgerRow.__table__
 _KEY = ("run_id", "item_id", "sample")
 _PRICES = "prices"
-"""Key of the prices beside a run's stored spec."""
+"""Key of the prices in a run's stored spec."""
 _SETTLED = sa.delete(_LEDGER).where(
     _LEDGER.c.kind == "reserved",
     *(_LEDGER.c[name] == sa.bindparam(f"settled_{name}") for name in _KEY),
@@ -40,7 +40,8 @@ _WRITTEN = tuple(field.name for field in fields(Prediction))
 _STORED = [_PREDICTION.c[name] for name in _WRITTEN]
 _values_of = attrgetter(*_WRITTEN)
 ImportedFields = tuple[str, int | None, str, str, int, str, int, int, float, float | None, str]
-"""Item, option, status, reason, sample, raw text, tokens of input and output, seconds, confidence, step."""
+"""Fields: item, option, status, reason, sample, raw text, input and output tokens, seconds, confidence,
+step."""
 _IMPORTED = tuple(name for name in _WRITTEN if name not in {"attempts", "source", "guessed"})
 _SUMMED = ("input_tokens", "output_tokens", "seconds", "attempts", "guessed")
 """Total usage of several answers."""
@@ -48,7 +49,7 @@ _SUMMED = ("input_tokens", "output_tokens", "seconds", "attempts", "guessed")
 
 @dataclass(frozen=True, slots=True)
 class NotedPrice:
-    """A price of a run's model, and the usage from which it applies.
+    """A price of a run's model, and the usage from which the price applies.
 
     Attributes
     ----------
@@ -76,9 +77,9 @@ class RunRepository(Repository):
             connection.execute(insertion.on_conflict_do_update(index_elements=["id"], set_=changed))
 
     def note_price(self, run_id: str, price: NotedPrice) -> None:
-        """Store the price of a run from now on, if it differs from the last one.
+        """Store the price of a run from now on, if it differs from the last price.
 
-        The first price applies from the beginning, including usage before it was known.
+        The first price also applies to usage before it was known.
         """
         noted = self.read_prices(run_id)
         if noted and noted[-1].price == price.price:
@@ -91,19 +92,19 @@ class RunRepository(Repository):
             connection.execute(sa.update(_RUN).where(mine).values(spec={**spec, _PRICES: prices}))
 
     def read_prices(self, run_id: str) -> list[NotedPrice]:
-        """Return the prices of a run, the oldest first; empty if it never had one."""
+        """Return the prices of a run, oldest first; empty if the run never had a price."""
         rows = self._database.read_rows(sa.select(_RUN.c.spec).where(_RUN.c.id == run_id))
         return [NotedPrice(**noted) for (spec,) in rows for noted in spec.get(_PRICES, ())]
 
     @repeated(twice=True)
     def note_served_as(self, run_id: str, served: str) -> None:
-        """Store the name that a run's endpoint uses for its model; the first name is kept."""
+        """Store the name under which a run's endpoint serves its model; the first name is kept."""
         first = sa.and_(_RUN.c.id == run_id, _RUN.c.served_as.is_(None))
         with self._database.transaction() as connection:
             connection.execute(sa.update(_RUN).where(first).values(served_as=served))
 
     def read_served_as(self, run_id: str) -> str | None:
-        """Return the endpoint's name of a run's model; None before its first reply."""
+        """Return the name under which a run's endpoint serves the model; None before its first reply."""
         rows = self._database.read_rows(sa.select(_RUN.c.served_as).where(_RUN.c.id == run_id))
         return rows[0].served_as if rows else None
 
@@ -113,7 +114,7 @@ class RunRepository(Repository):
         return int(self._database.read_rows(query)[0][0])
 
     def count_statuses(self, run_id: str) -> dict[PredictionStatus, int]:
-        """Count a run's items by status of the prediction; several samples are put to a vote."""
+        """Count a run's items by status of the prediction, after a vote among an item's samples."""
         table = _PREDICTION.c
         mine = table.run_id == run_id
         if self._database.read_rows(sa.select(sa.func.max(table.sample)).where(mine))[0][0]:
@@ -124,7 +125,7 @@ class RunRepository(Repository):
         return {status: counts[status] for status in PredictionStatus}
 
     def count_reasons(self, run_id: str) -> list[tuple[PredictionStatus, str, int]]:
-        """Status, reason and number of a run's answers with a reason, by the first item of each."""
+        """Return status, reason and number of answers with a reason, in order of their first item."""
         table = _PREDICTION.c
         query = (
             sa.select(table.status, table.reason, sa.func.count())
@@ -138,7 +139,7 @@ class RunRepository(Repository):
         ]
 
     def count_over_limit(self, run_id: str, limit: int) -> int:
-        """Count answers of a single call with clearly more tokens than their limit."""
+        """Count answers from a single call that have clearly more tokens than their limit."""
         table = _PREDICTION.c
         is_over = sa.and_(table.attempts == 1, table.output_tokens > 1.1 * limit + 4)
         query = sa.select(sa.func.count()).where(table.run_id == run_id, is_over)
@@ -153,7 +154,7 @@ class RunRepository(Repository):
         return dict(map(tuple, self._database.read_rows(query.group_by(table.step).order_by(table.step))))
 
     def count_samples(self, run_id: str) -> tuple[dict[PredictionStatus, int], int]:
-        """Count a run's answers by status, and those with estimated tokens."""
+        """Count a run's answers by status. Returns also the number of answers with estimated tokens."""
         by_status = sa.select(_PREDICTION.c.status, sa.func.count()).where(_PREDICTION.c.run_id == run_id)
         rows = self._database.read_rows(by_status.group_by(_PREDICTION.c.status))
         mine = (_PREDICTION.c.run_id == run_id, _PREDICTION.c.guessed > 0)
@@ -163,20 +164,20 @@ class RunRepository(Repository):
         return counts, self._database.read_rows(guessed)[0][0]
 
     def read_runs(self) -> list[dict[str, Any]]:
-        """All runs as ``{"id", "name", "created", "spec"}``, oldest first."""
+        """Return all runs as ``{"id", "name", "created", "spec"}``, oldest first."""
         names = (_RUN.c[name] for name in ("id", "name", "created", "spec"))
         query = sa.select(*names).order_by(_RUN.c.created, _RUN.c.name)
         runs = self._database.read_values(dict, query)
         for run in runs:
-            run["spec"].pop(_PRICES, None)  # settings that change no answer
+            run["spec"].pop(_PRICES, None)  # prices do not change any answer
         return runs
 
     @repeated(twice=True)
     def store_predictions(self, rows: Sequence[tuple[str, Prediction]], *, reserved: bool = False) -> None:
         """Store predictions of any runs (by id) in one transaction; later ones replace earlier ones.
 
-        So a failed prediction is replaced by the answer of another attempt. With `reserved`, their
-        reservations end in the same transaction.
+        So the answer of another attempt replaces a failed prediction. With `reserved`, the reservations of
+        these answers end in the same transaction.
         """
         if not rows:
             return
@@ -188,7 +189,7 @@ class RunRepository(Repository):
                 execute_many(connection, _SETTLED, settled)
 
     def store_imported(self, run_id: str, rows: Sequence[ImportedFields]) -> None:
-        """Store answers of another program's run, as `store_predictions` does."""
+        """Store answers that another program collected, as `store_predictions` does."""
         names = ("run_id", *_IMPORTED, "attempts", "source", "guessed")
         source = Source.IMPORT.value
         values = [(run_id, *row, 1, source, 0) for row in rows]
@@ -196,12 +197,12 @@ class RunRepository(Repository):
             upsert_tuples(connection, _PREDICTION, names, values)
 
     def read_predictions(self, run_id: str) -> list[Prediction]:
-        """One prediction per item of a run, in the order of the items; several samples are put to a vote."""
+        """Return one prediction per item of a run, in item order; several samples are combined by a vote."""
         by_item = groupby(self.read_samples(run_id), key=attrgetter("item_id"))
         return [take_vote(list(samples)) for _, samples in by_item]
 
     def read_samples(self, run_id: str) -> Iterator[Prediction]:
-        """All predictions of a run, sample by sample, in the order of the items."""
+        """Yield all predictions of a run in item order, one prediction per sample."""
         query = (
             sa.select(*_STORED)
             .join(_ITEM, _PREDICTION.c.item_id == _ITEM.c.id)
@@ -221,7 +222,7 @@ class RunRepository(Repository):
     def find_samples(
         self, run_ids: Collection[str], item_ids: Collection[str]
     ) -> Iterator[tuple[str, Prediction]]:
-        """Return the runs' predictions about at most a portion of items, sample by sample."""
+        """Yield the runs' predictions about at most one portion of items, one prediction per sample."""
         table = _PREDICTION.c
         query = (
             sa.select(table.run_id, *_STORED)
@@ -237,16 +238,16 @@ class RunRepository(Repository):
     def find_unasked(
         self, run_id: str, ids: Sequence[str], n_samples: int, *, retry_failed: bool = False
     ) -> Iterator[list[tuple[str, int]]]:
-        """Yield item ids and sample numbers without a stored answer in portions, in the order of `ids`.
+        """Yield the item ids and sample numbers without a stored answer, in portions, in the order of `ids`.
 
-        A refused request does not count as an answer: its cause may have been repaired, and asking again is
-        free.
+        A refused request does not count as an answer, because asking again is free and its cause may have
+        been repaired.
         """
         done = sa.select(_PREDICTION.c.item_id, _PREDICTION.c.sample).where(_PREDICTION.c.run_id == run_id)
         answered = _PREDICTION.c.status != PredictionStatus.FAILED.value
         refused = _PREDICTION.c.reason.startswith(f"{Fault.REFUSED}:")
         done = done.where(answered if retry_failed else answered | ~refused)
-        # single lookups would take a tenth of a run
+        # Skip the lookups of a new run, because they take long.
         is_new = not self._database.read_rows(done.limit(1))
         for portion in split_into_batches(ids):
             of_these = done.where(self._database.among(_PREDICTION.c.item_id, portion))
@@ -260,7 +261,7 @@ class RunRepository(Repository):
         }
 
     def sum_usage(self, run_id: str) -> list[Usage]:
-        """Sum the usage of a run by source; charges without an answer have no predictions."""
+        """Sum the usage of a run by source, including charges without an answer."""
         return [*self.sum_answers(run_id), *self.sum_charges(run_id)]
 
     def sum_answers(self, run_id: str) -> list[Usage]:
@@ -275,7 +276,7 @@ class RunRepository(Repository):
         ]
 
     def sum_charges(self, run_id: str) -> list[Usage]:
-        """Sum the charges of a run without an answer."""
+        """Sum the charges of a run that belong to no answer."""
         charged = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens")]
         of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == "charged")
         return [Usage(*row) for row in self._database.read_rows(sa.select(*charged).where(*of_run))]
@@ -298,7 +299,7 @@ def take_vote(samples: Sequence[Prediction]) -> Prediction:
     came = [p for p in samples if p.status is not PredictionStatus.FAILED]
     confidence = None
     if votes:
-        option, count = votes.most_common(1)[0]  # ties are in the order of first occurrence
+        option, count = votes.most_common(1)[0]  # among ties, the option that occurred first
         chosen = next(p for p in samples if p.option == option)
         confidence = count / len(came)
     else:

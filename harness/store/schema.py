@@ -1,4 +1,4 @@
-"""The tables of a study: how they are created, their version, and transactions that wait for others."""
+"""The tables of a study: their creation, their version, and transactions that exclude each other."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from oversight.harness.store.engines import ATTEMPT, show_address, wait_for_lock
 HEAD = "0033"
 """Version of the tables; raise it with every change in ``tables``, so that older databases are upgraded."""
 
-_ONE_AT_A_TIME = 0x6F76657273  # an arbitrary number of an advisory lock
+_ONE_AT_A_TIME = 0x6F76657273  # an arbitrary number that identifies the advisory lock
 _HOLDER = (
     "SELECT pid, application_name, client_addr FROM pg_locks JOIN pg_stat_activity USING (pid) "
     "WHERE locktype = 'advisory' AND granted AND classid = %s AND objid = %s"
 )
 _CHANGED = {"insert": ("NEW",), "update": ("OLD", "NEW"), "delete": ("OLD",)}
-"""Rows that a trigger on each event sees."""
+"""Names of the rows that a trigger on each event can read."""
 _COUNT = """INSERT INTO run_version (run_id, version) {runs}
   ON CONFLICT (run_id) DO UPDATE SET version = run_version.version + 1"""
 _WORDS = {
     "sqlite": (
         "CREATE VIRTUAL TABLE item_words USING fts5(words, content='', tokenize='ascii', detail='none')",
-        # four times the default: collecting more words before writing takes a fifth less time
+        # Four times the default, because collecting more words before writing is faster.
         "INSERT INTO item_words (item_words, rank) VALUES ('hashsize', 4194304)",
     ),
     "postgresql": (
@@ -37,7 +37,7 @@ _WORDS = {
 
 
 def begin_exclusive(connection: sa.Connection) -> None:
-    """Begin a transaction that waits for other exclusive ones to end."""
+    """Begin a transaction after all other exclusive transactions have ended."""
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     else:
@@ -45,13 +45,13 @@ def begin_exclusive(connection: sa.Connection) -> None:
 
 
 def begin_snapshot(connection: sa.Connection) -> None:
-    """Make all reads of a transaction see one moment, even if others write meanwhile."""
+    """Let all reads of a transaction see the same state, even if other processes write meanwhile."""
     is_file = connection.dialect.name == "sqlite"
     connection.exec_driver_sql("BEGIN" if is_file else "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 
 
 def lock_exclusive(connection: sa.Connection) -> None:
-    """Wait within a transaction for other exclusive ones; SQLite waits at the beginning."""
+    """Wait within a transaction until other exclusive transactions end; in SQLite, `BEGIN` has waited."""
     attempt = sa.select(sa.func.pg_try_advisory_xact_lock(_ONE_AT_A_TIME))
     if connection.dialect.name == "sqlite" or connection.execute(attempt).scalar_one():
         return
@@ -76,7 +76,7 @@ def _is_locked(error: Exception) -> bool:
 
 
 def prepare_tables(connection: sa.Connection, shown: str, *, read_only: bool = False) -> None:
-    """Create the tables in an empty database; one process creates them, others wait.
+    """Create the tables in an empty database; one process creates them while others wait.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def prepare_tables(connection: sa.Connection, shown: str, *, read_only: bool = F
     if version == HEAD:
         return
     if version is None:
-        raise StoreError(f"{shown}: holds no study, and the file or its folder is read-only")
+        raise StoreError(f"{shown}: contains no study, and the file or its folder is read-only")
     if version > HEAD:
         raise StoreError(
             f"{shown}: written by a newer version of oversight (schema {version}, this one knows "
@@ -114,7 +114,9 @@ def read_version(connection: sa.Connection, shown: str, schema: str | None = Non
         stored = sa.table("alembic_version", sa.column("version_num"), schema=schema)
         return connection.execute(sa.select(stored.c.version_num)).scalar()
     if tables:
-        raise StoreError(f"{shown}: holds other tables ({', '.join(tables[:3])}); give a database of its own")
+        raise StoreError(
+            f"{shown}: contains other tables ({', '.join(tables[:3])}); give a database of its own"
+        )
     return None
 
 
@@ -133,7 +135,7 @@ def create_tables(connection: sa.Connection) -> None:
 
 
 def read_metadata() -> sa.MetaData:
-    """All tables of the code."""
+    """Return the metadata of all tables that the code defines."""
     folder = Path(__file__).with_name("tables")
     for path in folder.glob("*_tables.py"):
         import_module(f"oversight.harness.store.tables.{path.stem}")
@@ -144,7 +146,7 @@ def read_metadata() -> sa.MetaData:
 
 def _create(connection: sa.Connection, table: sa.Table) -> None:
     statement = sa.schema.CreateTable(table)
-    # keys first, because columns after a long text are slow to read
+    # Keys come first, because columns after a long text are slow to read.
     statement.columns.sort(key=lambda column: not column.element.primary_key)
     connection.execute(statement)
     for index in table.indexes:
@@ -152,7 +154,7 @@ def _create(connection: sa.Connection, table: sa.Table) -> None:
 
 
 def _count_changes(connection: sa.Connection) -> None:
-    """Make the database count changes of each run's predictions by any program."""
+    """Create triggers that count the changes of each run's predictions, by whatever program."""
     is_file = connection.dialect.name == "sqlite"
     for event, rows in _CHANGED.items():
         trigger = f"run_version_{event}"
@@ -163,7 +165,7 @@ def _count_changes(connection: sa.Connection) -> None:
             )
             continue
         changed = " UNION ".join(f"SELECT DISTINCT run_id FROM {row}_rows" for row in rows)  # noqa: S608  fixed names
-        # in a fixed order, so that two writers cannot wait for each other
+        # A fixed order, so that two writers cannot wait for each other.
         runs = f"SELECT run_id, 1 FROM ({changed}) t ORDER BY run_id"  # noqa: S608
         named = " ".join(f"{row} TABLE AS {row}_rows" for row in rows)
         connection.exec_driver_sql(

@@ -1,6 +1,6 @@
 """SQL of searches: candidates, their answers, and decisions.
 
-Rows are only added, and every write may be repeated. So a killed search continues from the stored rows.
+Rows are only added, and every write may be repeated. So a killed search can continue from the stored rows.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class SearchProgress:
     Attributes
     ----------
     spec
-        Everything that determines the search.
+        All settings that determine the search.
     candidates, proposals
-        Number of candidates in the archive; number of filled slots, including refused ones.
+        Number of candidates in the archive; number of proposals, including refused ones.
     winner, winner_name
-        Id and name of the winner; None before there is one.
+        Id and name of the winner; None before it is chosen.
     """
 
     id: str
@@ -64,11 +64,11 @@ class SearchRepository(Repository):
     """The searches of a study."""
 
     def read_searches(self) -> list[dict[str, Any]]:
-        """All searches as ``{"id", "created", "spec"}``, oldest first."""
+        """Return all searches as ``{"id", "created", "spec"}``, oldest first."""
         return self._database.read_values(dict, sa.select(_SEARCH).order_by(_SEARCH.c.created))
 
     def add_search(self, search: str, spec: Mapping[str, Any], splits: Mapping[str, Sequence[str]]) -> None:
-        """Store a search and its split of the items, unless it exists.
+        """Store a search and its split of the items, unless the search exists.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class SearchRepository(Repository):
             connection.execute(sa.insert(_ITEM), rows)
 
     def read_splits(self, search: str) -> dict[str, list[str]]:
-        """Item ids by split, in their order."""
+        """Return the item ids of each split, in their order."""
         found: dict[str, list[str]] = {}
         for row in self._rows(_ITEM, search, _ITEM.c.split, _ITEM.c.position):
             found.setdefault(row.split, []).append(row.item_id)
@@ -108,7 +108,7 @@ class SearchRepository(Repository):
     def add_answers(
         self, search: str, candidate: str, replicate: int, predictions: Sequence[Prediction]
     ) -> None:
-        """Store answers in one transaction; existing ones are kept, except failed ones."""
+        """Store answers in one transaction; stored answers are kept, except failed ones."""
         run = {"search_id": search, "candidate_id": candidate, "replicate": replicate}
         same = [_ANSWER.c[name] == value for name, value in run.items()]
         failed = _ANSWER.c.status == PredictionStatus.FAILED.value
@@ -122,7 +122,7 @@ class SearchRepository(Repository):
 
     @repeated(twice=True)
     def add_event(self, search: str, key: str, data: Mapping[str, Any]) -> None:
-        """Store a decision, unless there is one with its key."""
+        """Store a decision, unless one with this key exists."""
         with self._database.transaction() as connection:
             _append(connection, _EVENT, {"search_id": search, "key": key, "data": dict(data)})
 
@@ -165,8 +165,8 @@ class SearchRepository(Repository):
             program = value_of(Program, row)
             if program.id != row.id:
                 raise StoreError(
-                    f"search {search}: the source of candidate {row.id} is not what it was; its answers are "
-                    "of another program: put back a copy of the database, or begin another search"
+                    f"search {search}: the source of candidate {row.id} was changed; its answers are "
+                    "of another program; restore a copy of the database, or begin another search"
                 )
             found.append(value_of(Candidate, row, program=program))
         return found
@@ -188,7 +188,7 @@ class SearchRepository(Repository):
         return found
 
     def read_events(self, search: str) -> dict[str, dict[str, Any]]:
-        """A search's decisions by key, in order."""
+        """Return a search's decisions by key, in order."""
         return {row.key: row.data for row in self._rows(_EVENT, search, _EVENT.c.position)}
 
     def read_spent(self, search: str) -> tuple[float, int, tuple[int, int]]:
@@ -200,7 +200,7 @@ class SearchRepository(Repository):
         Returns
         -------
         usd, tokens, unpriced
-            Dollars; tokens; of the latter those sent and received in calls whose dollars are not known.
+            Dollars; tokens; and sent and received tokens of those calls whose price is not known.
         """
         began = next(s["created"] for s in self.read_searches() if s["id"] == search)
         sent, received, usd = _CALL.c.input_tokens, _CALL.c.output_tokens, _CALL.c.usd

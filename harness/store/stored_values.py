@@ -18,13 +18,13 @@ _DAMAGE = ("malformed", "not a database", "Could not decode", "invalid page", "c
 # SQLite reports "disk I/O error" at a quota or a limit on file sizes.
 _FULL = ("disk is full", "disk I/O error", "No space left on device", "Disk quota exceeded")
 _RECOVERY = (
-    "; the database is damaged: put back a copy of it, or save what can still be read "
+    "; the database is damaged: restore a copy of it, or save the rows that can still be read "
     "(of an SQLite file: sqlite3 {0} .recover | sqlite3 recovered.db)"
 )
 
 
 def describe_damage(shown: str, error: Exception) -> StoreError:
-    """Make the error for a stored value that cannot have been written."""
+    """Make the error for a stored value that this program cannot have written."""
     told = f"a stored value is not what was written ({type(error).__name__}: {error})"
     return StoreError(f"{shown}: {told}{_RECOVERY.format(shown)}")
 
@@ -38,7 +38,7 @@ def is_read_only_failure(error: Exception) -> bool:
 def describe_failure(
     shown: str, error: Exception, *, read_only: bool, may_be_done: bool = False
 ) -> StoreError:
-    """Make the error for a failing database, with the way to recover if it is damaged."""
+    """Make the error for a failing database; if it is damaged, the message says how to recover."""
     reason = str(getattr(error, "orig", None) or error).splitlines()[0]
     if getattr(error, "connection_invalidated", False):
         told = f"{shown}: the connection to the database was lost ({reason}); run the command again"
@@ -50,11 +50,11 @@ def describe_failure(
     if read_only and is_read_only_failure(error):
         return StoreError(
             f"{shown} cannot be written: the file or its folder is read-only; estimate, compare and report "
-            "work there, for all else copy the study to a folder that you can write to"
+            "still work; for other commands, copy the study to a folder that you can write to"
         )
     if any(sign in reason for sign in _FULL):
         return FullDisk(
-            f"{shown}: {reason}; what was stored before stays: make room and run the same command again"
+            f"{shown}: {reason}; rows stored before are kept: free space and run the same command again"
         )
     recovery = _RECOVERY.format(shown) if any(sign in reason for sign in _DAMAGE) else ""
     return StoreError(f"{shown}: the database cannot be used: {reason}{recovery}")
@@ -69,7 +69,7 @@ def read_json(text: str | bytes) -> Any:
     """Read a JSON column."""
     try:
         return orjson.loads(text)
-    except orjson.JSONDecodeError:  # SQLite cannot store half surrogate pairs
+    except orjson.JSONDecodeError:  # SQLite cannot store unpaired surrogates
         if b"\\ud" in (text if isinstance(text, bytes) else text.encode()).lower():
             return json.loads(text)
         raise
@@ -78,13 +78,13 @@ def read_json(text: str | bytes) -> Any:
 def make_rows_storable(
     _connection: object, _cursor: object, statement: str, parameters: Any, _context: object, many: object
 ) -> tuple[str, Any]:
-    """Remove characters that no database stores, so that one row cannot fail a batch."""
+    """Remove characters that no database stores, so that one row cannot make a batch fail."""
     return statement, clean_rows(parameters) if many else _clean(parameters)
 
 
 def clean_rows(rows: Sequence[Any]) -> Sequence[Any]:
     """Return rows without characters that no database stores."""
-    # Checked all at once, because almost no row needs cleaning.
+    # Check all rows at once, because almost no row needs cleaning.
     values = [row.values() for row in rows] if isinstance(rows[0], dict) else rows
     texts = "\n".join(map(_join_texts, zip(*values, strict=True)))
     return rows if make_storable(texts) == texts else [_clean(row) for row in rows]
@@ -112,13 +112,13 @@ def make_items_storable(items: list[Item]) -> list[Item]:
         If an id contains such a character, because ids must not change.
     """
     texts = "\n".join([text for item in items for text in (item.id, item.text, *item.options)])
-    # All at once, since next to none holds anything that must go.
+    # Check all items at once, because almost none contains such a character.
     return items if make_storable(texts) == texts else list(map(_make_item_storable, items))
 
 
 def _make_item_storable(item: Item) -> Item:
     if make_storable(item.id) != item.id:
-        raise DataError(f"the item id {item.id!r} holds a character that no database takes, or a key")
+        raise DataError(f"the item id {item.id!r} contains a character that no database can store, or a key")
     text, options = make_storable(item.text), tuple(map(make_storable, item.options))
     if text == item.text and options == item.options:
         return item
@@ -131,7 +131,7 @@ def is_same_item(item: Item, text: str, options: str) -> bool:
 
 
 def add_meta(item: Item, stored: str) -> dict[str, str] | None:
-    """Return a stored item's meta with missing columns added; None if none is missing."""
+    """Return a stored item's meta with the columns of `item` that it lacks; None if it lacks none."""
     if stored == write_meta(item.meta):
         return None
     before: dict[str, str] = read_json(stored)
@@ -143,7 +143,7 @@ def write_meta(meta: Mapping[str, str]) -> str:
     return _write_pairs(tuple(meta.items())) if meta else "{}"
 
 
-@lru_cache(maxsize=4096)  # as strata do
+@lru_cache(maxsize=4096)  # cached, because few combinations of values occur
 def _write_pairs(meta: tuple[tuple[str, str], ...]) -> str:
     return write_json(dict(meta))
 

@@ -65,7 +65,7 @@ _fields_of_question, _fields_of_assignment = attrgetter(*_OF_QUESTION), attrgett
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedLook:
-    """A planned interim analysis, with its number, the number planned, and the answers at that time."""
+    """A planned interim analysis: its number, the planned number, and the number of answers at that time."""
 
     look: int
     looks: int
@@ -78,13 +78,14 @@ class ContentRepository(Repository):
 
     @property
     def replies(self) -> ReplyRepository:
-        """Experts' answers by question id."""
+        """Experts' answers, by question id."""
         return ReplyRepository(self._database, panel=False)
 
     def add_items(self, items: Iterable[Item]) -> list[str]:
-        """Store new items, all or none; return the ids of all of them.
+        """Store new items, all or none. Returns the ids of all given items.
 
-        Items are drawn and written in portions, so that a file of any length takes little memory.
+        Items are read and written in portions, so that a file of any length needs little memory. Columns that
+        a stored item lacks are added to its meta; existing values are kept.
 
         Raises
         ------
@@ -92,15 +93,13 @@ class ContentRepository(Repository):
             If an item exists with another text or other options, because questions were asked about it and
             it must not change; if an id occurs twice; or if an id has characters that not every database
             stores (in texts and options these are made visible).
-
-        Columns that a stored item did not have yet are added to its meta; what it has stays.
         """
         return [item.id for portion in self.store_items(items) for item in portion]
 
     def store_items(self, items: Iterable[Item]) -> Iterator[list[Item]]:
-        """Store items as `add_items` does, and yield each stored portion; kept only if all are read."""
+        """Store items as `add_items` does, yielding each portion; they are kept only if all are read."""
         given = set[str]()
-        # exclusive, so that two processes cannot give one place to two items
+        # Exclusive, so that two processes cannot give the same position to two items.
         with self._database.transaction(exclusive=True) as connection:
             first = count = count_rows(connection, _ITEM)
             removed = WithdrawalRepository(self._database).read_removed() if first else set[str]()
@@ -127,7 +126,7 @@ class ContentRepository(Repository):
                     (i.id, at, i.text, write_tuple(i.options), write_tuple(i.permutation), write_meta(i.meta))
                     for at, i in enumerate(fresh, count)
                 ]
-                # another process may be storing the same item
+                # Another process may have stored the same item, so existing rows are kept.
                 insert_tuples(connection, _ITEM, _OF_ITEM, rows)
                 count += len(fresh)
                 yield portion
@@ -138,14 +137,14 @@ class ContentRepository(Repository):
         return bool(self._database.read_rows(sa.select(_ITEM.c.id).limit(1)))
 
     def read_source(self, digest: str) -> list[str] | None:
-        """Return the ids of the items of a recorded source, in order; None if it was not recorded."""
+        """Return the ids of a recorded source's items, in order; None if the source is not recorded."""
         noted = self._database.read_rows(sa.select(_SOURCE.c["items"]).where(_SOURCE.c.digest == digest))
         return list(self._iterate_first_ids(noted[0][0])) if noted else None
 
     def note_source(self, digest: str, ids: Sequence[str], *, are_all: bool = False) -> None:
-        """Record the source of these items, so that they need not be read again.
+        """Record which items a source contains, so that the source need not be read again.
 
-        `are_all` if they are known to be all.
+        `are_all` says whether these are all items of the source.
         """
         if are_all or all(map(eq, self._iterate_first_ids(len(ids)), ids)):
             self._database.add_rows(_SOURCE, ("digest", "items"), [(digest, len(ids))])
@@ -155,20 +154,20 @@ class ContentRepository(Repository):
         return chain.from_iterable(names for (names,) in self._database.read_portions(query))
 
     def _read_known(self, ids: list[str]) -> dict[str, tuple[str, str, str]]:
-        """Return text, and options and meta in JSON, of stored items with these ids."""
+        """Return text, options and meta of the stored items with these ids; options and meta as JSON."""
         json = (sa.cast(column, sa.Text) for column in (_ITEM.c.options, _ITEM.c.meta))
         query = sa.select(_ITEM.c.id, _ITEM.c.text, *json)
         rows = self._database.read_rows(query.where(self._database.among(_ITEM.c.id, ids)))
         return {name: (text, options, meta) for name, text, options, meta in rows}
 
     def read_items(self) -> list[Item]:
-        """All items, in source order."""
+        """Return all items, in source order."""
         return self._database.read_table(Item, _ITEM, _ITEM.c.position)
 
     def read_bare_items(self) -> list[Item]:
         """Return all items in source order without texts and metadata, to save memory.
 
-        Options are in the order of the source, and items with the same ones share them.
+        Options are in the order of the source, and items with equal options share one tuple.
         """
         query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text)).order_by(_ITEM.c.position)
         with self._database.reading():
@@ -182,28 +181,28 @@ class ContentRepository(Repository):
         return {item.id: item for item in self._database.read_values(Item, query)}
 
     def find_same(self, texts: Collection[str]) -> list[Item]:
-        """Return stored items with one of these texts, in no order; at most a portion of texts."""
+        """Return stored items with one of these texts, unordered; at most one portion of texts."""
         query = select_values(Item, _ITEM).where(self._database.among(_ITEM.c.text, texts))
         return list(self._database.read_values(Item, query))
 
     def find_options(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Options of the stored items of these ids, at most a portion of them."""
+        """Return the options of stored items by id; at most one portion of ids."""
         query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text))
         query = query.where(self._database.among(_ITEM.c.id, ids))
         with self._database.reading():
             return {name: read_texts(options) for name, options in self._database.read_tuples(query)}
 
     def add_questions(self, questions: Iterable[Question]) -> int:
-        """Store new questions; return how many there were.
+        """Store new questions. Returns how many were new.
 
         A question keeps its first expert, even if it is routed again.
         """
         return self.add_question_fields(map(_fields_of_question, questions), self.count_draws())
 
     def add_question_fields(self, questions: Iterable[tuple[Any, ...]], draws: int) -> int:
-        """Store questions as `add_questions`, given by their fields in order.
+        """Store questions as `add_questions` does, given as tuples of their fields.
 
-        Their places follow those of the first `draws` draws, see `count_draws`.
+        Their places in the queues follow the places of the first `draws` draws, see `count_draws`.
         """
         first = draws * PLACES
         rows = (
@@ -221,8 +220,8 @@ class ContentRepository(Repository):
     def indexing_late(self) -> Iterator[None]:
         """Build the index of the first questions at the end of the block, which is faster.
 
-        To be used inside of `oversight.harness.store.Store.together`. Other than SQLite, a database indexes
-        them as they come, since whoever reads would have to wait until the end.
+        Use this inside `oversight.harness.store.Store.together`. Only SQLite builds the index late; on a
+        server, readers would have to wait until the end of the block.
         """
         with self._database.transaction() as connection:
             is_late = connection.dialect.name == "sqlite" and not count_rows(connection, _QUESTION)
@@ -238,12 +237,12 @@ class ContentRepository(Repository):
         return bool(self._database.read_rows(sa.select(_QUESTION.c.id).limit(1)))
 
     def read_questions_about(self, items: Sequence[Item]) -> list[Question]:
-        """Return all questions about at most a portion of items."""
+        """Return all questions about the given items, at most one portion."""
         about = self._database.among(_QUESTION.c.item_id, [item.id for item in items])
         return self._database.read_values(Question, select_values(Question, _QUESTION).where(about))
 
     def find_other_rule(self, protocol: str) -> Question | None:
-        """Return the first question that another rule drew, except second questions."""
+        """Return the first question that a rule other than `protocol` drew, ignoring second questions."""
         names = (protocol, SECOND_QUESTIONS)
         other = select_values(Question, _QUESTION).join(_ITEM).where(_QUESTION.c.protocol.not_in(names))
         query = other.order_by(_ITEM.c.position, _QUESTION.c.option).limit(1)
@@ -255,19 +254,19 @@ class ContentRepository(Repository):
             return count_rows(connection, _QUESTION)
 
     def read_experts(self) -> dict[str, str]:
-        """Return the expert of every question, by id."""
+        """Return the expert by question."""
         query, found = sa.select(_QUESTION.c.id, _QUESTION.c.expert), dict[str, str]()
         for names, experts in self._database.read_portions(query):
             found.update(zip(names, experts, strict=True))
         return found
 
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the expert by question, for at most a portion of ids; unknown ids are left out."""
+        """Return the expert by question, for at most one portion of ids; unknown ids are left out."""
         query = sa.select(_QUESTION.c.id, _QUESTION.c.expert)
         return dict(self._database.read_tuples(query.where(self._database.among(_QUESTION.c.id, ids))))
 
     def read_questions(self, *, second: bool | None = None) -> list[Question]:
-        """Questions in the order of their items: all, only second ones, or only the others."""
+        """Return questions in item order: all (None), only second ones, or all others."""
         query = sa.select(_QUESTION).join(_ITEM).order_by(_ITEM.c.position, _QUESTION.c.option)
         if second is not None:
             is_second = _QUESTION.c.protocol == SECOND_QUESTIONS
@@ -275,7 +274,7 @@ class ContentRepository(Repository):
         return self._database.read_values(Question, query)
 
     def add_answers(self, answers: Iterable[Answer]) -> int:
-        """Store answers to stored questions, all or none; return how many were new.
+        """Store answers to stored questions, all or none. Returns how many were new.
 
         Raises
         ------
@@ -287,9 +286,9 @@ class ContentRepository(Repository):
         )
 
     def read_answers(self) -> list[Answer]:
-        """Return answers with their questions, in order of arrival, except those to second questions.
+        """Return answers with their questions in order of arrival, except answers to second questions.
 
-        A reassigned question has the expert who answered it.
+        The expert of a reassigned question is the one who answered.
         """
         asked = {q.id: q for q in self.read_questions(second=False)}
         handed = PeopleRepository(self._database).read_handovers()
@@ -301,39 +300,39 @@ class ContentRepository(Repository):
             return [Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment) for r in replies]
 
     def read_looks(self) -> list[PlannedLook]:
-        """Return all analyses in order."""
+        """Return all planned interim analyses that were recorded, in order."""
         return self._database.read_table(PlannedLook, _LOOK, _LOOK.c.look)
 
     def add_look(self, look: PlannedLook) -> None:
-        """Record an analysis; an existing record is kept."""
+        """Record an interim analysis; an existing record is kept."""
         if look.look not in {taken.look for taken in self.read_looks()}:
             row = {**row_of(look), "created": datetime.now(UTC).isoformat()}
             self._database.write_rows(_LOOK.insert(), [row])
 
 
 class PanelRepository(Repository):
-    """Assignments and ratings."""
+    """Assignments and ratings of a panel."""
 
     @property
     def replies(self) -> ReplyRepository:
-        """Annotators' choices by assignment id."""
+        """Annotators' choices, by assignment id."""
         return ReplyRepository(self._database, panel=True)
 
     def add_assignments(self, assignments: Sequence[Assignment]) -> int:
-        """Store assignments that are not there yet; return how many were new."""
+        """Store assignments that are not stored yet. Returns how many were new."""
         return self._database.add_rows(_ASSIGNMENT, _OF_ASSIGNMENT, map(_fields_of_assignment, assignments))
 
     def has_assignments(self) -> bool:
-        """Whether any item was given to an annotator."""
+        """Whether any item was assigned to an annotator."""
         return bool(self._database.read_rows(sa.select(_ASSIGNMENT.c.id).limit(1)))
 
     def read_assignments(self) -> list[Assignment]:
-        """All assignments, in the order of their items."""
+        """Return all assignments, in item order."""
         query = sa.select(_ASSIGNMENT).join(_ITEM).order_by(_ITEM.c.position, _ASSIGNMENT.c.annotator)
         return self._database.read_values(Assignment, query)
 
     def add_choices(self, choices: Iterable[Choice]) -> int:
-        """Store annotators' choices, all or none; return how many were new.
+        """Store annotators' choices, all or none. Returns how many were new.
 
         Raises
         ------
@@ -352,7 +351,7 @@ class PanelRepository(Repository):
             return [Choice(given[r.id], r.value, r.source, r.comment) for r in replies]
 
     def read_ratings(self) -> list[Rating]:
-        """Return the choices in the order of the items; skips are left out."""
+        """Return the choices in item order, without skips."""
         said = self.replies.read_replies()
         return [
             Rating(a.item_id, a.annotator, said[a.id].value)

@@ -51,7 +51,7 @@ from oversight.harness.types import Item
 
 
 class Store(Database):
-    """An open database with all repositories of a study; see `Connections`."""
+    """An open database with all repositories of a study; see `Connections` for the parameters."""
 
     def __init__(self, url: str, *, write_marked: bool = False) -> None:
         super().__init__(url, write_marked=write_marked)
@@ -77,13 +77,13 @@ class Store(Database):
         self.withdrawals = WithdrawalRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:
-        """Replies of a panel's annotators, or of experts to everything in their queues."""
+        """Replies of a panel's annotators, or of experts to all questions in their queues."""
         return self.panel.replies if panel else AllReplies(self, self.controls)
 
     def count_asked(self, *, panel: bool) -> dict[str, int]:
-        """Return each person's number of questions or assignments, in the order of the first of each.
+        """Return each person's number of questions or assignments, ordered by the first of each person.
 
-        Control questions count, because they are in the same queues; reassigned questions count for the new
+        Control questions count, because they are in the same queues. Reassigned questions count for the new
         expert.
         """
         table: sa.Table = (AssignmentRow if panel else QuestionRow).__table__
@@ -96,7 +96,7 @@ class Store(Database):
         with self.transaction() as connection:
             counts: dict[str, int] = dict(connection.execute(count).all())
             last = connection.execute(sa.select(sa.func.max(position))).scalar() if counts else None
-            # mostly found within the first items, whereas a database would sort all questions
+            # Most people occur among the first items, and a query for the order would sort all questions.
             while last is not None and start <= last and len(found) < len(counts):
                 rows = connection.execute(in_order.where(position >= start, position < end))
                 found |= {name: counts[name] for name in dict.fromkeys(rows.scalars()) if name not in found}
@@ -116,7 +116,7 @@ class Store(Database):
         return found if panel else found | self.controls.find_items(ids)
 
     def measure_asked_texts(self, *, panel: bool) -> dict[str, int]:
-        """Return the text length by question or assignment, including control questions."""
+        """Return the length of the text by question or assignment, including control questions."""
         items, gold = ItemRow.__table__, GoldItemRow.__table__
         question, control = QuestionRow.__table__, ControlQuestionRow.__table__
         of_panel = [(AssignmentRow.__table__, items)]
@@ -128,14 +128,14 @@ class Store(Database):
         return lengths
 
     def read_shown_items(self) -> dict[str, Item]:
-        """Return all items that anybody may be asked about, by id: the study's and gold items."""
+        """Return all items that anybody may be asked about, by id: the study's items and gold items."""
         gold = {name: found.item for name, found in self.controls.read_gold_items().items()}
         return gold | {item.id: item for item in self.content.read_items()}
 
     def count_rows(self, *names: str) -> dict[str, int]:
-        """Return the number of rows of each main table, or of the named ones.
+        """Return the number of rows of each main table, or of the named tables.
 
-        There may be many millions of predictions, which take seconds to count.
+        Counting many millions of predictions takes seconds.
         """
         rows = (ItemRow, QuestionRow, AnswerRow, RunRow, PredictionRow)
         tables = [row.__table__ for row in rows if not names or row.__tablename__ in names]

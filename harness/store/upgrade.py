@@ -1,7 +1,7 @@
-"""Copy a study that an older version wrote into a new database: a file, or a schema of the same server.
+"""Copy a study that an older version wrote into a new database: a file, or a schema on the same server.
 
-The database itself copies the rows, in one transaction, so that the new one is whole or not there. The old
-one is only read.
+The database engine copies the rows in one transaction, so the new database is either complete or absent. The
+old database is only read.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from oversight.harness.store.stored_values import describe_failure
 from oversight.harness.store.tables import count_rows
 
 _LEFT = {"run_lock", "run_version", "run_columns", "database_mark"}
-"""Tables about processes, about the database itself, and what follows from predictions."""
+"""Tables that are not copied: about processes, about the database itself, and derived from predictions."""
 _OLD = "older"
-"""Name under which a new file's connection knows the old file."""
+"""Schema name of the old file in the new file's connection."""
 _BOOK = """
     INSERT INTO ledger (run_id, kind, item_id, sample, requests, input_tokens, output_tokens, answers)
     SELECT {run}, '{kind}', '', 0, sum(requests), sum(input_tokens), sum(output_tokens), {answers}
@@ -72,13 +72,13 @@ _MERGED = (
     ("calls_under_way", _book("calls_under_way", "under way")),
     ("call_claim", _book("call_claim", "under way", run="work_id")),
 )
-"""Tables of older versions whose rows are in other tables now, and what brings them there."""
+"""Tables of older versions whose rows are stored in other tables, with the statements that move them."""
 
 
 def upgrade_database(url: str, to: str) -> dict[str, int]:
     """Copy the study of an older version into a new database, which collects as the old one did.
 
-    If it is killed, nothing is left but a file that ends with ``.unfinished``, which the next upgrade
+    If the process is killed, it leaves only a file that ends with ``.unfinished``, which the next upgrade
     replaces.
 
     Parameters
@@ -86,17 +86,17 @@ def upgrade_database(url: str, to: str) -> dict[str, int]:
     url
         SQLAlchemy URL of the old database. No process may have it open.
     to
-        Path of the new file; of a study on a server, the name of the new schema in the same database.
+        Path of the new file; for a study on a server, the name of the new schema in the same database.
 
     Returns
     -------
     dict
-        Table → rows, of those that have any.
+        Number of rows by table, for tables with rows.
 
     Raises
     ------
     StoreError
-        If the old database is no study of an older version or is in use, or `to` exists.
+        If the old database is not a study of an older version, is in use, or if `to` exists.
     """
     file, shown = find_file(read_address(url)), show_address(url)
     if file is not None:
@@ -105,7 +105,7 @@ def upgrade_database(url: str, to: str) -> dict[str, int]:
         _refuse_new(url, file, shown)
         if _is_there(file, url, to):
             told = "if an earlier upgrade made it, name it as store in study.toml"
-            raise StoreError(f"{to}: exists already; {told}; else choose another name")
+            raise StoreError(f"{to} already exists; {told}; otherwise choose another name")
         users = find_users(url) if file is None else _name_openers(Path(file))
         if users:
             raise StoreError(f"{shown}: {users}; end all commands and pages of the study first")
@@ -113,7 +113,7 @@ def upgrade_database(url: str, to: str) -> dict[str, int]:
             with _open_schema(url, to) as (connection, old):
                 return _copy(connection, old, shown)
         if not Path(to).absolute().parent.is_dir():
-            raise StoreError(f"{to}: there is no such folder")
+            raise StoreError(f"{to}: the folder does not exist")
         part = Path(f"{to}.unfinished")
         with _open_file(part, file) as connection:
             rows = _copy(connection, _OLD, shown)
@@ -126,9 +126,9 @@ def upgrade_database(url: str, to: str) -> dict[str, int]:
 
 
 def _refuse_new(url: str, file: str | None, shown: str) -> None:
-    """Raise StoreError unless an older version wrote a database."""
+    """Raise StoreError unless an older version wrote the database."""
     if file is not None and not Path(file).exists():
-        raise StoreError(f"{shown}: there is no such database")
+        raise StoreError(f"{shown}: the database does not exist")
     if file is None:
         engine = sa.create_engine(read_address(url), poolclass=sa.NullPool)
     else:
@@ -149,7 +149,7 @@ def _is_there(file: str | None, url: str, to: str) -> bool:
 
 
 def name_schema(url: str, schema: str) -> str:
-    """The address of another schema in the same database.
+    """Return the address of another schema in the same database.
 
     Examples
     --------
@@ -170,14 +170,14 @@ def _name_openers(file: Path) -> str:
 
 @contextmanager
 def _open_file(new: Path, old: str) -> Iterator[sa.Connection]:
-    """Open a new file with the old one attached, in a transaction that locks out other processes."""
+    """Open a new file with the old file attached, in a transaction that excludes other processes."""
 
     def connect() -> sqlite3.Connection:
         address = f"file:{quote(str(new.absolute()))}"
         made = sqlite3.connect(address, uri=True, isolation_level=None, timeout=0)
         made.execute("PRAGMA locking_mode=EXCLUSIVE")
         made.execute(f"ATTACH ? AS {_OLD}", [address_read_only(old)])
-        made.execute("BEGIN EXCLUSIVE")  # undoes what a killed upgrade had begun to write
+        made.execute("BEGIN EXCLUSIVE")  # rolls back the writes of a killed upgrade
         return made
 
     engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
@@ -193,7 +193,7 @@ def _open_file(new: Path, old: str) -> Iterator[sa.Connection]:
 
 @contextmanager
 def _open_schema(url: str, name: str) -> Iterator[tuple[sa.Connection, str]]:
-    """Create a schema in a transaction; yields the connection and the name of the old schema."""
+    """Create a schema in a transaction. Yields the connection and the name of the old schema."""
     engine = sa.create_engine(read_address(url), poolclass=sa.NullPool, isolation_level="REPEATABLE READ")
     with engine.connect() as connection:
         old = connection.exec_driver_sql("SELECT current_schema()").scalar_one()
@@ -204,7 +204,7 @@ def _open_schema(url: str, name: str) -> Iterator[tuple[sa.Connection, str]]:
 
 
 def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
-    """Create the tables, fill them from those of the older schema, and commit; return the rows of each."""
+    """Create the tables, fill them from the older schema, and commit. Returns the number of rows by table."""
     stored = set(sa.inspect(connection).get_table_names(old))
     create_tables(connection)
     tables = [table for table in read_metadata().sorted_tables if table.name not in _LEFT]
@@ -222,17 +222,17 @@ def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
     if "database_mark" in stored:
         _copy_mark(connection, old)
     rows = {table.name: count_rows(connection, table) for table in tables}
-    if connection.dialect.name == "sqlite":  # which checks no keys meanwhile
+    if connection.dialect.name == "sqlite":  # SQLite does not check foreign keys during the copy
         broken = connection.exec_driver_sql("PRAGMA main.foreign_key_check").first()
         if broken is not None:
-            told = f"a row of {broken[0]} refers to a row of {broken[2]} that is not there"
+            told = f"a row of {broken[0]} refers to a missing row of {broken[2]}"
             raise StoreError(f"{shown}: the database is damaged: {told}")
     connection.commit()
     return {name: number for name, number in rows.items() if number}
 
 
 def _select_rows(connection: sa.Connection, table: sa.Table, old: str) -> Iterator[sa.Insert]:
-    """Statements that copy the columns which both tables have; of predictions, one statement per run."""
+    """Yield statements that copy the columns which both tables have; for predictions, one per run."""
     known = {column["name"] for column in sa.inspect(connection).get_columns(table.name, old)}
     names = [column.name for column in table.columns if column.name in known]
     source = sa.table(table.name, *map(sa.column, names), schema=old)
@@ -246,7 +246,7 @@ def _select_rows(connection: sa.Connection, table: sa.Table, old: str) -> Iterat
 
 
 def _add_parents(connection: sa.Connection, old: str) -> None:
-    """Write the parents of candidates, which had a table of their own, into the rows of the candidates."""
+    """Write the parents of candidates, which older versions stored separately, into the candidates."""
     names = ("search_id", "child", "parent", "position")
     stored = sa.table("candidate_parent", *map(sa.column, names), schema=old)
     parents = defaultdict[tuple[str, str], list[str]](list)
@@ -259,7 +259,7 @@ def _add_parents(connection: sa.Connection, old: str) -> None:
 
 
 def _copy_mark(connection: sa.Connection, old: str) -> None:
-    """Keep the mark of a database that collects nothing; the new database has a new id."""
+    """Copy the mark of a database that must not collect; the new database has a new id."""
     mark = read_metadata().tables["database_mark"]
     stored = sa.table(mark.name, *map(sa.column, ("copied_at", "source", "moved_to")), schema=old)
     found = connection.execute(sa.select(stored)).mappings().one()

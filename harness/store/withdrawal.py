@@ -1,6 +1,6 @@
 """SQL of withdrawals: removing an item, its answers, or a person.
 
-Rows are removed or changed permanently. The audit trail keeps its links: events say what was withdrawn, and
+Rows are removed or changed permanently. The audit trail keeps its links: events record the withdrawal, and
 events with erased content are redacted, see `AuditRepository.redact`.
 """
 
@@ -77,7 +77,7 @@ _OF_PEOPLE: tuple[tuple[sa.Table, str], ...] = (
     (_QUARANTINE, "expert"),
     (UnitDrawRow.__table__, "expert"),
 )
-"""Tables and columns that name a person and stay when the name is erased."""
+"""Tables and columns that name a person and are kept when the name is erased."""
 _OF_PERSON_ALONE: tuple[tuple[sa.Table, str], ...] = (
     (AbsenceRow.__table__, "expert"),
     (AnswerLinkRow.__table__, "expert"),
@@ -114,7 +114,7 @@ class WithdrawalRepository(Repository):
         return {name for (name,) in self._database.read_tuples(query)}
 
     def remove_item(self, item_id: str) -> Withdrawn:
-        """Remove an item with its questions, answers and predictions; its costs stay booked."""
+        """Remove an item with its questions, answers and predictions; its usage stays recorded."""
         with self._database.transaction(exclusive=True) as connection:
             done = self._take_back(connection, item_id)
             for table in reversed(ItemRow.metadata.sorted_tables):
@@ -124,14 +124,14 @@ class WithdrawalRepository(Repository):
                 connection.execute(sa.delete(table).where(condition))
             place = connection.execute(sa.select(_ITEM.c.position).where(_ITEM.c.id == item_id)).scalar_one()
             connection.execute(sa.delete(_ITEM).where(_ITEM.c.id == item_id))
-            # columns are arrays over the items, so positions must have no gaps
+            # Columns are arrays over the items, so positions must have no gaps.
             moved = sa.update(_ITEM).where(_ITEM.c.position > place)
             connection.execute(moved.values(position=_ITEM.c.position - 1))
             self._forget_derived(connection)
         return done
 
     def correct_item(self, item: Item, *, ask_again: bool) -> Withdrawn:
-        """Store an item's new text and options; answers and predictions stay unless asked again."""
+        """Store an item's new text and options; answers and predictions are kept unless `ask_again`."""
         with self._database.transaction(exclusive=True) as connection:
             asked = self._find_asked(connection, item.id)
             done = Withdrawn(questions=asked, answers=(), predictions=0)
@@ -172,7 +172,7 @@ class WithdrawalRepository(Repository):
     def _delete_answers(
         self, connection: sa.Connection, where: Callable[[sa.Table, str], sa.ColumnElement[bool]]
     ) -> list[dict[str, Any]]:
-        """Withdraw answers with an event each; return them."""
+        """Withdraw answers, with one event each. Returns the withdrawn rows."""
         gone = list[dict[str, Any]]()
         for table, name, value in _REPLIES:
             columns = (table.c[name].label("id"), table.c[value].label("value"))
@@ -188,7 +188,7 @@ class WithdrawalRepository(Repository):
         return gone
 
     def _leave_queues(self, connection: sa.Connection, asked: Collection[str]) -> None:
-        """Take questions out of the queues on a server; the next push removes their tasks."""
+        """Remove questions from the queues on a server; the next push removes their tasks."""
         for table in (_TASK, _QUARANTINE):
             there = self._database.among(table.c.question_id, asked)
             connection.execute(sa.delete(table).where(there))
@@ -200,7 +200,7 @@ class WithdrawalRepository(Repository):
         connection.execute(sa.delete(ItemSourceRow.__table__))
 
     def erase_calls(self, text: str) -> None:
-        """Erase requests and replies of calls that contain a text; their costs stay booked."""
+        """Erase requests and replies of calls that contain a text; their usage stays recorded."""
         call, start = CallRow.__table__, text[:200]
         forms = {start, json.dumps(start)[1:-1], json.dumps(start, ensure_ascii=False)[1:-1]}
         position = sa.func.instr if self._database.is_file else sa.func.strpos
@@ -215,11 +215,11 @@ class WithdrawalRepository(Repository):
         self._database.write_rows(sa.update(_REVISION).where(there).values(result=[]), [{}])
 
     def find_records(self, told: Callable[[AuditRecord], bool]) -> list[AuditRecord]:
-        """Return the events with content of some kind."""
+        """Return the events that have content and satisfy a condition."""
         return [record for record in AuditRepository(self._database).read_records() if told(record)]
 
     def reseal_batches(self) -> list[AuditRecord]:
-        """Make events for batches with withdrawn or renamed answers, with new digests."""
+        """Make new events, with new digests, for batches whose answers were withdrawn or renamed."""
         answers = DesignRepository(self._database)
         alone = self.find_records(lambda record: record.kind in ("answer", "withdrawn"))
         last_about = {record.asked_id: record.position for record in alone}
@@ -242,7 +242,7 @@ class WithdrawalRepository(Repository):
         return found
 
     def read_person(self, name: str) -> dict[str, list[dict[str, Any]]]:
-        """Return the rows that name a person by table, without digests of secrets."""
+        """Return the rows that name a person, by table, without digests of secrets."""
         found = dict[str, list[dict[str, Any]]]()
         for table, column in (*_OF_PEOPLE, *_OF_PERSON_ALONE):
             columns = [c for c in table.c if c.name not in _SECRET]
@@ -251,7 +251,7 @@ class WithdrawalRepository(Repository):
         return found
 
     def forget_texts(self, name: str) -> int:
-        """Remove a person's comments and the reasons given about them; return how many there were."""
+        """Remove a person's comments and the reasons given about them. Returns the number of texts."""
         number = 0
         with self._database.transaction(exclusive=True) as connection:
             for table, _, _ in _REPLIES:
@@ -264,9 +264,9 @@ class WithdrawalRepository(Repository):
         return number
 
     def rename_person(self, name: str, *, keep_labels: bool) -> str:
-        """Replace a person's name by a pseudonym, and remove rows about them; return the pseudonym.
+        """Replace a person's name by a pseudonym, and remove rows about the person. Returns the pseudonym.
 
-        Without labels their answers are also withdrawn; the questions are open again.
+        Unless `keep_labels`, the person's answers are also withdrawn, and the questions are open again.
         """
         other = f"erased-{secrets.token_hex(4)}"
         with self._database.transaction(exclusive=True) as connection:
@@ -299,7 +299,7 @@ def read_item_ids(path: str | Path) -> list[str]:
     Raises
     ------
     sqlite3.Error
-        If it cannot be read now.
+        If the file cannot be read at the moment.
     """
     address = f"file:{quote(str(path))}?mode=ro"
     if not Path(f"{path}-wal").exists():
@@ -309,20 +309,20 @@ def read_item_ids(path: str | Path) -> list[str]:
 
 
 def scrub_file(path: str | Path) -> None:
-    """Overwrite removed content in a database file and its log, where it could still be read."""
+    """Overwrite removed content in a database file and its log, so that it cannot be recovered."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _of_item(table: sa.Table, item_id: str) -> Iterable[tuple[sa.Table, sa.ColumnElement[bool]]]:
-    """Condition on questions about a study's item; gold items have separate ids."""
+    """Yield tables with conditions that select questions about a study's item, not about gold items."""
     condition = table.c.item_id == item_id
     return [(table, sa.and_(condition, table.c.kind != "gold") if table is _CONTROL else condition)]
 
 
 def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
-    """Book the cost of predictions about an item before they are removed; return their number."""
+    """Record the usage of predictions about an item before they are removed. Returns their number."""
     p = _PREDICTION.c
     sums = (sa.func.sum(p.attempts), sa.func.sum(p.input_tokens), sa.func.sum(p.output_tokens))
     query = sa.select(p.run_id, *sums, sa.func.count()).where(p.item_id == item_id).group_by(p.run_id)

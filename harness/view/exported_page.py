@@ -1,4 +1,4 @@
-"""The page as one file that holds its data and asks nobody for anything."""
+"""The page as one file that contains its data and sends no requests."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _TEXTS = frozenset(
         *("system", "template", "task", "stop", "extra"),
     }
 )
-"""Fields of any part that hold what people or models wrote; numbers under these names are none."""
+"""Text fields of any part, written by people or models; numbers in these fields are not texts."""
 _MOST_BYTES = 16_000_000
 """Of the items in a file; those that an expert refuted come first, then those that models disagree about."""
 _AT_A_TIME = 100
-"""Items that are read in full at once: the file may be full before the next ones."""
+"""Number of items read in full at once; kept small, because the file may be full before the next ones."""
 _OPTIONS = frozenset({"option", "options"})
-"""Fields that hold texts of options, if items have separate options, or numbers."""
+"""Fields that contain options: texts if items have their own options, or numbers."""
 
 
 def write_page(
@@ -43,7 +43,7 @@ def write_page(
     *,
     texts: bool = True,
 ) -> Path:
-    """Write a study's page, whole or not at all, and return its path.
+    """Write a study's page atomically, and return its path.
 
     Parameters
     ----------
@@ -69,18 +69,18 @@ def write_parts(
     of: int = 0,
     note: str = "",
 ) -> Path:
-    """Write a page of existing parts, whole or not at all, and return its path.
+    """Write a page of existing parts atomically, and return its path.
 
     Parameters
     ----------
     parts
-        Name, or name and query as in ``closing?model=a``, of each part → its payload; ``frame`` is needed.
+        Payload of each part by name, or by name and query as in ``closing?model=a``; ``frame`` is required.
     items
-        Items in full, in the order of their positions, with no more texts than the file may hold.
+        Items in full, in the order of their positions; without texts if the file must not contain texts.
     of
-        How many items the study has.
+        Number of items in the study.
     note
-        What the reader must know of the file; by default, which items it holds.
+        Note to the reader; by default, it says which items the file contains.
     """
     own_options = _has_own_options(parts["frame"])
     data = {
@@ -92,12 +92,12 @@ def write_parts(
 
 
 def leave_out_texts(value: Any, *, own_options: bool = False) -> Any:
-    """Copy a value, with every field empty that people or models wrote.
+    """Copy a value, emptying every field that people or models wrote.
 
     Parameters
     ----------
     own_options
-        Whether the options are also texts of the items, and no classes; they are numbered.
+        Whether items have their own options instead of classes; these texts are replaced by numbers.
     """
     if isinstance(value, Mapping):
         return {
@@ -147,7 +147,7 @@ def _read_parts(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterato
 
 
 def _read_strata(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Those with answers together, which is cheaper; the others, each for its reason."""
+    """Yield the strata of all models with answers, read together, and the reasons for the other models."""
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
     there = {model: store.run_columns.has_answer(newest[model]) for model in frame["models"]}
     together = [model for model, has_answer in there.items() if has_answer]
@@ -165,7 +165,7 @@ def _key(name: str, **params: str) -> str:
 
 
 def _choose_items(store: Store, frame: Mapping[str, Any], *, texts: bool) -> list[Fragment]:
-    """Items in full until the file would be too large, in the order of their positions, each as JSON."""
+    """Return items as JSON, in the order of their positions, until the file would be too large."""
     chosen, size, own_options = list[tuple[int, bytes]](), 0, _has_own_options(frame)
     for place, row in _describe_in_order(store, _order_items(store, frame)):
         kept = row if texts else leave_out_texts(row, own_options=own_options)
@@ -178,7 +178,7 @@ def _choose_items(store: Store, frame: Mapping[str, Any], *, texts: bool) -> lis
 
 
 def _order_items(store: Store, frame: Mapping[str, Any]) -> Iterator[int]:
-    """Places of all items: the refuted first, then those that models disagree about, then all others."""
+    """Yield positions of all items: first the refuted, then those on which models disagree, then others."""
     items, models = StudyItems.read(store), tuple(frame["models"])
     wanted = [ItemFilter(outcome=ModelOutcome.REFUTED)] if models else []
     wanted += [ItemFilter(disagreed=models)] if len(models) > 1 else []

@@ -1,6 +1,7 @@
-"""The page as text: its frame, its style, and what a browser may do with it.
+"""The page as text: its HTML, its style, and its Content-Security-Policy.
 
-The served page and the page in a file run the same script, whose hash a file can name.
+The served page and the page in a file run the same script, so that the file's policy can allow it by its
+hash.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ FOLDER = Path(__file__).parent / "page"
 
 @cache
 def read_style() -> str:
-    """The style sheet."""
+    """Return the style sheet."""
     return (FOLDER / "style.css").read_text(encoding="utf-8")
 
 
 def make_page() -> str:
-    """The page that asks a server for its data."""
+    """Return the page that requests its data from a server."""
     head = (
         '<link rel="icon" href="data:,">\n<link rel="stylesheet" href="style.css">\n'
         '<script type="module" src="script.js"></script>'
@@ -31,14 +32,14 @@ def make_page() -> str:
 
 
 def make_file(data: bytes) -> list[bytes]:
-    """The page that holds its data, JSON, and asks nobody: in parts, as data may be large."""
+    """Return the page that contains its data (JSON) and sends no requests; in parts, as it may be large."""
     script, style = f"\n{read_script(FOLDER)}", f"\n{read_style()}"
     policy = f"{NOWHERE}; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:"
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>{style}</style>\n'
         f'<script type="module">{script}</script>'
     )
-    # "<" cannot end the element or begin a comment when it is written as JSON may write it
+    # Escape "<" in JSON, so that data cannot end the script element or begin a comment.
     kept = data.replace(b"<", b"\\u003c")
     before, _, rest = _read_frame().partition("<!-- head -->")
     middle, _, after = rest.partition("<!-- data -->")

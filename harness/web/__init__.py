@@ -1,4 +1,4 @@
-"""Parts of web servers: where they listen, what they send, and the text of their pages."""
+"""Parts of web servers: listening, responses, and the text of pages."""
 
 import lazy_loader
 

@@ -1,8 +1,8 @@
 """Refuse requests from other pages, and compare the secrets that open a page.
 
-A page of another origin cannot read answers, but it can send requests. Under a name of its own that resolves
-to this machine (DNS rebinding) it could also read. So the names in Host and Origin must be names of the
-server, and data need a cookie that a token bought.
+A page of another origin cannot read answers, but it can send requests. Under its own name that resolves to
+this machine (DNS rebinding), it could also read answers. So the names in Host and Origin must be the server's
+names, and data require a cookie, which the server sets in exchange for a token.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 Handler: TypeAlias = "Callable[[web.Request], Awaitable[web.StreamResponse]]"
 OPEN = ("/", "/script.js", "/style.css", "/session")
-"""Paths that tell nothing of the study; all others need the cookie."""
+"""Paths without data of the study; all other paths require the cookie."""
 
 
 def refuse_foreign(request: web.Request, address: PublicAddress) -> web.Response | None:
-    """Refuse with 403 a request under another name or from another page; None if it may be answered."""
+    """Refuse with 403 a request to another host name or from another page; None if it may be answered."""
     hosts = request.headers.getall("Host", [])
     if len(hosts) != 1 or not address.knows(hosts[0]):
-        return refuse(403, "this server is not known by that name")
+        return refuse(403, "this server does not have that name")
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site", "none")
     is_page = request.path == "/" and request.method in ("GET", "HEAD")  # links in mails lead to it
     is_foreign = origin is not None and not address.sent_from_here(origin, hosts[0])
     if is_foreign or (site not in ("same-origin", "none") and not is_page):
-        return refuse(403, "requests of other pages are not answered")
+        return refuse(403, "requests from other pages are refused")
     return None
 
 
@@ -43,7 +43,7 @@ def read_bearer(request: web.Request) -> str:
 
 
 def is_same_secret(given: str, secret: str) -> bool:
-    """Compare secrets in a time that does not depend on how much is right; headers may hold any byte.
+    """Compare secrets in a time that does not depend on how many characters are equal.
 
     Examples
     --------

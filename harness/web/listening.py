@@ -1,4 +1,4 @@
-"""Listen until a signal ends the server, and work beside its event loop."""
+"""Run a server until a signal ends it, and run work beside its event loop."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ P = ParamSpec("P")
 T = TypeVar("T")
 LOCAL = "127.0.0.1"
 _LONGEST_FIELD = 1 << 16
-"""Bytes of a header: browsers send the cookies of all that ever ran on this machine, at any port."""
+"""Accepted bytes of a header; large, because browsers send the cookies of all ports of this machine."""
 _PATIENCE = 15.0
 _SILENT = logging.getLogger(f"{__name__}.requests")
-"""The sender learns the error of a request; the terminal is no log of the network."""
+"""A logger that drops everything, because a request's sender receives its error."""
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 
 
 def open_listener(verb: str, host: str, port: int) -> socket.socket:
-    """A socket that listens at an address of this machine.
+    """Return a socket that listens at an address of this machine.
 
     Raises
     ------
     ConfigError
-        Naming the verb, if it cannot.
+        If the address is not available; the message names the verb.
     """
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -54,7 +54,7 @@ def is_loopback(host: str) -> bool:
 
 
 def shown_host(host: str) -> str:
-    """An address to listen at, as shown to a browser: this machine's name where it stands for all."""
+    """Return the address to show for a listening address; for "all addresses", this machine's name."""
     named = host_name() if host in ("0.0.0.0", "::") else host  # noqa: S104  as it was asked for
     return f"[{named}]" if ":" in named else named
 
@@ -63,18 +63,18 @@ def shown_host(host: str) -> str:
 async def serving(
     application: web.Application, listening: socket.socket, *, patience: float = _PATIENCE
 ) -> AsyncIterator[asyncio.Event]:
-    """Answer requests inside the block; gives what SIGINT, SIGTERM and SIGHUP set.
+    """Answer requests inside the block. Yields the event that SIGINT, SIGTERM and SIGHUP set.
 
     Parameters
     ----------
     patience
-        Seconds that a new connection has at least to say what it wants.
+        Seconds within which a new connection must send its first request.
     """
-    from aiohttp import web  # who only asks what an address is does not wait for it
+    from aiohttp import web  # imported here, because code that only needs an address must not wait for it
 
     ended, heard = asyncio.Event(), set[asyncio.BaseProtocol]()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # a signal that the parent ignored, as nohup ignores SIGHUP, stays ignored
+        # Keep ignoring a signal that the parent ignored, as nohup ignores SIGHUP.
         if signal.getsignal(number) is not signal.SIG_IGN:
             asyncio.get_running_loop().add_signal_handler(number, ended.set)
 
@@ -98,7 +98,7 @@ async def serving(
 
 
 async def _end_silent(runner: web.AppRunner, heard: set[asyncio.BaseProtocol], patience: float) -> None:
-    """End connections whose first request does not come: a thousand of them would keep everybody out."""
+    """End connections without a first request, because many of them would block all other users."""
     silent = set[asyncio.BaseProtocol]()
     while True:
         await asyncio.sleep(patience)
@@ -113,8 +113,8 @@ async def _end_silent(runner: web.AppRunner, heard: set[asyncio.BaseProtocol], p
 async def run_apart(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function in its own thread and return its value.
 
-    A program that ends waits for the threads of a pool: for minutes, if a database is locked or a large study
-    is computed. It does not wait for this one.
+    At its end, a program waits for the threads of a pool, which can take minutes if a database is locked or a
+    large study is computed. It does not wait for this thread.
     """
     loop = asyncio.get_running_loop()
     found = loop.create_future()
@@ -122,7 +122,7 @@ async def run_apart(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     def work() -> None:
         try:
             value = function(*args, **kwargs)
-        except BaseException as error:  # noqa: BLE001  it is raised where it is awaited
+        except BaseException as error:  # noqa: BLE001  raised again where the result is awaited
             say(found.set_exception, error)
         else:
             say(found.set_result, value)

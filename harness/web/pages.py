@@ -1,7 +1,7 @@
 """Parts of a page, and what its server sends: scripts, JSON, headers and refusals.
 
-A script is written as modules that import each other and sent as one: in an order in which each module
-follows those it imports, without the words that join them.
+A script consists of modules that import each other. It is sent as one text, in which each module follows the
+modules that it imports, without import and export statements.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _POLICY = (
     f"{NOWHERE}; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "frame-ancestors 'none'"
 )
-"""Content-Security-Policy of the served page: only its own files, and in nobody's frame."""
+"""Content-Security-Policy of the served page: only its own files, and not inside frames."""
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -42,13 +42,13 @@ _HEADERS = {
 
 
 def keep_keys(study: Study) -> None:
-    """Hide every key of a study's models in all log lines."""
+    """Hide the keys of all of a study's models in log lines."""
     for name in study.models:
         keep_secret(os.environ.get(study.model(name).api_key_env))
 
 
 def write_json(value: Any) -> bytes:
-    """JSON without secrets, whatever was stored; numbers that are none become null."""
+    """Return a value as JSON without secrets; NaN and infinite numbers become null."""
     written = orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
     return redact_bytes(written)
 
@@ -59,7 +59,7 @@ def _plain(value: object) -> object:
 
 @cache
 def read_script(folder: Path) -> str:
-    """All modules in the folder `script` of a page's folder as one script, which ends with ``main.js``."""
+    """Return all modules in a page's folder `script` as one script, which ends with ``main.js``."""
     ordered: list[str] = []
     texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("script/**/*.js"))}
 
@@ -74,12 +74,12 @@ def read_script(folder: Path) -> str:
 
 
 async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
-    """Tell the browser what the page may do, before anything is sent."""
+    """Add the headers that say what the page may do, before anything is sent."""
     response.headers.update(_HEADERS)
 
 
 def refuse(status: int, why: str) -> web.Response:
-    """Make a response that says why the request is refused."""
-    from aiohttp import web  # whoever only writes a page does not load it
+    """Make a response with the reason why the request is refused."""
+    from aiohttp import web  # imported here, because writing a page to a file does not need it
 
     return web.Response(status=status, body=write_json({"error": why}), content_type="application/json")

@@ -40,7 +40,7 @@ class PublicAddress:
 
     @property
     def is_secure(self) -> bool:
-        """Whether browsers reach it with TLS only."""
+        """Whether browsers reach the page only with TLS."""
         return self.public.startswith("https://")
 
     @property
@@ -76,7 +76,7 @@ def read_public_url(text: str) -> str:
     Raises
     ------
     ConfigError
-        If it is not an ``http`` or ``https`` address, or has a path or other parts.
+        If the text is not an ``http`` or ``https`` address, or has a path or other parts.
     """
     try:
         parts = urlsplit(text.strip().rstrip("/").lower())
@@ -87,7 +87,7 @@ def read_public_url(text: str) -> str:
     more = parts.path or parts.query or parts.fragment or parts.username or parts.password
     if not is_good or more:
         raise ConfigError(
-            f"--public-url: give scheme and host alone, such as https://answers.example.org, not {text!r}"
+            f"--public-url: give only scheme and host, such as https://answers.example.org, not {text!r}"
         )
     usual = {"http": 80, "https": 443}[parts.scheme]
     return f"{parts.scheme}://{host}" + ("" if port in (None, usual) else f":{port}")

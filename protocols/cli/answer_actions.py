@@ -1,4 +1,4 @@
-"""The verbs of ``oversight label`` about the page that experts answer on: serving it, and links to it."""
+"""The verbs of ``oversight label`` for the answer page: serving the page, and links to it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from oversight.protocols.collect import MadeLink
 
 _DAYS = 30.0
-"""For which a link opens the page, if nobody says otherwise."""
+"""Default number of days for which a link is valid."""
 _NO_QUESTIONS = "no questions yet; draw them with: oversight label route"
-_ONCE = "A link is shown this once and stored nowhere: hand each to its expert alone."
+_ONCE = "Links are shown only once and are not stored: give each link only to its expert."
 _READABLE = """\
 warning: links and answers travel over the network unencrypted, readable by whoever is on the way. Put a \
 proxy with TLS in front, such as: caddy reverse-proxy --from answers.example.org --to 127.0.0.1:{port}
@@ -58,7 +58,7 @@ def serve(args: argparse.Namespace, study: Study) -> None:
 
 
 def _is_logged() -> bool:
-    """Whether the output goes to the log of a systemd service, where no link belongs."""
+    """Whether the output goes to the log of a systemd service, which must not contain links."""
     return "INVOCATION_ID" in os.environ
 
 

@@ -29,7 +29,7 @@ from oversight.harness.store import Store
 
 
 def invite(args: argparse.Namespace, study: Study) -> None:
-    """Make accounts, or give links to make them; or only look who has one."""
+    """Create accounts, print sign-up links, or only list who has an account."""
     from rich.table import Table
 
     from oversight.protocols.collect import Campaign, invite
@@ -51,10 +51,10 @@ def invite(args: argparse.Namespace, study: Study) -> None:
         absent = away.get(a.expert)
         told = "" if absent is None else f" (away{f' until {absent.until}' if absent.until else ''})"
         table.add_row(a.expert + told, ", ".join(a.classes), a.email, state)
-    table.caption = "A password is shown this once and stored nowhere: hand it on now."
+    table.caption = "Passwords are shown only once and are not stored: pass them on now."
     emit(args, {"accounts": [asdict(a) for a in accounts]}, table)
     if handed and not args.json:
-        # beside the table, whose cells break long links into pieces that open nothing
+        # not in the table, because its cells would break long links
         emit(args, {}, "\n".join(handed))
 
 
@@ -70,7 +70,7 @@ def renew_password(args: argparse.Namespace, study: Study) -> None:
 
 
 def show_quality(args: argparse.Namespace, study: Study) -> None:
-    """Error rates, steadiness and drift, by control questions."""
+    """Show error rates, consistency and drift, from control questions."""
     with Store(study.store_url) as store:
         quality = read_quality(study, store)
     if not quality:
@@ -82,7 +82,7 @@ def show_quality(args: argparse.Namespace, study: Study) -> None:
 
 
 def note_absence(args: argparse.Namespace, study: Study) -> None:
-    """Note that an expert is away; no question is put to them meanwhile, if another can answer it."""
+    """Record that an expert is absent; meanwhile, other experts are asked if they can answer."""
     from oversight.protocols.people import note_absence
 
     with Store(study.store_url) as store:
@@ -93,7 +93,7 @@ def note_absence(args: argparse.Namespace, study: Study) -> None:
 
 
 def end_absence(args: argparse.Namespace, study: Study) -> None:
-    """Note that an expert is back."""
+    """Record that an expert is back."""
     from oversight.protocols.people import end_absence
 
     with Store(study.store_url) as store:
@@ -103,7 +103,7 @@ def end_absence(args: argparse.Namespace, study: Study) -> None:
 
 
 def replace(args: argparse.Namespace, study: Study) -> None:
-    """Note that an expert is gone for good, and hand their open questions to another."""
+    """Record that an expert has left, and give their open questions to another."""
     from oversight.protocols.cli.people_actions import hand_over, tell_reassigned
     from oversight.protocols.people import note_absence
 
@@ -114,7 +114,7 @@ def replace(args: argparse.Namespace, study: Study) -> None:
 
 
 def export(args: argparse.Namespace, study: Study) -> None:
-    """Write all that is stored of an expert."""
+    """Write all stored data about an expert."""
     from oversight.protocols.people import export_person
 
     path = args.file or f"{args.expert.replace('/', '_')}.json"
@@ -140,7 +140,7 @@ def erase(args: argparse.Namespace, study: Study) -> None:
     if done.open:
         text += f"; open: {counted(done.open, 'question')}"
         text += f", to be handed over: oversight label reassign {done.name} NAME"
-    text += "\nStill to be erased by you: exported files, backups, and the account on Label Studio"
+    text += "\nYou must still erase exported files, backups, and the account on Label Studio"
     emit(args, asdict(done), text)
 
 

@@ -44,7 +44,7 @@ _VERDICTS = ("yes", "no", "unsure")
 
 
 def route(args: argparse.Namespace, study: Study) -> None:
-    """Draw the questions of the study, or who rates what in its panel."""
+    """Draw the questions of the study, or the assignments of its panel."""
     panel = study.experts.is_panel
     if panel and (args.questions or args.more or args.second or study.experts.questions):
         raise BadInput("--questions and --more draw items for yes/no questions; this study is a panel")
@@ -83,7 +83,7 @@ def route(args: argparse.Namespace, study: Study) -> None:
 
 
 def _tell_second(second: SecondDraw) -> str:
-    """How many second questions were drawn, and what they are expected to buy."""
+    """Describe how many second questions were drawn, and how much narrower intervals should become."""
     text = (
         f"{counted(len(second.questions), 'second question')} about {len(second.questions)} of "
         f"{counted(second.left, 'item')} answered no"
@@ -97,23 +97,23 @@ def _tell_second(second: SecondDraw) -> str:
 
 
 def _tell_controls(controls: Woven) -> list[str]:
-    """A line for each kind of control question among them."""
+    """Return one line per kind of control question."""
     return [
         f"among them {counted(controls.drawn[kind], f'{kind} question')}"
-        + (f" of {wanted} wanted: nobody is there for more" if controls.drawn[kind] < wanted else "")
+        + (f" of {wanted} wanted: nobody can answer more" if controls.drawn[kind] < wanted else "")
         for kind, wanted in controls.wanted.items()
     ]
 
 
 def drawn_text(draws: Sequence[ItemDraw]) -> str:
-    """``; 300 of 12,000 items drawn, by the agreement of 5 models``; empty where all are asked about."""
+    """Return ``; 300 of 12,000 items drawn, by …``; empty if all items are asked about."""
     if not draws:
         return ""
     return f"; {pool_text(sum(draw.items for draw in draws), draws[0].pool)}, {draws[0].strata}"
 
 
 def export_files(args: argparse.Namespace, study: Study) -> None:
-    """Write what is open, one file per person, or the present ratings of a panel."""
+    """Write the open questions, one file per person, or the current ratings of a panel."""
     panel = study.experts.is_panel
     if args.ratings and not panel:
         raise BadInput("--ratings is for panels; this study asks yes or no")
@@ -164,16 +164,18 @@ def _are_exports(files: Sequence[str]) -> bool:
     Raises
     ------
     BadInput
-        If only some are.
+        If only some of the files are exports.
     """
     exports = [name for name in files if name.lower().endswith(".json")]
     if exports and len(exports) < len(files):
-        raise BadInput(f"{exports[0]} is an export of Label Studio, other files are not: import them apart")
+        raise BadInput(
+            f"{exports[0]} is an export of Label Studio, other files are not: import them separately"
+        )
     return bool(exports)
 
 
 def _words_for(verdict: str, given: Sequence[str]) -> list[str]:
-    """The words that ``--word WORD=VERDICT`` gives one verdict."""
+    """Return the words that ``--word WORD=VERDICT`` maps to one verdict."""
     parts = [text.rpartition("=") for text in given]
     if wrong := [text for text, part in zip(given, parts, strict=True) if part[2] not in _VERDICTS]:
         raise BadInput(f"--word: give WORD=yes, WORD=no or WORD=unsure, not {wrong[0]!r}")

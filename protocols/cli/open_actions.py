@@ -1,4 +1,4 @@
-"""The actions of ``oversight label`` on a study of open answers."""
+"""The actions of ``oversight label`` for a study of open answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oversight.protocols.open_answers import RoutedUnits, route_units, simulate_
 
 
 def route(args: argparse.Namespace, study: Study) -> None:
-    """Draw units and put the questions that are due."""
+    """Draw units, and ask the questions that are due."""
     if args.more or args.second:
         raise BadInput("--more and --second do not apply to a study of open answers")
     done = route_units(study, args.questions)
@@ -40,11 +40,11 @@ def _tell(done: RoutedUnits) -> str:
 
 
 def show_units(args: argparse.Namespace, study: Study) -> None:
-    """Make the units of all answers and store them; write them to a file, or read corrected ones."""
+    """Make and store the units of all answers; write them to a file, or read corrected ones."""
     refuse_mark(study.store_url)
     with Store(study.store_url) as store:
         if args.replace and store.open_answers.read_draw():
-            raise BadInput("--replace: questions about the units were drawn; they cannot change any more")
+            raise BadInput("--replace: the units cannot change, because questions about them were drawn")
         frame = read_frame(store)
         if not frame.answers:
             frame = make_frame(study, store)
@@ -70,7 +70,7 @@ def _store_frame(store: Store, frame: Frame) -> None:
 
 
 def simulate(args: argparse.Namespace, study: Study) -> None:
-    """Answer the open questions from a key, until no further question follows."""
+    """Answer the open questions from a key, until no new question follows."""
     if not args.key:
         raise BadInput("give the key with --key FILE (columns item, model, unit, label)")
     if args.sensitivity != 1 or args.specificity != 1:
@@ -81,12 +81,12 @@ def simulate(args: argparse.Namespace, study: Study) -> None:
 
 _OWN = {"route": route, "simulate": simulate, "units": show_units}
 _REFUSED = {"watch": "use oversight label pull, then oversight estimate"}
-"""Actions that do not apply, and what to do instead."""
+"""Actions that do not apply to open answers, with advice."""
 Action = Callable[[argparse.Namespace, Study], None]
 
 
 def find_action(name: str, study: Study, usual: Action) -> Action:
-    """The action of a name on a study of open answers, or `usual` if it is the same for all studies.
+    """Return the action for a study of open answers, or `usual` if it is the same for all studies.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def find_action(name: str, study: Study, usual: Action) -> Action:
         If the action does not apply to the study.
     """
     if not study.is_open:
-        raise BadInput(f"label {name} is for studies of open answers; this one has options")
+        raise BadInput(f"label {name} is for studies of open answers; the items of this study have options")
     if name in _REFUSED:
         raise BadInput(f"label {name} does not apply to a study of open answers; {_REFUSED[name]}")
     return _OWN.get(name, usual)

@@ -13,7 +13,7 @@ from oversight.protocols.people import Reassigned, reassign, write_reminders
 
 
 def hand_over(study: Study, store: Store, giver: str, taker: str, reason: str) -> Reassigned:
-    """Reassign what is open, between a look at the server and a push, if questions lie on one."""
+    """Reassign open questions; if they are on a server, pull before and push afterwards."""
     queues = store.labelling.read_queues().values()
     if all(queue.closed for queue in queues):
         return reassign(study, store, giver, taker, reason)
@@ -27,15 +27,15 @@ def hand_over(study: Study, store: Store, giver: str, taker: str, reason: str) -
 
 
 def tell_reassigned(done: Reassigned, giver: str, taker: str) -> str:
-    """Describe in a sentence where the questions went."""
+    """Describe in a sentence how many questions were reassigned."""
     text = f"{counted(done.moved, 'open question')} of {giver} went to {taker}"
     if done.repeats:
-        text += f"; {done.repeats} of them ask again what {taker} is asked already, and count as repeats"
+        text += f"; {done.repeats} of them repeat questions that {taker} already has, and count as repeats"
     return text + "".join(f"; {n} stayed, as {why}" for why, n in done.kept.items())
 
 
 def run_reassign(args: argparse.Namespace, study: Study) -> None:
-    """Hand the open questions of one expert to another."""
+    """Reassign the open questions of one expert to another."""
     with Store(study.store_url) as store:
         done = hand_over(study, store, args.expert, args.to, args.reason)
     emit(args, asdict(done), tell_reassigned(done, args.expert, args.to))

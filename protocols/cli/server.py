@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked; 1 if ``status`` finds a server missing."""
+    """Perform the action. Returns 1 if ``status`` finds that a server is not running."""
     return _run_model(args) if args.server == MODEL else _run_label_studio(args)
 
 
@@ -87,7 +87,7 @@ def _run_label_studio(args: argparse.Namespace) -> int:
 
 
 def _names(args: argparse.Namespace) -> list[str]:
-    """The servers of the study: one per expert if it says ``isolated = true``."""
+    """Return the names of the study's servers: one per expert with ``isolated = true``."""
     from oversight.protocols.collect import MAIN, make_server_name
     from oversight.protocols.routing import read_roster
 
@@ -96,7 +96,9 @@ def _names(args: argparse.Namespace) -> list[str]:
         return [MAIN]
     roster = read_roster(study.path(study.experts.roster))
     if args.port:
-        raise ConfigError("--port fits one server, not one per expert: leave it out")
+        raise ConfigError("--port applies to one server, but this study has one per expert; leave it out")
     if args.public_url:
-        raise ConfigError("--public-url fits one server, not one per expert: leave it out")
+        raise ConfigError(
+            "--public-url applies to one server, but this study has one per expert; leave it out"
+        )
     return [make_server_name(study.study.name, expert.name) for expert in roster.experts]

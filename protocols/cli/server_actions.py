@@ -1,4 +1,4 @@
-"""The verbs of ``oversight label`` that look at, or talk to, a Label Studio server."""
+"""The verbs of ``oversight label`` that read from, or write to, a Label Studio server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _SHORTEST_HOURS = 0.05
 _EVERY = 15.0
-"""Seconds between two looks of ``label watch``."""
+"""Seconds between two pulls of ``label watch``."""
 _SUMMED = ("asked", "answered", "open", "foreign")
 
 
@@ -44,9 +44,9 @@ def push(args: argparse.Namespace, study: Study) -> None:
     lines = [
         f"{expert}: {p.sent} sent, {p.adopted} found there"
         + (f", {p.removed} doubles removed" if p.removed else "")
-        + (", page put back" if p.restored else "")
-        + (f", settings put back: {', '.join(p.settings)}" if p.settings else "")
-        + (f", {counted(p.foreign, 'task')} of somebody else's removed" if p.foreign else "")
+        + (", page restored" if p.restored else "")
+        + (f", settings restored: {', '.join(p.settings)}" if p.settings else "")
+        + (f", {counted(p.foreign, 'task')} from elsewhere removed" if p.foreign else "")
         + f"; {p.url}"
         for expert, p in done.items()
     ]
@@ -55,12 +55,12 @@ def push(args: argparse.Namespace, study: Study) -> None:
 
 
 def pull(args: argparse.Namespace, study: Study) -> None:
-    """Bring home what changed; for the sequential protocol send what follows."""
+    """Fetch changed answers; for the sequential protocol, send the questions that follow."""
     with open_campaign(study) as campaign:
         found = campaign.pull(full=args.full, requeue=not args.no_requeue)
         follow = campaign.push_next()
         closed = campaign.is_closed
-    told = "the campaign is closed: what was answered on the server since then does not count"
+    told = "the campaign is closed: answers given on the server since then do not count"
     payload = {**asdict(found), "next_questions": follow, "closed": closed}
     emit(args, payload, told if closed else _told(found, follow))
 
@@ -69,7 +69,7 @@ def close(args: argparse.Namespace, study: Study) -> None:
     """Pull a last time and end the campaign."""
     with open_campaign(study) as campaign:
         found = campaign.close(delete=args.delete)
-    text = _told(found.last, 0) + "\nclosed: what is answered on the server from now on is not counted"
+    text = _told(found.last, 0) + "\nclosed: answers given on the server from now on do not count"
     if found.open:
         each = ", ".join(f"{expert} {n}" for expert, n in found.open.items())
         text += f"; {counted(sum(found.open.values()), 'question')} stayed open and count as missing: {each}"
@@ -77,14 +77,14 @@ def close(args: argparse.Namespace, study: Study) -> None:
 
 
 def requeue(args: argparse.Namespace, study: Study) -> None:
-    """Serve questions again whose answers count for nothing."""
+    """Ask questions again whose answers do not count."""
     with open_campaign(study) as campaign:
         number = campaign.requeue()
     emit(args, {"requeued": number}, f"{counted(number, 'question')} served again")
 
 
 def watch(args: argparse.Namespace, study: Study) -> None:
-    """Pull, show, wait; until the width is reached, all is answered, or Ctrl-C."""
+    """Pull, show the state, and wait, until the width is reached, all is answered, or Ctrl-C."""
     from oversight.protocols.collect import watch_campaign
 
     _check_watch(args, study)
@@ -106,7 +106,7 @@ def _check_watch(args: argparse.Namespace, study: Study) -> None:
 
 
 def show_status(args: argparse.Namespace, study: Study) -> None:
-    """Show who was asked what, what came back, what does not count, and what control questions tell."""
+    """Show questions and answers per expert, annotations that do not count, and results of controls."""
     from rich.text import Text
 
     with Store(study.store_url) as store:
@@ -119,7 +119,7 @@ def show_status(args: argparse.Namespace, study: Study) -> None:
     lines = [f"due {study.experts.deadline}"] if study.experts.deadline else []
     lines += [pool_text(*pool)] if pool else []
     if mark is not None:
-        lines.append(f"this database is {mark}; it collects nothing until: oversight store adopt")
+        lines.append(f"this database is {mark}; it collects no answers until: oversight store adopt")
     if quarantine:
         lines.append(f"{counted(len(quarantine), 'annotation')} not counted: oversight label status --json")
     if passed:
@@ -133,7 +133,7 @@ def show_status(args: argparse.Namespace, study: Study) -> None:
     due = study.experts.deadline and study.experts.deadline.isoformat()
     payload: dict[str, object] = {"experts": experts, **totals, "deadline": due, "away": away}
     if pool is not None:
-        from oversight.harness.report import pool_to_json  # with estimates, which nothing else here needs
+        from oversight.harness.report import pool_to_json  # imported here, because it loads the estimates
 
         payload |= pool_to_json(pool)
     payload["passed"] = {expert: list(questions) for expert, questions in passed.items()}
@@ -149,13 +149,13 @@ def show_status(args: argparse.Namespace, study: Study) -> None:
 
 
 def _share_text(totals: Mapping[str, int]) -> str:
-    """`` (75 %), 60 open``; no share where nothing was asked."""
+    """Return `` (75 %), 60 open``; empty if nothing was asked."""
     share = f" ({100 * totals['answered'] / totals['asked']:.0f} %)" if totals["asked"] else ""
     return f"{share}, {totals['open']} open"
 
 
 def _experts_table(now: Mapping[str, QueueProgress], away: Mapping[str, str], *, is_panel: bool) -> Table:
-    """A row an expert. A rare count has a column only if some expert has one."""
+    """Return a table with a row per expert. A rare count has a column only if some expert has one."""
     table = plain_table()
     table.add_column("expert", overflow="fold")
     columns = {"answered": [f"{p.answered} / {p.asked}" for p in now.values()]}
@@ -202,16 +202,16 @@ def _told(found: Difference, follow: int) -> str:
     text = f"{found.new} new answers, {found.changed} changed, {found.withdrawn} withdrawn"
     text += f"; {found.answers} in all"
     if found.quarantined:
-        text += f"; {found.quarantined} annotations count for nothing, see oversight label status --json"
+        text += f"; {found.quarantined} annotations do not count, see oversight label status --json"
     if found.requeued:
         text += f"; {counted(found.requeued, 'question')} served again"
     for expert, names in found.settings.items():
-        text += f"\nsomebody changed settings of {expert}'s project; put back: {', '.join(names)}"
+        text += f"\nsomebody changed settings of {expert}'s project; restored: {', '.join(names)}"
     for expert, number in found.predictions.items():
-        told = "removed; what was answered in front of them does not count"
+        told = "removed; answers given while they were shown do not count"
         text += f"\nsomebody put {counted(number, 'prediction')} on {expert}'s tasks: {told}"
     for expert, number in found.foreign.items():
-        told = "that nobody sent; oversight label push removes them"
+        told = "from elsewhere; oversight label push removes them"
         text += f"\n{counted(number, 'task')} in {expert}'s project {told}"
     return text + (f"; {follow} questions follow from them and were sent" if follow else "")
 
@@ -239,7 +239,7 @@ def _lines(seen: Look) -> str:
     lines += [f"{name}: no estimate yet ({why})" for name, why in seen.undefined.items()]
     if seen.slowest:
         share = f"the first {seen.share:.0%} of every queue"
-        lines.append(f"answered by all: {share}, as far as {seen.slowest} has come (next: {seen.waiting})")
+        lines.append(f"answered by all: {share}, limited by {seen.slowest} (next: {seen.waiting})")
     lines += [
         f"{expert} passed over {counted(len(questions), 'question')}: missing data"
         for expert, questions in seen.passed.items()

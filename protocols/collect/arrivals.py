@@ -1,4 +1,4 @@
-"""When answers arrived: times from Label Studio or the page, otherwise only their order."""
+"""Arrival of answers: times from Label Studio or the page, otherwise only the order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from oversight.harness.store import PAGE, SOURCE, Queue, ReplyRepository, Revision, Store
 
 PORTIONS = 60
-"""Most portions in the order of arrival."""
+"""Largest number of portions in the order of arrival."""
 _WIDTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
 _MOST_BINS = 100
 
@@ -49,7 +49,7 @@ class Arrivals:
 
 
 def read_arrivals(store: Store, *, panel: bool) -> Arrivals:
-    """Read when the answers of a study, or the ratings of a panel, arrived."""
+    """Read the arrival times of a study's answers, or of a panel's ratings."""
     replies = store.replies(panel=panel)
     portions = replies.count_arrivals(PORTIONS)
     people = list(dict.fromkeys(name for portion in portions for name in portion))

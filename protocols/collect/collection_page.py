@@ -15,7 +15,7 @@ from oversight.protocols.collect.next_steps import find_next_steps
 from oversight.protocols.collect.progress import measure_progress
 
 MOST_SHOWN = 1000
-"""Annotations in quarantine that the page lists; all are counted."""
+"""Largest number of quarantined annotations that the page lists; all are counted."""
 
 
 def read_collection(study: Study, store: Store) -> dict[str, Any]:

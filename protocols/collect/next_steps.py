@@ -10,12 +10,12 @@ from oversight.harness.store import Store
 from oversight.protocols.collect.progress import QueueProgress
 
 _NAMED = 3
-"""People who are named among those with open questions."""
+"""Largest number of people named among those with open questions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextStep:
-    """A sentence, and the command for it."""
+    """A sentence about the next step, and its command."""
 
     sentence: str
     command: str
@@ -24,7 +24,7 @@ class NextStep:
 def find_next_steps(
     study: Study, store: Store, progress: Mapping[str, QueueProgress], quarantined: int
 ) -> list[NextStep]:
-    """List the next steps, most urgent first.
+    """List the next steps, the most urgent first.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def find_next_steps(
 
 
 def _collect(store: Store, progress: Mapping[str, QueueProgress], left: int, what: str) -> list[NextStep]:
-    """Say how open questions are collected: through the server in a campaign, otherwise by files."""
+    """Return the steps that collect open questions: from the server in a campaign, otherwise from files."""
     asked = sum(p.asked for p in progress.values())
     waiting = sorted((p for p in progress.items() if p[1].open), key=lambda pair: -pair[1].open)
     named = ", ".join(f"{name} ({p.open:,})" for name, p in waiting[:_NAMED])

@@ -11,7 +11,7 @@ from oversight.harness.datasets import PRESETS
 from oversight.harness.types import Item, Verdict
 
 OPEN_WORDS = {Verdict.UNSURE: "Cannot tell", Verdict.SKIP: "Not my field"}
-"""Names of replies to questions about open answers, if they differ from other questions."""
+"""Names of replies to questions about open answers that differ from other questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class QuestionTexts:
                 told = f"describes the unknown class {name!r}; classes are {', '.join(classes)}"
                 field = f"label_studio.descriptions.{name}"
                 raise DataError(told, file=study.path("study.toml"), field=field)
-        # Label Studio takes text that begins with a dollar sign for the name of a field.
+        # Label Studio reads text that begins with a dollar sign as the name of a field.
         own_options = not classes or (study.experts.is_panel and any("$" in c for c in classes))
         own_options = own_options and not study.is_open
         return cls(classes, descriptions, own_options)

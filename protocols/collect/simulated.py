@@ -25,7 +25,7 @@ class SimulatedExperts:
     specificity
         P(no | the option is false), in [0, 1].
     abstention
-        P(unsure), in [0, 1), whatever the truth.
+        P(unsure), in [0, 1), independent of the truth.
     seed
         Seed of all draws; an answer depends on the seed, protocol, item and option of its question.
 

@@ -1,4 +1,4 @@
-"""Experts during a collection: absences, replacements, reminders, stored personal data."""
+"""Experts during a collection: absences, replacements, reminders, and stored personal data."""
 
 import lazy_loader
 

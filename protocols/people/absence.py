@@ -33,7 +33,7 @@ def note_absence(study: Study, store: Store, expert: str, until: str = "", reaso
         except ValueError:
             raise BadInput(f"--until must be a day such as 2026-12-24, is {until!r}") from None
         if last < today:
-            raise BadInput(f"--until {until} is over; today is {today}")
+            raise BadInput(f"--until {until} is in the past; today is {today}")
     absence = Absence(expert, today.isoformat(), until, reason)
     store.people.add_absence(absence)
     return absence

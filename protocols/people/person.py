@@ -1,4 +1,4 @@
-"""Export, forget or erase what is stored about an expert."""
+"""Export, forget or erase the data stored about an expert."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oversight.harness.store import AuditRecord, Store, has_database
 from oversight.protocols.routing import read_roster
 
 _FREE = ("reason", "link", "author", "editor", "settings")
-"""Details of events that may tell of a person."""
+"""Details of events that may contain information about a person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +86,8 @@ def erase_person(study: Study, name: str) -> ErasedPerson:
     roster = study.path(study.experts.roster)
     if any(expert.name == name for expert in read_roster(roster).experts):
         raise ConfigError(
-            f"{roster}: names {name!r}; hand open questions over (oversight experts replace), then take the "
-            "name out of the roster"
+            f"{roster}: names {name!r}; reassign open questions (oversight experts replace), then remove the "
+            "name from the roster"
         )
     keeps = study.people.keep_labels
     with _open(study) as store, store.together(exclusive=True):
@@ -109,7 +109,7 @@ def erase_person(study: Study, name: str) -> ErasedPerson:
 
 def _open(study: Study) -> Store:
     if not has_database(study.store_url):
-        raise BadInput("there is no database of this study yet; nothing is stored of anybody")
+        raise BadInput("this study has no database yet, so nothing is stored about anybody")
     store = Store(study.store_url)
     store.marks.refuse_mark()
     return store
@@ -118,12 +118,12 @@ def _open(study: Study) -> Store:
 def _read(store: Store, name: str) -> dict[str, list[dict[str, Any]]]:
     tables = store.withdrawals.read_person(name)
     if not any(tables.values()):
-        raise BadInput(f"nothing is stored of {name!r}")
+        raise BadInput(f"nothing is stored about {name!r}")
     return tables
 
 
 def _tells_of(name: str) -> Callable[[AuditRecord], bool]:
-    """Whether an event is about a person, or contains something that they said."""
+    """Return a test whether an event is about a person, or contains something that they wrote."""
     quoted = json.dumps(name, ensure_ascii=False)
 
     def tells(record: AuditRecord) -> bool:

@@ -20,11 +20,11 @@ class Reassigned:
     Attributes
     ----------
     moved
-        Number of questions that the other expert now has.
+        Number of questions given to the other expert.
     repeats
-        Number of these that the other expert is already asked, for example as a second answer.
+        Number of these that the other expert already has, for example as a second answer.
     kept
-        Why some were not reassigned → number.
+        Reason why questions were not reassigned → their number.
     """
 
     moved: int
@@ -49,17 +49,17 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
     """
     if study.experts.is_panel:
         raise ConfigError(
-            "a panel's annotators were drawn, and what they choose is compared: nobody can rate in another's "
-            "place; what is open stays missing"
+            "a panel's annotators were drawn and are compared, so nobody can rate in another's "
+            "place; open ratings stay missing"
         )
     roster = read_present(study, store)
     other = roster.find(taker)
     if not is_erased(giver):
         roster.find(giver)
     if giver == taker:
-        raise BadInput(f"{giver!r} cannot take over from themselves")
+        raise BadInput(f"{giver!r} cannot take over their own questions")
     if other.absent or other.away:
-        raise ConfigError(f"{taker!r} is away; they are back with: oversight experts return {taker!r}")
+        raise ConfigError(f"{taker!r} is away; end the absence with: oversight experts return {taker!r}")
     drawn = {q.id: q.expert for q in store.content.read_questions()}
     drawn |= store.controls.read_experts()
     asked = [q for q in read_pending(study, store) if isinstance(q, Question)]
@@ -67,7 +67,7 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
     left = [q for q in asked if q.expert == giver and q.id not in answered]
     if not left:
         raise BadInput(
-            f"no question of {giver!r} is open; that none is to be put to them from now on is noted by: "
+            f"no question of {giver!r} is open; to ask this expert no further questions, use: "
             f"oversight experts absent {shlex.quote(giver)}"
         )
     items = store.read_shown_items()

@@ -23,15 +23,15 @@ class Reminder:
     Attributes
     ----------
     email
-        Address from the roster; empty if it has none.
+        E-mail address from the roster; empty if the roster has none.
     minutes
-        Expected minutes for the open questions at the expert's own pace; None before the first answer.
+        Expected minutes for the open questions, at the expert's own pace; None before the first answer.
     days
-        Days until the deadline, negative after it; None without one.
+        Days until the deadline, negative after it; None without a deadline.
     away
         Last day of an absence, ``"for good"``, or empty. Absent experts need no reminder.
     url
-        Address of the questions on Label Studio; empty if they are not there.
+        Address of the questions on Label Studio; empty if they are not on a server.
     text
         Text of the reminder.
     """

@@ -1,4 +1,4 @@
-"""Draw questions and their experts, with a probability recorded before any answer."""
+"""Draw questions and their experts, with probabilities that are recorded before any answer."""
 
 import lazy_loader
 

@@ -57,7 +57,7 @@ def weave_controls(study: Study, store: Store, roster: Roster, gold: Sequence[Go
     Raises
     ------
     BadInput
-        If no question could have a second expert, or no gold item could be put to anybody.
+        If no question can have a second expert, or nobody can be asked about a gold item.
     """
     before = store.controls.read_controls()
     wanted, drawn = Counter[str](), list[ControlQuestion]()
@@ -81,7 +81,7 @@ def weave_controls(study: Study, store: Store, roster: Roster, gold: Sequence[Go
 def _draw_missing(
     study: Study, store: Store, roster: Roster, gold: Sequence[GoldItem], before: Sequence[ControlQuestion]
 ) -> tuple[Counter[str], list[ControlQuestion]]:
-    """Return the requested number of each kind, and the control questions that are missing."""
+    """Return the requested number of each kind, and the control questions that are not drawn yet."""
     section, seed, questions = study.experts, study.study.seed, store.content.read_questions(second=False)
     queues, wanted = _Queues(roster, questions, before), Counter[str]()
     drawn = list[ControlQuestion]()
@@ -97,7 +97,7 @@ def _draw_missing(
             return [q.expert] if queues.has_room(q.expert) else []
         return queues.find_fresh(items[q.item_id].options[q.option], q.item_id)
 
-    # the draw must depend on the seed only, so it uses the ids before sealing
+    # Use the ids before sealing, because the draw must depend only on the seed.
     is_sealed = bool(store.controls.read_key())
     plain = {q.id: plain_id(q) if is_sealed else q.id for q in questions}
     for kind, share in ((ControlKind.REPEAT, section.repeat), (ControlKind.OVERLAP, section.overlap)):
@@ -115,7 +115,7 @@ def _draw_missing(
 
 
 class _Queues:
-    """Number of questions of each expert, and the items they are about."""
+    """Number of questions of each expert, and the items that these questions are about."""
 
     def __init__(
         self, roster: Roster, asked: Iterable[Question], controls: Iterable[ControlQuestion]
@@ -151,10 +151,11 @@ def _draw_gold(
     before: Sequence[ControlQuestion],
     wanted: int,
 ) -> Iterator[ControlQuestion]:
-    """Return gold items in random order, one half asked about the true option; reversed if more are needed.
+    """Yield questions on gold items in random order, half of them about the true option.
 
-    The option's expert is drawn as for the study's questions. So the experts' joint error rates are those
-    of the study's questions if gold items resemble its items.
+    If more questions are needed than there are gold items, the items are used again with the other kind of
+    option. The option's expert is drawn as for the study's questions. So the experts' joint error rates are
+    those of the study's questions, if gold items resemble its items.
     """
     by_id = sorted(gold, key=lambda g: g.item.id)
     truth = {g.item.id: g.truth for g in by_id}
@@ -185,13 +186,13 @@ def _draw_gold(
 def _control(
     seed: int, kind: ControlKind, item: str, option: int, expert: str, n_options: int, original: str = ""
 ) -> ControlQuestion:
-    """Make a control question; its id, not sealed yet, has the format of all question ids."""
+    """Make a control question; its id is not sealed yet and has the format of all question ids."""
     name = control_id(kind, seed, item, option, expert)
     return ControlQuestion(name, kind, item, option, expert, n_options, seed, original)
 
 
 def _find_place(control: ControlQuestion, original: int | None, draws: int) -> int:
-    """Draw a place in the current draw; a repeated question comes after its first occurrence."""
+    """Draw a place in the current draw; a repeat comes after the repeated question."""
     place = draws * PLACES + draw_place(control.id)
     if control.kind is not ControlKind.REPEAT or original is None or place > original:
         return place
@@ -202,11 +203,11 @@ def _refuse_none(wanted: Counter[str], every: Sequence[ControlQuestion]) -> None
     drawn = Counter(c.kind.value for c in every)
     if wanted[ControlKind.OVERLAP.value] and not drawn[ControlKind.OVERLAP.value]:
         raise BadInput(
-            "overlap: nobody can be a second expert: every class has one present expert with capacity; "
-            "name another in the roster, or leave overlap out"
+            "overlap: no second expert is available: every class has one present expert with capacity; "
+            "add another to the roster, or leave overlap out"
         )
     if wanted[ControlKind.GOLD.value] and not drawn[ControlKind.GOLD.value]:
         raise BadInput(
-            "gold: no gold item could be put to anybody: nobody who judges its options has room, or was not "
-            "asked about it already"
+            "gold: nobody can be asked about a gold item: its options' experts are at capacity or "
+            "were already asked about it"
         )

@@ -1,8 +1,8 @@
 """Compare a model directly with the average annotator by asking the experts of classes.
 
-One annotator per item is drawn; if the model gives the same label, nothing is asked. On the other items,
-experts are asked about the two labels one after the other (`oversight.protocols.routing.sequential`) until
-it is known which is right. The result, `oversight.harness.panel.direct_comparison.direct_result`, needs no
+One annotator per item is drawn. If the model gives the same label, no question is asked. On other items,
+experts are asked about the two labels one after the other (`oversight.protocols.routing.sequential`) until it
+is known which label is right. The result, `oversight.harness.panel.direct_comparison.direct_result`, needs no
 assumption on how annotators err.
 """
 
@@ -53,7 +53,7 @@ class Direct:
         if ids != self.panel.items:
             raise BadInput("items must be the panel's, in its order")
         if self.panel.cluster is not None:
-            raise BadInput("the direct comparison takes items as independent, and these come in clusters")
+            raise BadInput("the direct comparison needs independent items, but these are in clusters")
         for item in self.items:
             missing = next((c for c in self.panel.classes if c not in item.options), None)
             if missing is not None:
@@ -61,7 +61,7 @@ class Direct:
 
     @property
     def asked(self) -> list[Item]:
-        """Items to ask about, on which the drawn annotator and the model differ."""
+        """Items to ask about: those on which the drawn annotator and the model differ."""
         places = differing(self._drawn(), self.predicted)
         if self.limit is not None:
             rng = np.random.default_rng(derive_seed(self.seed, "direct"))
@@ -69,14 +69,13 @@ class Direct:
         return [self.items[int(j)] for j in places]
 
     def next_questions(self, answers: Iterable[Answer] = ()) -> list[Question]:
-        """Return the open questions, given all answers so far; empty when all is known."""
+        """Return the open questions, given all answers so far; empty if everything is known."""
         return self._sequential().next_questions(self.asked, list(answers))
 
     def result(self, answers: Iterable[Answer], *, level: float = 0.95) -> DirectResult:
-        """Test and estimate once every item asked about is settled.
+        """Test and estimate, after every item asked about is decided.
 
-        Items left open by an abstention count against the model in the test, and either way in the
-        interval.
+        Items left open by an abstention count against the model in the test, and either way in the interval.
 
         Raises
         ------
@@ -87,12 +86,12 @@ class Direct:
         answers, asked = list(answers), self.asked
         still = len(self.next_questions(answers))
         if still:
-            raise EstimateError(f"{still} of {len(asked)} items are not settled yet; ask the open questions")
+            raise EstimateError(f"{still} of {len(asked)} items are not decided yet; ask the open questions")
         known = self._sequential().correctness(asked, answers) if asked else {}
         pairs = list(zip(known.get(MODEL, ()), known.get(ANNOTATOR, ()), strict=True))
         wins, losses = pairs.count((1, 0)), pairs.count((0, 1))
         neither = pairs.count((0, 0))
-        # Disagreements asked about represent an equal share of all items, including those without a
+        # The disagreements asked about represent an equal share of all items, including those without a
         # question.
         every = len(differing(self._drawn(), self.predicted))
         screened = round(len(self.items) * len(asked) / every) if every else len(self.items)

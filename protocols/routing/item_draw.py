@@ -1,12 +1,12 @@
 """Draw the items to ask about if the pool is larger than the number of questions.
 
-Items are drawn before anybody is asked. With ``agreement`` each has the same probability, in proportion
-within strata by the models' agreement and the judges' certainty
-(`oversight.harness.estimate.split_by_agreement`). Later draws take the same proportions of the rest, so
-that at any time the drawn items are such a sample of the whole pool. With ``deviation`` probabilities are
-proportional to the judges' uncertainty about each item (`oversight.harness.estimate.chances_by_deviation`),
-updated by earlier answers; they are recorded, and `oversight.harness.columns.weigh_draws` computes the
-weight of each item.
+Items are drawn before anybody is asked. With ``agreement``, each item has the same probability: the draw is
+proportional within strata by the models' agreement and the judges' certainty
+(`oversight.harness.estimate.split_by_agreement`). Later draws take the same proportions of the remaining
+items, so at any time the drawn items are a proportional sample of the whole pool. With ``deviation``,
+probabilities are proportional to the judges' uncertainty about each item
+(`oversight.harness.estimate.chances_by_deviation`), updated by earlier answers. They are recorded, and
+`oversight.harness.columns.weigh_draws` computes the weight of each item.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | Non
     Raises
     ------
     BadInput
-        If there is no draw to add to, nothing left to draw, or the way of drawing is not supported.
+        If there is no draw to extend, no item is left to draw, or the way of drawing is not supported.
     ConfigError
         If items or questions were drawn before in another way.
     """
     draws = store.pool.read_draws()
     if not draws and more is not None and wanted is None:
         raise BadInput(
-            "--more adds to a draw of items, and this study has none; begin it with --questions, or ask "
+            "--more extends a draw of items, but this study has none; start one with --questions, or ask "
             "second questions about items answered no: add --second"
         )
     check_way_of_drawing(study, is_drawn=bool(draws) or wanted is not None)
@@ -91,26 +91,24 @@ def check_way_of_drawing(study: Study, *, is_drawn: bool) -> None:
     Raises
     ------
     BadInput
-        If it is not supported; says why.
+        If the way of drawing is not supported; gives the reason.
     """
     experts, way = study.experts, f"draw = {study.experts.draw!r}"
     if "draw" in experts.model_fields_set and not is_drawn:
-        raise BadInput(f"{way} says how items are drawn, and every item is asked about; give --questions")
+        raise BadInput(f"{way} says how items are drawn, but every item is asked about; give --questions")
     if experts.draw != "deviation":
         return
     if "accuracy" not in experts.statement.answers or experts.options_per_item > 1:
         what = f"the protocol {experts.protocol!r}"
         if experts.options_per_item > 1:
             what += f" with options_per_item = {experts.options_per_item}"
-        raise BadInput(f'{way} gives items weights, and the estimates of {what} take none; use "agreement"')
+        raise BadInput(f'{way} gives items weights, which estimates of {what} cannot use; use "agreement"')
     if not study.judges:
-        raise BadInput(
-            f'{way} goes by what judges say, and the study names none: judge = "name" under [models]'
-        )
+        raise BadInput(f'{way} uses judges, but the study names none: set judge = "name" under [models]')
     if study.items.cluster is not None:
-        raise BadInput(f'{way} weighs items one by one, and these share clusters; use "agreement"')
+        raise BadInput(f'{way} weighs items one by one, but these items are in clusters; use "agreement"')
     if experts.has_controls or experts.knows_errors:
-        raise BadInput(f'{way} is for experts who do not err; with control questions use "agreement"')
+        raise BadInput(f'{way} assumes experts who do not err; with control questions, use "agreement"')
 
 
 def _refuse_other_pool(store: Store, ids: Sequence[str], first: ItemDraw, wanted: int | None) -> None:
@@ -124,7 +122,7 @@ def _refuse_other_pool(store: Store, ids: Sequence[str], first: ItemDraw, wanted
     new = next((name for name in ids if name not in members), None)
     if new is not None:
         raise ConfigError(
-            f"the item {new!r} is not among the {first.pool} that items were drawn from; the pool cannot "
+            f"the item {new!r} is not among the {first.pool} items of the pool; the pool cannot "
             "change once items are drawn: start a new study"
         )
 
@@ -145,7 +143,7 @@ def _begin_pool(study: Study, store: Store, ids: Sequence[str], wanted: int) -> 
 
 
 def _values_of(study: Study, known: KnownBefore) -> FloatArray:
-    """Values by which items are stratified for a proportional draw, shape (N, values)."""
+    """Return the values by which items are stratified for a proportional draw, shape (N, values)."""
     found = [known.guess_by_votes()]
     if known.opinions:
         found.append(known.guess_by_judges())
@@ -156,7 +154,7 @@ def _values_of(study: Study, known: KnownBefore) -> FloatArray:
 
 
 def _draw_batch(study: Study, store: Store, wanted: int) -> None:
-    """Draw from the rest of the pool and store the draw."""
+    """Draw from the remaining items of the pool, and store the draw."""
     ids, stratum = store.pool.read_remaining()
     draws = store.pool.read_draws()
     batch, pool = len(draws) + 1, draws[0].pool if draws else len(ids)
@@ -189,19 +187,19 @@ def _draw_batch(study: Study, store: Store, wanted: int) -> None:
 def _draw_by_deviation(
     study: Study, store: Store, ids: Sequence[str], wanted: int, pool: int, rng: np.random.Generator
 ) -> tuple[int, IntArray, FloatArray, str]:
-    """Return number, positions in `ids` and probabilities of the drawn items, and the basis in words.
+    """Return number, positions in `ids` and probabilities of the drawn items, and the basis as text.
 
     Raises
     ------
     BadInput
-        If there is no model to ask about, or a judge was not run.
+        If no model except judges was run, or a judge was not run.
     """
     everything = sorted(store.pool.read_members())
     known = read_known(study, store, everything, asked=len(ids) < pool)
     if known.not_run or not known.judges:
-        raise BadInput(f'draw = "deviation" goes by what judges say: {known.not_run or "none was run"}')
+        raise BadInput(f'draw = "deviation" uses the judges: {known.not_run or "none was run"}')
     if not known.looked_at:
-        raise BadInput('draw = "deviation" goes by what is asked about: no model was run yet but judges')
+        raise BadInput('draw = "deviation" needs predictions: no model except judges was run yet')
     here = dict(zip(everything, range(pool), strict=True))
     right = known.guess_by_judges()[[here[name] for name in ids]]
     number = _count_items(study, wanted, read_known(study, store, ids))
@@ -225,7 +223,7 @@ def _tell_strata(known: KnownBefore) -> str:
 
 
 def _count_items(study: Study, wanted: int, known: KnownBefore) -> int:
-    """Number of items that a number of questions is expected to settle, at least one."""
+    """Return the number of items that a number of questions is expected to decide, at least one."""
     n, each = len(known.n_options), 1.0
     if "accuracy" not in study.experts.statement.answers:
         each = float(disagreement(known.predicted[:, known.looked_at]).mean()) if known.looked_at else 0.0

@@ -1,7 +1,7 @@
 """Information about items before an expert is asked: model predictions and judges' certainty.
 
-It includes what answers about other items have taught about judges so far. A draw that uses it records its
-probabilities, so that none of it has to be right.
+It includes the information about judges from earlier answers on other items. A draw that uses this
+information records its probabilities, so estimates are valid even if the information is wrong.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class KnownBefore:
     n_options
         Shape (N,): K.
     looked_at
-        Columns of the models that the protocol uses, or of all models except judges.
+        Columns of the models that the protocol uses; by default all models except judges.
     judges
         Names of the study's judges, if all of them were run.
     not_run
-        Why judges are left out; empty if they are not, or if there are none.
+        Reason why judges are left out; empty if they are used, or if there are none.
     opinions
         Probabilities of the judges about these items.
     answers
@@ -55,21 +55,21 @@ class KnownBefore:
     answers: AnswersSoFar | None = None
 
     def guess_by_votes(self) -> FloatArray:
-        """Probability that each model in `looked_at` is right, from the votes of all models.
+        """Return the probability that each model in `looked_at` is right, from the votes of all models.
 
         Shape (N, number of models in `looked_at`).
         """
         return guess_right(self.predicted, self.n_options)[:, self.looked_at]
 
     def guess_by_judges(self) -> FloatArray:
-        """The same probability by the judges and the answers so far."""
+        """Return the same probability as `guess_by_votes`, from the judges and the answers so far."""
         from oversight.harness.estimate import guess_by_judges
 
         chosen = self.predicted[:, self.looked_at]
         return guess_by_judges(chosen, self.opinions, self.n_options, self.answers)
 
     def tell_judges(self) -> str:
-        """``the judge 'wise'``, ``3 judges``."""
+        """Return ``the judge 'wise'`` or ``3 judges``."""
         return (
             f"the judge {self.judges[0]!r}" if len(self.judges) == 1 else counted(len(self.judges), "judge")
         )
@@ -88,7 +88,7 @@ def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = 
     BadInput
         If a model that the study names was not run.
     """
-    # both take long to import, and most draws need neither
+    # imported here, because both imports are slow and most draws need neither
     from oversight.harness.analysis import find_newest_runs
     from oversight.harness.estimate import JudgeOpinion
 

@@ -61,15 +61,15 @@ class RandomPanel:
             if name in self.annotators[:j]:
                 raise BadInput(f"the annotator {name!r} is named twice")
         if self.n < 2:
-            raise BadInput(f"n must be at least 2 annotators per item, is {self.n}: one agrees with nobody")
+            raise BadInput(f"n must be at least 2 annotators per item, is {self.n}: agreement needs two")
         if len(self.annotators) < self.n:
             raise BadInput(
-                f"n = {self.n} annotators per item are asked for, there are {len(self.annotators)}"
+                f"n = {self.n} annotators per item are requested, but there are only {len(self.annotators)}"
             )
 
     @classmethod
     def from_roster(cls, roster: Roster, n: int, *, seed: int = 0) -> Self:
-        """Return all present experts who may judge any class (``classes = ["*"]``)."""
+        """Create the rule with all present experts who may judge any class (``classes = ["*"]``)."""
         present = (e.name for e in roster.experts if not e.absent and ANY_CLASS in e.classes)
         return cls(tuple(present), n, seed)
 
@@ -93,10 +93,10 @@ class RandomPanel:
 class BalancedPanel(RandomPanel):
     """Incomplete blocks: equal loads (± 1), and pairs that meet about equally often.
 
-    Items in random order take groups of n annotators one after the other. At each step the group is drawn
-    among those with the least load, and of these the fewest meetings. Every annotator gets an item with
-    probability n/annotators, by symmetry, because names are shuffled as well. The plan is one draw, so
-    route all items at once.
+    Items in random order take groups of n annotators one after the other. At each step, the group is drawn
+    among those with the least load, and among these, those with the fewest meetings. Every annotator gets an
+    item with probability n/annotators, by symmetry, because names are shuffled too. The plan is a single
+    draw, so route all items at once.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class BalancedPanel(RandomPanel):
     )
 
     def route(self, items: Sequence[Item]) -> list[Assignment]:
-        """Draw the plan; assignments come in the order of the items."""
+        """Draw the plan; assignments are in item order."""
         rng = np.random.default_rng(derive_seed(self.seed, self.name))
         names = [self.annotators[int(a)] for a in rng.permutation(len(self.annotators))]
         chosen: dict[str, tuple[int, ...]] = {}

@@ -33,12 +33,12 @@ from oversight.protocols.routing.roster import Roster, read_roster
 from oversight.protocols.routing.rule import Predictions, QuestionFields
 
 _Drawn = tuple[str, int, str, int, int]
-"""Item, option, expert, m and K."""
+"""Item, option, expert, number of options asked about (m), and number of options (K)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partitioned:
-    """Every item is put to one expert (or to m), drawn uniformly over the options.
+    """One option per item (or m) is drawn uniformly, and its expert is asked.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Partitioned:
         Raises
         ------
         BadInput
-            If nobody can judge a drawn option, or all who can have reached their capacity.
+            If nobody can judge a drawn option, or all experts who can are at capacity.
         """
         free = FreeExperts(self.roster)
         portions = split_into_batches(items)
@@ -113,7 +113,7 @@ class Partitioned:
 
 
 class FreeExperts:
-    """Capacity left of the experts of a roster.
+    """Remaining capacity of the experts of a roster.
 
     Parameters
     ----------
@@ -128,14 +128,14 @@ class FreeExperts:
         self._able = lru_cache(maxsize=4096)(roster.for_class)
 
     def draw(self, item: Item, option: int, below: Callable[[int], Any], but: Collection[str] = ()) -> str:
-        """Draw a present expert with capacity left for an option; `below` draws numbers below one.
+        """Draw a present expert with remaining capacity for an option; `below(n)` draws a number below n.
 
         Experts in `but` are drawn only if nobody else is available.
 
         Raises
         ------
         BadInput
-            If there is none. The option is never redrawn, because that would change its propensity.
+            If nobody is available. The option is not redrawn, because that would change its propensity.
         """
         class_name = item.options[option]
         able = self._able(class_name)
@@ -155,10 +155,9 @@ class FreeExperts:
 
 
 def complementary_labels(items: Sequence[Item], truth: Mapping[str, int], seed: int) -> list[Label]:
-    """One wrong option per item, uniform over the K−1 (way i of the paper).
+    """Return one wrong option per item, uniform over the K−1 wrong ones (way i of the paper).
 
-    The propensity of a label is 1/(K−1), given the truth. K = 2 is allowed: the label then tells
-    the truth.
+    The propensity of a label is 1/(K−1), given the truth. K = 2 is allowed; the label then reveals the truth.
     """
     rng = np.random.default_rng(seed)
     labels = []
@@ -178,9 +177,9 @@ def ordinary_labels(items: Sequence[Item], truth: Mapping[str, int]) -> list[Lab
 
 
 def verified_labels(items: Sequence[Item], truth: Mapping[str, int], seed: int) -> list[Label]:
-    """One uniform option per item, verified: ordinary if true, otherwise complementary (way ii of the paper).
+    """Return one uniform option per item with its verified label (way ii of the paper).
 
-    The propensity is 1/K.
+    The label is ordinary if the option is true, otherwise complementary. The propensity is 1/K.
     """
     rng = np.random.default_rng(seed)
     labels = []
@@ -195,7 +194,7 @@ def verified_labels(items: Sequence[Item], truth: Mapping[str, int], seed: int) 
 def _with_truth(items: Sequence[Item], truth: Mapping[str, int]) -> Iterator[tuple[Item, int]]:
     for item in items:
         if item.id not in truth:
-            raise BadInput(f"the truth of the item {item.id!r} is not given")
+            raise BadInput(f"truth has no entry for the item {item.id!r}")
         if not 0 <= truth[item.id] < len(item.options):
             raise BadInput(f"item {item.id!r}: option {truth[item.id]} of {len(item.options)}")
         yield item, truth[item.id]

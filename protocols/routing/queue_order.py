@@ -1,4 +1,4 @@
-"""The order in which one person is asked."""
+"""The order in which a person's questions are asked."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""The roster: which expert answers for which class, and how many questions each takes.
+"""The roster: which expert answers for which class, and how many questions each expert takes.
 
 A roster file is TOML::
 
     [[expert]]
     name = "ana"
     classes = ["cardiology"]     # or ["*"]: may be asked about any option
-    capacity = 200               # optional: most questions this expert takes
-    absent = false               # optional: true keeps the expert in the file, but asks nothing
-    email = "ana@example.org"    # optional: the account this expert logs in with, for Label Studio
+    capacity = 200               # optional: largest number of questions for this expert
+    absent = false               # optional: if true, the expert stays in the file but is not asked
+    email = "ana@example.org"    # optional: the expert's account on Label Studio
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ class Expert:
     Attributes
     ----------
     name
-        Unique in the roster.
+        Name, unique in the roster.
     classes
         Names of the classes that this expert can judge; ``("*",)`` for any option of any item.
     capacity
         Largest number of questions for this expert; None for no limit.
     absent
-        Whether no question may be put to this expert at present.
+        Whether this expert must not be asked at present.
     email
         Address of this expert's account on a labelling server; empty for a made-up one.
     away
-        Whether this expert is away for a time: questions go to others, and wait if there are none.
+        Whether this expert is temporarily away: questions go to others, or wait if there is nobody else.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Roster:
     def for_class(self, class_name: str) -> tuple[Expert, ...]:
         """Return present experts who can judge the class, in file order.
 
-        Experts on leave only if no other can.
+        Experts who are away are returned only if nobody else can judge the class.
         """
         able = tuple(e for e in self.experts if not e.absent and e.judges(class_name))
         return tuple(e for e in able if not e.away) or able
@@ -82,7 +82,7 @@ class Roster:
         Raises
         ------
         DataError
-            If there is none.
+            If no expert has this name.
         """
         for expert in self.experts:
             if expert.name == name:
@@ -120,7 +120,7 @@ class Roster:
         Raises
         ------
         DataError
-            If not; names the roster file and the class or expert.
+            If a class or an expert has none; names the roster file and the class or expert.
         """
         check_names("classes", classes)
         known = list(classes)
@@ -159,7 +159,7 @@ def read_roster(path: str | Path) -> Roster:
         raise DataError(f"not a readable TOML file: {error}", file=path) from None
     rows = table.get("expert")
     if set(table) != {"expert"} or not isinstance(rows, list) or not rows:
-        raise DataError("a roster holds [[expert]] entries and nothing else", file=path, field="expert")
+        raise DataError("a roster must contain only [[expert]] entries", file=path, field="expert")
     experts: list[Expert] = []
     for number, row in enumerate(rows, start=1):
         expert = _expert(row, path, number)

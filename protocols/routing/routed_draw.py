@@ -1,4 +1,4 @@
-"""Summary of a draw of a study's questions or assignments."""
+"""Summary of a draw of questions or assignments."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Routed:
     asked
         Person → number of questions or assignments.
     new
-        Number of these that were not stored before.
+        Number of these that are new.
     items
         Number of items of the study.
     each, annotators
-        Annotators per item of a panel, and number of annotators.
+        Number of annotators per item of a panel, and of annotators in all.
     controls
         Control questions, which `asked` and `new` include; None if study.toml requests none.
     draws

@@ -19,10 +19,10 @@ from oversight.harness.types import Answer, Item, ProtocolStatement, Question, d
 __all__ = ["AsksOn", "RoutingProtocol", "decode", "put_question"]
 
 Predictions = Mapping[str, Mapping[str, int | None]]
-"""Model → item id → option, None where unreadable."""
+"""Model → item id → option; None if unreadable."""
 
 Voices = Mapping[str, Sequence[float]]
-"""Item id → probability of each of its options, by what judges say."""
+"""Item id → judges' probability of each of its options."""
 
 
 QuestionFields = tuple[str, str, int, str, int, str, float, int, tuple[float, ...], int | None]
@@ -30,16 +30,16 @@ QuestionFields = tuple[str, str, int, str, int, str, float, int, tuple[float, ..
 
 
 class RoutingProtocol(Protocol):
-    """A rule that decides who is asked what.
+    """A rule that decides which questions each expert is asked.
 
     Attributes
     ----------
     name
-        Stored with every question.
+        Name of the rule, stored with every question.
     seed
         Seed of all draws.
     statement
-        What its labels can be used for, see `ProtocolStatement`.
+        Permitted uses of its labels, see `ProtocolStatement`.
     """
 
     @property
@@ -63,7 +63,7 @@ class AsksOn(RoutingProtocol, Protocol):
     """A rule whose further questions depend on earlier answers."""
 
     def next_questions(self, items: Sequence[Item], answers: Sequence[Answer]) -> list[Question]:
-        """Return the open questions; empty when nothing is left to ask."""
+        """Return the open questions; empty if nothing is left to ask."""
         ...
 
 
@@ -101,7 +101,7 @@ def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray
         item occurs twice.
     """
     if not predictions:
-        raise BadInput("this protocol looks at predictions; give those of at least one model")
+        raise BadInput("this protocol uses predictions; give those of at least one model")
     if len({item.id for item in items}) < len(items):
         raise BadInput("item ids must be unique; one is given twice")
     matrix = np.full((len(items), len(predictions)), -1, dtype=np.int64)
@@ -121,9 +121,9 @@ def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray
 
 
 def hear_judges(votes: NDArray[np.float64], items: Sequence[Item], voices: Voices) -> NDArray[np.float64]:
-    """Product of the votes' and the judges' probabilities, rows sum to 1.
+    """Multiply the votes' probabilities with the judges', and normalise rows to a sum of 1.
 
-    Only the votes' if judges have none.
+    An item without judges' probabilities keeps the votes' probabilities.
     """
     if not voices:
         return votes
@@ -137,5 +137,5 @@ def hear_judges(votes: NDArray[np.float64], items: Sequence[Item], voices: Voice
 
 
 def option_counts(items: Sequence[Item]) -> NDArray[np.int64]:
-    """Number of options K of every item, shape (items,)."""
+    """Return the number of options K of every item, shape (items,)."""
     return np.array([len(item.options) for item in items], dtype=np.int64)

@@ -1,8 +1,8 @@
 """Sealed ids and places: drawn by a protocol from the seed, then sealed with the study's key.
 
-Everything that experts see of a question, its id and its place in the queue, is derived from the sealed id.
-So nobody who knows the seed can compute which questions are the study's and which are control questions.
-Panels have no control questions, so ids of their assignments are derived from the seed.
+Everything that an expert sees of a question's identity (its id and its place in the queue) is derived from
+the sealed id. So somebody who knows the seed cannot compute which questions are control questions. Panels
+have no control questions, so ids of their assignments are derived from the seed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CONTROLS = frozenset(kind.value for kind in ControlKind)
 
 
 def seal_fields(key: bytes, drawn: Sequence[QuestionFields]) -> Sequence[QuestionFields]:
-    """Seal the ids of questions given by their fields, and derive their places."""
+    """Seal the ids of questions, given as tuples of fields, and derive their places."""
     if not key:
         return drawn
     ids = seal_ids(key, [fields[0] for fields in drawn])
@@ -34,7 +34,7 @@ def seal_questions(key: bytes, drawn: Sequence[Question]) -> list[Question]:
 
 
 def plain_id(question: Question) -> str:
-    """Return the id before sealing, for draws that must depend on the study's seed only."""
+    """Return the id before sealing, for draws that must depend only on the study's seed."""
     if question.protocol in _CONTROLS:
         return control_id(
             question.protocol, question.seed, question.item_id, question.option, question.expert

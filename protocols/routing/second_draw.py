@@ -1,10 +1,10 @@
-"""Second questions: another option of items with the answer no, drawn where they are most informative.
+"""Second questions: another option of items whose first answer was no.
 
-The draw depends on first answers and predictions. Items are drawn with recorded probabilities ρ,
-proportional to the spread of the information in a second answer under the models' votes
-(`oversight.harness.estimate.second_rates`); then one of the remaining options is drawn with recorded
-probabilities. A question's propensities are the product of both. A yes, and a no to one of two options,
-leave nothing to ask.
+The draw depends on first answers and predictions. Items are drawn with recorded probabilities ρ, proportional
+to the expected information of a second answer under the models' votes
+(`oversight.harness.estimate.second_rates`). Then one of the remaining options is drawn with recorded
+probabilities. A question's propensities are the product of both. After a yes, or a no to one of two options,
+nothing is left to ask.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ class SecondDraw:
 
 
 def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: int) -> SecondDraw:
-    """Draw a number of second questions, or as many as there are items left.
+    """Draw a number of second questions, limited by the number of remaining items.
 
     Raises
     ------
     BadInput
-        If the protocol has no use for them, first questions are open, nothing is left to ask, or nobody
+        If the protocol does not allow them, first questions are open, nothing is left to ask, or nobody
         with capacity left can judge a drawn option.
     ConfigError
-        If they were drawn before.
+        If second questions were drawn before.
     """
     _refuse(study, store)
     index = store.columns.read_index()
@@ -85,7 +85,7 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
         rows = rows[:0]
     if not rows.size:
         raise BadInput(
-            "--second: nothing is left to ask: every first answer settles its item (a yes, a no about one of "
+            "--second: nothing is left to ask: every first answer decides its item (a yes, a no about one of "
             "two options, or about the only model's prediction)"
         )
     posterior = _weigh_votes(votes)
@@ -123,11 +123,11 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
 
 
 def refuse_first_after_second(store: Store, new: int) -> None:
-    """Raise an error for first questions after second ones, which were drawn from all items with a no."""
+    """Raise an error for first questions after the draw of second ones, which needed all first answers."""
     if new and store.content.read_questions(second=True):
         raise ConfigError(
             f"{counted(new, 'item')} would be asked about for the first time after second questions were "
-            "drawn, which would have had no chance of one: start a new study for them"
+            "drawn, so that they could not get a second one: start a new study for them"
         )
 
 
@@ -135,11 +135,11 @@ def _refuse(study: Study, store: Store) -> None:
     protocol, statement = study.experts.protocol, study.experts.statement
     first, why = store.content.read_questions(second=False), ""
     if statement.asks_on:
-        why = "asks on until every item is resolved; route again for its next questions"
+        why = "asks until every item is resolved; route again for its next questions"
     elif "accuracy" not in statement.answers:
-        why = "asks only where two models differ, and a second answer would tell one model's accuracy there"
+        why = "asks only about items on which two models differ, where second answers tell one accuracy"
     elif protocol == name_protocol("Targeted"):
-        why = "puts first questions about few options, after which intervals of second ones cover too rarely"
+        why = "asks first questions about few options, after which intervals of second ones cover too rarely"
     elif len({question.item_id for question in first}) < len(first):
         why = "asks several questions about an item at once"
     if why:
@@ -147,14 +147,14 @@ def _refuse(study: Study, store: Store) -> None:
     if there := len(store.content.read_questions(second=True)):
         raise ConfigError(
             f"--second: {counted(there, 'second question')} were drawn before; a study has one "
-            "draw of them, as what is drawn again would depend on their answers"
+            "draw of them, because another draw would depend on their answers"
         )
     if not first:
         raise BadInput("--second: no questions yet; draw the first ones with: oversight label route")
 
 
 def _asks_for_one(labels: LabelColumns, predicted: IntArray) -> bool:
-    """Whether every question is about the only model's prediction with certainty, so that a no settles it."""
+    """Whether every question is certainly about the only model's prediction; a no then decides the item."""
     if predicted.shape[1] != 1 or labels.is_uniform:
         return False
     own = predicted[labels.item, 0] == labels.option
@@ -186,13 +186,13 @@ def _first_variances(
         c = accuracy_target(column_of[item], p.shape[1])
         top = (c * p).sum(axis=1)
         known.append(float((top * (1 - top)).sum()))
-        # an option that is very rarely asked about counts as asked, because this only plans the draw
+        # Bound small propensities from below; this affects only the plan of the draw.
         plain.append(float(item_variance(c, np.maximum(propensities, 1e-3), p).sum()))
     return np.array(plain), np.array(known)
 
 
 def _draw_by_size(chance: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Draw positions without replacement with these probabilities, systematically in random order."""
+    """Draw positions without replacement with these probabilities, by systematic sampling in random order."""
     order = rng.permutation(len(chance))
     ends = np.cumsum(chance[order])
     ticks = np.arange(round(float(ends[-1]))) + rng.random()

@@ -1,8 +1,8 @@
-"""Sequential resolution: ask about predicted options until every model is known right or wrong.
+"""Sequential resolution: ask about predicted options until every model is known to be right or wrong.
 
-Questions come in waves: `route` returns the first questions, and `next_questions` the following ones once
-answers are in, until none is left. Then every model's correctness on every item is known, so its accuracy
-is a binomial share, and two models are compared by McNemar's test.
+Questions come in waves: `route` returns the first questions, and `next_questions` the following ones after
+answers have arrived, until none is left. Then every model's correctness on every item is known, so its
+accuracy is a binomial share, and two models are compared by McNemar's test.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from oversight.protocols.routing.rule import (
 
 @dataclass(frozen=True, slots=True)
 class Sequential:
-    """As many questions per item as needed, by decreasing votes.
+    """As many questions per item as needed, from the most to the least voted option.
 
     Parameters
     ----------
@@ -80,9 +80,9 @@ class Sequential:
         return cls(roster, predictions, study.study.seed)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Probabilities of the options by votes and judges, shape (items, largest K).
+        """Return probabilities of the options by votes and judges, shape (items, largest K).
 
-        Used for the order only.
+        They determine only the order of questions.
         """
         k = option_counts(items)
         accuracy = [self.guesses.get(model, 0.5) for model in self.predictions]
@@ -95,10 +95,10 @@ class Sequential:
         return self.next_questions(items, ())
 
     def next_questions(self, items: Sequence[Item], answers: Iterable[Answer]) -> list[Question]:
-        """Return the open questions, given all answers so far; empty when all is resolved.
+        """Return the open questions, given all answers so far; empty if everything is resolved.
 
-        Answers to questions of other protocols on these items count as well. A question without an answer
-        is returned again with the same id, so that asking twice changes nothing.
+        Answers to questions of other protocols on these items count too. A question without an answer is
+        returned again with the same id, so that asking twice changes nothing.
 
         Raises
         ------
@@ -137,7 +137,7 @@ class Sequential:
 def _facts(
     items: Sequence[Item], answers: Sequence[Answer]
 ) -> tuple[dict[str, dict[int, bool]], dict[str, set[int]]]:
-    """Return per item: option → confirmed or refuted, and the options whose expert did not say."""
+    """Return by item: option → confirmed or refuted; and the options on which an expert did not decide."""
     ids = {item.id for item in items}
     known: dict[str, dict[int, bool]] = defaultdict(dict)
     silent: dict[str, set[int]] = defaultdict(set)

@@ -1,4 +1,4 @@
-"""Create the rule that a study names, and read what it has drawn so far.
+"""Create the rule that a study names, and read the questions that it has drawn.
 
 A rule draws yes/no questions, or choices among all options for a panel's annotators.
 """
@@ -25,7 +25,7 @@ from oversight.protocols.routing.rule import AsksOn, Predictions, QuestionFields
 from oversight.protocols.routing.sealed_ids import plain_id, seal_fields
 
 Pending = Question | Assignment
-"""Both have an id, an item, an expert and a seed, which is what queues and tasks need."""
+"""A question or an assignment; both have an id, item, expert and seed, which queues and tasks need."""
 _fields_of = attrgetter(*(field.name for field in fields(Question)))
 
 
@@ -35,11 +35,11 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
     Raises
     ------
     BadInput
-        If the protocol uses predictions and there are none.
+        If the protocol uses predictions, but there are none.
     """
     predictions: Predictions = {}
     if "predictions" in study.experts.statement.needs:
-        # imported with the estimates, which takes long
+        # imported here, because it loads the estimates
         from oversight.harness.analysis import find_newest_runs
 
         chosen = find_newest_runs(store, study.experts.models or None, study.judges)
@@ -59,7 +59,7 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
 
 
 def next_questions(study: Study, store: Store, roster: Roster, items: Sequence[Item]) -> list[Question]:
-    """Yield a study's questions; those of a sequential protocol depend on the answers so far.
+    """Return a study's questions; those of a sequential protocol depend on the answers so far.
 
     The errors are those of `draw_questions`.
     """
@@ -70,17 +70,17 @@ def next_questions(study: Study, store: Store, roster: Roster, items: Sequence[I
 def draw_questions(
     study: Study, store: Store, roster: Roster, items: Iterable[list[Item]]
 ) -> Iterator[Sequence[QuestionFields]]:
-    """Draw questions for items in portions; one portion at a time if the rule allows it.
+    """Draw questions for items in portions, one portion at a time if the rule allows it.
 
-    Items that were not drawn from the study's pool are skipped. Ids are sealed with the study's key, which
-    is created before the first draw.
+    Items that were not drawn from the study's pool are skipped. Ids are sealed with the study's key, which is
+    created before the first draw.
 
     Raises
     ------
     BadInput
         If the protocol uses predictions and there are none, or nobody can be asked.
     ConfigError
-        If questions were drawn before by another rule.
+        If another rule drew questions before.
     """
     plan: RoutingProtocol = routing_rule_of(study, store, roster)
     items, key = keep_drawn_items(store, items), store.controls.ensure_key()
@@ -140,13 +140,13 @@ def panel_rule_of(study: Study, roster: Roster) -> RandomPanel:
 def next_assignments(
     plan: RandomPanel, items: Sequence[Item], stored: Sequence[Assignment], roster: Roster
 ) -> list[Assignment]:
-    """Draw the assignments; those stored before must be drawn again.
+    """Draw the assignments; the stored assignments must be among them.
 
     Raises
     ------
     DataError
-        If an annotator would exceed their capacity. Nobody replaces them, because that would change the
-        propensities.
+        If an annotator would exceed their capacity. Nobody may replace the annotator, because that would
+        change the propensities.
     ConfigError
         If annotators, seed or rule have changed, or (for balanced blocks, which are one draw) the items.
     """
@@ -155,7 +155,7 @@ def next_assignments(
     for old in stored:
         if (old.id, old.propensity) not in same:
             raise ConfigError(
-                f"the item {old.item_id!r} was given to {old.annotator!r} before, by {old.protocol!r} with "
+                f"the item {old.item_id!r} went to {old.annotator!r} before, by {old.protocol!r} with "
                 f"seed {old.seed}; protocol, seed, annotators and annotators_per_item cannot change once "
                 'items are given, nor the items of balanced blocks ("panel-random" takes more): start a new '
                 "study"
@@ -197,7 +197,7 @@ def read_pending(study: Study, store: Store) -> Sequence[Pending]:
     check_drawn(study, store)
     if study.experts.is_panel:
         return store.panel.read_assignments()
-    # in an order derived from the seed, not from the key
+    # sorted in an order derived from the seed, not from the key
     controls = sorted((c.question for c in store.controls.read_controls()), key=plain_id)
     asked = [*store.content.read_questions(), *controls]
     handed = store.people.read_handovers()

@@ -47,8 +47,8 @@ class Targeted:
     roster
         The experts.
     predictions
-        Model → item id → option from 0, None if unreadable. Other predictions make another protocol with
-        other propensities.
+        Model → item id → option from 0, None if unreadable. With other predictions, it is another protocol
+        with other propensities.
     seed
         Seed of all draws.
     epsilon
@@ -82,7 +82,7 @@ class Targeted:
     def __post_init__(self) -> None:
         check_mapping("predictions", self.predictions, "model to its options by item id")
         if not 0 <= self.epsilon <= 1:
-            raise BadInput(f"epsilon must lie in [0, 1], is {self.epsilon}")
+            raise BadInput(f"epsilon must be in [0, 1], is {self.epsilon}")
 
     @classmethod
     def from_study(cls, study: Study, roster: Roster, predictions: Predictions) -> Self:
@@ -90,16 +90,16 @@ class Targeted:
         return cls(roster, predictions, study.study.seed, study.experts.epsilon)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """The working posterior behind the propensities: models' votes and judges' probabilities."""
+        """Return the posterior behind the propensities, from models' votes and judges' probabilities."""
         k = option_counts(items)
         votes = vote_posterior(predicted_matrix(items, self.predictions), k, int(k.max()))
         return hear_judges(votes, items, self.voices)
 
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Probability with which each option is asked about, shape (items, largest K).
+        """Return the probability with which each option is asked about, shape (items, largest K).
 
-        Rows sum to 1, or to 0 if nothing is asked: an item whose only prediction is unreadable is wrong
-        whatever the truth.
+        Rows sum to 1, or to 0 if nothing is asked: an item whose only prediction is unreadable is wrong for
+        any truth.
         """
         predicted, k = predicted_matrix(items, self.predictions), option_counts(items)
         alone = predicted.shape[1] == 1
@@ -133,10 +133,10 @@ class Targeted:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement(Targeted):
-    """Comparison of two models: only items on which they differ are asked about.
+    """Comparison of two models that asks only about items on which they differ.
 
-    Items on which they agree cost nothing and do not affect the difference; single accuracies cannot be
-    estimated.
+    Items on which the models agree need no question and do not affect the difference. Single accuracies
+    cannot be estimated.
     """
 
     name: str = name_protocol("Disagreement")
@@ -152,7 +152,7 @@ class Disagreement(Targeted):
             raise BadInput(f"disagreements_only compares 2 models, predictions has {len(self.predictions)}")
 
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Equal probabilities of the two predicted options; rows sum to 0 if the models agree."""
+        """Return equal probabilities of the two predicted options; rows sum to 0 if the models agree."""
         predicted = predicted_matrix(items, self.predictions)
         counts = predicted_counts(predicted, int(option_counts(items).max()))
         counts *= disagreement(predicted)[:, None]

@@ -69,7 +69,7 @@ def test_all_text_of_a_call_counts(body: str, tier: str) -> None:
     model = Scripted()
     [found] = answer(f"async def forward(task):\n    {body}\n    return 'A'\n", model, tier=tier)
     assert found.status is PredictionStatus.UNREADABLE
-    assert "a call may carry 200,000 characters" in found.reason
+    assert "a call may contain 200,000 characters" in found.reason
     assert not model.requests
 
 
@@ -213,7 +213,7 @@ def test_a_source_that_was_altered_behind_the_archive_is_noticed(tmp_path: Path)
         load_archive(store, "s")
     with sa.create_engine(url).begin() as connection:
         connection.execute(sa.text("UPDATE candidate SET source = source || '# more'"))
-    with Store(url) as store, pytest.raises(StoreError, match="is not what it was"):
+    with Store(url) as store, pytest.raises(StoreError, match="was changed; its answers"):
         load_archive(store, "s")
 
 

@@ -58,7 +58,7 @@ CASES = [
         "other than before",
         other_answer_than_before,
         IMPORT,
-        "[answer]: 'yes', and 'no' is stored from before",
+        "[answer]: 'yes', and 'no' is already stored",
     ),
     Bad(
         "foreign file",
@@ -66,7 +66,7 @@ CASES = [
         IMPORT,
         "bad.csv:2 [question_id]: there is no such column",
     ),
-    Bad("files there", lambda: None, "label export", "already exists and may hold answers"),
+    Bad("files there", lambda: None, "label export", "already exists and may contain answers"),
     Bad("no key", lambda: None, "label simulate", "give the sealed key with --key FILE"),
     Bad(
         "key lacks an item",

@@ -43,7 +43,7 @@ CASES = [
         "setting of endpoints",
         edit("study.toml", "[models.m]", "[models.m]\nshared_limits = true"),
         CHECK,
-        "study.toml:7 [models.m.shared_limits]: no setting of this section: set it under [endpoints.NAME]",
+        "study.toml:7 [models.m.shared_limits]: not a setting of this section: set it under [endpoints.NAME]",
     ),
     Bad(
         "unknown section",
@@ -94,7 +94,7 @@ CASES = [
         "split of a file",
         edit("study.toml", "file =", 'split = "train"\nfile ='),
         CHECK,
-        "split: chooses of the hub, but there is a file; leave one out",
+        "split: only for a hub data set, but a file is given; leave one out",
     ),
     Bad(
         "key of no preset",
@@ -112,7 +112,7 @@ CASES = [
     Bad("export over a file", lambda: None, "items export items.csv", "items.csv exists already"),
     Bad("check that writes", lambda: None, "items check out.jsonl", "out.jsonl: check writes nothing"),
     Bad("no items file", lambda: Path("items.csv").unlink(), CHECK, "items.csv: there is no such file"),
-    Bad("no items", put("items.csv", "id,text\n"), CHECK, "items.csv: there are no items in it"),
+    Bad("no items", put("items.csv", "id,text\n"), CHECK, "items.csv: the source contains no items"),
     Bad(
         "missing column",
         edit("items.csv", "id,text", "id,body"),
@@ -131,9 +131,9 @@ CASES = [
         "ragged row",
         put("items.csv", "id,text\na,b,c\n"),
         CHECK,
-        "items.csv:2: 3 values where the header has 2",
+        "items.csv:2: 3 values, but the header has 2",
     ),
-    Bad("truncated Parquet", parquet_cut_short, CHECK, "items.parquet:1: not a whole Parquet file"),
+    Bad("truncated Parquet", parquet_cut_short, CHECK, "items.parquet:1: not a complete Parquet file"),
     Bad(
         "one option",
         own_options({"id": "b", "text": "t", "options": ["x"]}),

@@ -64,7 +64,7 @@ def test_missing_file_keeps_the_batch_until_it_is_there(server: FakeBatches, ove
     server.broken["GET /v1/files/out.*"] = 404
     error = oversight("run", "--batch", code=1)["error"]
     assert "m: batch batch-0" in error
-    assert "it stays under way" in error
+    assert "it remains unfinished" in error
     assert "--batch cancel" in error
     server.broken.clear()
     assert oversight("run", "--batch")["models"]["m"]["ok"] == N
@@ -100,7 +100,7 @@ def test_unknown_state_without_answers_stays_under_way(server: FakeBatches, over
     hand_over(server, oversight)
     output = server.batches["batch-0"].pop("output_file_id")
     server.batches["batch-0"]["status"] = "paused"
-    assert "its state 'paused' is not known" in oversight("run", "--batch", code=1)["error"]
+    assert "its state 'paused' is unknown" in oversight("run", "--batch", code=1)["error"]
     server.batches["batch-0"] |= {"status": "completed", "output_file_id": output}
     assert oversight("run", "--batch")["models"]["m"]["ok"] == N
     assert len(server.batches) == 1
@@ -120,7 +120,7 @@ def test_batch_that_the_endpoint_does_not_know_can_be_given_up(
     server.broken["(GET|POST) /v1/batches/.*"] = status
     error = oversight("run", "--batch", code=2)["error"]
     assert f"HTTP {status}" in error
-    assert "it stays under way" in error
+    assert "it remains unfinished" in error
     assert states() == ["sent"]
     assert oversight("run", "--batch", "cancel")["cancelled"] == 1
     assert states() == ["cancelled"]
@@ -136,7 +136,7 @@ def test_hand_over_in_doubt_stops_and_does_as_it_is_told(
     server.echoes = False
     server.broken = {"POST /v1/batches!": 500, "GET /v1/files/.*": 404}
     error = oversight("run", "--batch", code=1)["error"]
-    assert "m: whether a batch of 6 requests was handed over is not known" in error
+    assert "m: it is unknown whether a batch of 6 requests was submitted" in error
     assert "--uncertain retry" in error
     assert "--uncertain hold" in error
     assert (states(), len(server.batches)) == (["sending"], 1)
@@ -306,7 +306,7 @@ def test_lines_of_errors_close_no_batch_whose_answers_are_missing(
     server.files["errors"] = "\n".join(map(json.dumps, errors)).encode()
     server.batches["batch-0"]["error_file_id"] = "errors"
     server.broken["GET /v1/files/out.*"] = 404
-    assert "it stays under way" in oversight("run", "--batch", code=1)["error"]
+    assert "it remains unfinished" in oversight("run", "--batch", code=1)["error"]
     server.broken.clear()
     assert oversight("run", "--batch")["models"]["m"]["ok"] == N
 

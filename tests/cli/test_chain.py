@@ -62,7 +62,7 @@ def test_from_nothing_to_a_report(
     assert Path(oversight("report")["report"]).stat().st_size > 10_000
 
 
-def test_simulated_experts_answer_only_what_is_open(
+def test_simulated_experts_answer_only_open_questions(
     oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -130,16 +130,16 @@ def test_help_imports_nothing_heavy() -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_a_full_disk_is_told_in_a_line(form: tuple[str, ...]) -> None:
+def test_full_disk_is_reported_in_one_line(form: tuple[str, ...]) -> None:
     words = [sys.executable, "-m", "oversight.harness.cli.main", "estimate", "--counts", COUNTS, *form]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == "oversight: the disk is full: what was to be written is not, or not whole\n"
+    assert done.stderr == "oversight: the disk is full: the output was not written, or not completely\n"
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-"])
-def test_a_closed_stream_is_told_before_a_file_can_take_its_place(closed: str) -> None:
+def test_closed_stream_is_reported_before_a_file_is_opened(closed: str) -> None:
     command = f"{shlex.quote(sys.executable)} -m oversight.harness.cli.main --version {closed}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -45,7 +45,7 @@ def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
         (["--options", "4", "--accuracy", "1.5"], "must lie in (0, 1), is 1.5"),
         (["--options", "4", "--set", "estimate.level=1.5"], "level must lie in"),
         (["--options", "4", "--set", "study.seed=1"], "--set study.seed needs a study"),
-        (["--options", "4", "--width", "2"], "--width must lie in (0, 1), is 2"),
+        (["--options", "4", "--width", "2"], "--width must be between 0 and 1, is 2"),
     ],
 )
 def test_impossible_plans_exit_with_2(

@@ -75,7 +75,7 @@ def test_a_judge_narrows_the_others_and_is_named(
     assert "the judge saved" in text
 
 
-def test_a_judge_is_among_the_candidates_where_it_is_named(study: Path, oversight: Oversight) -> None:
+def test_named_judge_is_estimated_as_a_model(study: Path, oversight: Oversight) -> None:
     ask(oversight)
     write_study('judge = ["wise"]')
     assert [*oversight("estimate", "--model", "wise")["models"]] == ["wise"]
@@ -132,7 +132,7 @@ def test_with_a_judge_the_whole_pool_counts(protocol: str, study: Path, oversigh
         assert judged["n"]["ordinary"] + judged["n"]["complementary"] == 30
 
 
-def test_judges_alone_are_no_models(
+def test_study_with_only_judges_has_no_models(
     study: Path, oversight: Oversight, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ask(oversight)

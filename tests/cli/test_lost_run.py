@@ -20,8 +20,8 @@ RUN = [sys.executable, "-m", "oversight.harness.cli.main", "run"]
 @pytest.mark.parametrize(
     ("lose", "told"),
     [
-        (lambda: Path("study.db").rename("moved.db"), "not there any more"),
-        (lambda: subprocess.run(["sh", "-c", "rm study.db*"], check=True), "not there any more"),
+        (lambda: Path("study.db").rename("moved.db"), "file was removed"),
+        (lambda: subprocess.run(["sh", "-c", "rm study.db*"], check=True), "file was removed"),
         (lambda: Path("other.db").replace("study.db"), "replaced by another"),
         (lambda: subprocess.run(["cp", "other.db", "study.db"], check=True), "another program wrote"),
     ],

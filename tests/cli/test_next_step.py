@@ -19,7 +19,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_it_names_the_next_verb(
+def test_next_step_names_the_next_verb(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(copy_study(name, tmp_path))
@@ -27,7 +27,7 @@ def test_it_names_the_next_verb(
     assert STEPS[name] in capsys.readouterr().out
 
 
-def test_it_explains_itself_where_there_is_no_study(
+def test_usage_is_printed_without_a_study(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -35,7 +35,7 @@ def test_it_explains_itself_where_there_is_no_study(
     assert "verbs:" in capsys.readouterr().out
 
 
-def test_it_says_what_is_wrong_with_the_study(
+def test_next_step_reports_a_wrong_study_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

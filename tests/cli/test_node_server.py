@@ -44,7 +44,7 @@ def test_a_server_that_loads_its_model_is_waited_for(status: str) -> None:
         connection.close()
 
 
-def test_a_server_that_ends_is_told() -> None:
+def test_ended_server_is_reported() -> None:
     with (
         pytest.raises(ModelError, match="ended with exit code 3"),
         serving(make_settings("raise SystemExit(3)")),

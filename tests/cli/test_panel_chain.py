@@ -114,8 +114,7 @@ def test_ratings_from_elsewhere_come_in_by_item_and_annotator(
     assert len(lines) == 3 * N - 5
     Path("more.jsonl").write_text(json.dumps(rows[0] | {"label": "red"}) + "\n")
     assert (
-        "'red', and 'blue' is stored from before"
-        in oversight("label", "import", "more.jsonl", code=2)["error"]
+        "'red', and 'blue' is already stored" in oversight("label", "import", "more.jsonl", code=2)["error"]
     )
 
 
@@ -134,11 +133,11 @@ def test_ratings_from_elsewhere_come_in_by_item_and_annotator(
             "study.toml",
             "# annotators_per_item = 3",
             "annotators_per_item = 5",
-            "5 annotators per item are asked",
+            "5 annotators per item are requested",
         ),
         ("study.toml", '"panel"', '"panel-random"', "cannot change once items are given"),
         ("study.toml", '"panel"', '"partitioned"', "this study is a panel already"),
-        ("experts.toml", '"ana"', '"amy"', "was given to 'ana' before"),
+        ("experts.toml", '"ana"', '"amy"', "went to 'ana' before"),
         ("experts.toml", '"ana"', '"ana"\ncapacity = 14', "'ana' would rate 15 items, the capacity is 14"),
         ("notes.csv", "n0,", "m0,", "cannot change once items are given"),
     ],

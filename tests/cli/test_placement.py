@@ -32,7 +32,7 @@ def test_placement_options_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--workers", "2"], "--workers goes with --on"),
+        (["--workers", "2"], "--workers needs --on"),
         (["--on", "ray", "--workers", "0"], "give a number ≥ 1 .*, not '0'"),
         (["--on", "ray", "--workers", "GPU"], "NAME=N"),
         (["--on", "ray", "--workers", "2,3"], "NAME=N"),
@@ -41,8 +41,8 @@ def test_placement_options_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--on", "ray", "--serve", ""], "give a command"),
         (["--on", "ray", "--serve", "'open"], "No closing quotation"),
         (["--on", "ray://127.0.0.1:10001"], "on a node of the cluster"),
-        (["--on", "127.0.0.1:1"], "nothing answers at '127.0.0.1:1'"),
-        (["--on", "nonsense"], "nothing answers at 'nonsense'"),
+        (["--on", "127.0.0.1:1"], "no cluster answers at '127.0.0.1:1'"),
+        (["--on", "nonsense"], "no cluster answers at 'nonsense'"),
     ],
 )
 def test_contradicting_placement_options_are_refused(words: list[str], why: str) -> None:

@@ -16,7 +16,7 @@ N = 300
 
 
 @pytest.mark.parametrize("streams", [("stderr",), ("stdout",), ("stdout", "stderr")])
-def test_a_run_goes_on_without_its_reader(streams: tuple[str, ...], tmp_path: Path) -> None:
+def test_run_continues_after_its_reader_closed_the_pipe(streams: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(N)))
     reader, writer = os.pipe()
     os.close(reader)

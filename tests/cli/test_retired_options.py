@@ -32,7 +32,7 @@ def test_removed_option_is_refused_with_its_replacement(
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
         main([*verb.split(), *NEEDED.get(verb, []), option])
-    assert f"this option is gone: {told}" in capsys.readouterr().err
+    assert f"this option was removed: {told}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", RENAMED_VERBS)

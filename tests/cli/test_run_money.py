@@ -38,7 +38,7 @@ def lay_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
     return write
 
 
-def test_a_dry_run_sends_nothing_and_says_what_it_would_cost(
+def test_dry_run_sends_nothing_and_prints_the_cost(
     lay_out: Callable[..., None], oversight: Oversight
 ) -> None:
     with fake_openai(lambda p, n: Reply("red")) as server:
@@ -54,9 +54,7 @@ def test_a_dry_run_sends_nothing_and_says_what_it_would_cost(
         assert (unknown["usd"], unknown["output_tokens"]) == (None, None)
 
 
-def test_a_budget_stops_before_it_is_passed_and_the_rest_waits(
-    lay_out: Callable[..., None], oversight: Oversight
-) -> None:
+def test_run_stops_before_the_budget_is_exceeded(lay_out: Callable[..., None], oversight: Oversight) -> None:
     with fake_openai(lambda p, n: Reply("red")) as server:
         lay_out(server)
         stopped = oversight("run", "--budget-usd", "0.40", code=1)["models"]["m"]["stopped"]
@@ -115,7 +113,7 @@ def test_ten_models_share_an_endpoint_fairly(lay_out: Callable[..., None], overs
     assert {rows.count(f"i{j}") for j in range(N)} == {10}
 
 
-def test_a_model_that_hangs_holds_up_no_neighbour(lay_out: Callable[..., None], oversight: Oversight) -> None:
+def test_hanging_model_does_not_delay_others(lay_out: Callable[..., None], oversight: Oversight) -> None:
     finished, quick, waited = threading.Event(), list[int](), list[bool]()
 
     def answer(prompt: str, n: int) -> Reply:
@@ -135,7 +133,7 @@ def test_a_model_that_hangs_holds_up_no_neighbour(lay_out: Callable[..., None], 
     assert all(waited)
 
 
-def test_a_changed_template_says_so_and_errors_alone_are_tried_again(
+def test_changed_template_is_reported_and_only_errors_are_retried(
     lay_out: Callable[..., None], oversight: Oversight, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def answer(prompt: str, n: int) -> Reply:
@@ -163,7 +161,7 @@ def test_a_changed_template_says_so_and_errors_alone_are_tried_again(
         assert [run["spec"]["system"] for run in store.runs.read_runs()] == ["", "Be brief."]
 
 
-def test_a_report_says_what_a_right_answer_costs(lay_out: Callable[..., None], oversight: Oversight) -> None:
+def test_report_has_the_cost_per_right_answer(lay_out: Callable[..., None], oversight: Oversight) -> None:
     sure = (("red", -0.1),)
     with fake_openai(lambda p, n: Reply("red", logprobs=sure if n % 2 else (("red", -2.0),))) as server:
         lay_out(server, "logprobs = true\n")
@@ -194,7 +192,7 @@ def test_a_report_says_what_a_right_answer_costs(lay_out: Callable[..., None], o
         ('endpoint = "https://example.invalid/v1"', "OPENAI_API_KEY is not set"),
         ('python = "nothing:here"', "'nothing:here' cannot be loaded"),
         ('python = "nothing"', "models.m.python"),
-        ('command = ["no-such-program"]', "there is no program 'no-such-program'"),
+        ('command = ["no-such-program"]', "the program 'no-such-program' does not exist"),
         ("extra = {stream = true}", "'stream' is set by oversight itself"),
         ("samples = 0", "models.m.samples"),
     ],
@@ -249,7 +247,7 @@ def check_cost(oversight: Oversight, url: str, usd: float) -> None:
 
 
 @pytest.mark.parametrize("share", [0.1, 2.0, 0.0])
-def test_a_changed_price_leaves_what_was_spent_before(
+def test_changed_price_keeps_earlier_cost(
     share: float, url: str, lay_out: Callable[..., None], oversight: Oversight
 ) -> None:
     with fake_openai(lambda p, n: Reply("red")) as server:
@@ -285,7 +283,7 @@ def test_a_changed_price_leaves_what_was_spent_before(
         check_cost(oversight, url, (first + second * share + third) * 0.037)
 
 
-def test_a_changed_price_leaves_what_a_workflow_spent_before(
+def test_changed_price_keeps_earlier_cost_of_a_workflow(
     lay_out: Callable[..., None], oversight: Oversight
 ) -> None:
     told = '{"thinking": "it is green", "answer": "B"}'
@@ -304,9 +302,7 @@ def test_a_changed_price_leaves_what_a_workflow_spent_before(
         ]
 
 
-def test_a_batch_is_paid_at_the_price_at_which_it_was_handed_over(
-    lay_out: Callable[..., None], oversight: Oversight
-) -> None:
+def test_batch_costs_the_price_at_submission(lay_out: Callable[..., None], oversight: Oversight) -> None:
     def answer(line: Line) -> Line:
         body = {
             "choices": [{"message": {"content": "red"}, "finish_reason": "stop"}],

@@ -45,7 +45,7 @@ def command(folder: Path, *words: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_killed_anywhere_it_goes_on_to_the_same_archive_and_asks_nothing_twice(tmp_path: Path) -> None:
+def test_killed_search_resumes_to_the_same_archive(tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     whole.mkdir()
     cut.mkdir()
@@ -117,7 +117,7 @@ def test_show_tells_lineage_front_power_and_winner(
         assert re.search(part, text), part
 
 
-def test_nothing_is_asked_again_and_new_answers_score_anew(searched: Path, oversight: Any) -> None:
+def test_new_answers_change_scores_without_calls(searched: Path, oversight: Any) -> None:
     study = str(searched / "study.toml")
     before = oversight("search", "show", "--study", study)["search"]
     again = oversight("search", "resume", "--study", study)["search"]  # the server is gone
@@ -136,7 +136,7 @@ def test_nothing_is_asked_again_and_new_answers_score_anew(searched: Path, overs
     assert [c["id"] for c in after["candidates"]] == [c["id"] for c in before["candidates"]]
 
 
-def test_the_page_is_one_file_that_holds_the_search(searched: Path, tmp_path: Path, oversight: Any) -> None:
+def test_search_page_is_one_file(searched: Path, tmp_path: Path, oversight: Any) -> None:
     page, study = tmp_path / "search.html", searched / "study.toml"
     found = oversight("search", "show", "--study", study, "--page", page, "--open-key", searched / "key.csv")
     text = page.read_text(encoding="utf-8")
@@ -200,7 +200,7 @@ def test_a_search_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.Capt
     assert "this study has no search yet" in capsys.readouterr().err
 
 
-def test_a_budget_that_ends_at_once_is_told_and_nothing_breaks(tmp_path: Path, oversight: Any) -> None:
+def test_budget_that_ends_immediately_is_reported(tmp_path: Path, oversight: Any) -> None:
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url)
         found = oversight(
@@ -237,7 +237,7 @@ def test_a_search_begun_without_clusters_is_not_taken_for_one_with_them(
     assert sum(map(len, wards)) == len(set.union(*wards))
 
 
-def test_a_search_of_another_version_is_shown_and_exported_and_says_why_it_does_not_go_on(
+def test_search_of_another_version_is_shown_but_not_resumed(
     searched: Path, tmp_path: Path, oversight: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "older"

@@ -116,9 +116,7 @@ def test_after_a_winner_was_named_early_nothing_is_proposed(
     assert (found["proposals"], found["winner"]["id"]) == (begun["proposals"], best)
 
 
-def test_a_cap_in_dollars_holds_over_resumes_for_two_models_of_two_prices(
-    tmp_path: Path, study: str, oversight: Any
-) -> None:
+def test_dollar_cap_holds_across_resumes_for_two_models(tmp_path: Path, study: str, oversight: Any) -> None:
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url, more=WRITER.format(url=server.url))
         (tmp_path / "prices.toml").write_text(PRICES)

@@ -14,7 +14,7 @@ from tests.cli.search_study import answer, lay_out
 from tests.fakes.openai_server import fake_openai
 
 
-def test_an_exported_winner_answers_in_another_study_as_it_did_in_the_search(
+def test_exported_winner_gives_the_same_answers_elsewhere(
     searched: Path, tmp_path: Path, oversight: Any
 ) -> None:
     file = tmp_path / "winner.json"

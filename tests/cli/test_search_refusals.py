@@ -54,7 +54,7 @@ def test_a_wrong_setting_is_named_and_nothing_is_asked(
         ('tier = "vm"', "there is no sandbox tier 'vm'"),
         ('policy = "adas"', "search: the policy 'adas' needs a model that writes programs"),
         ('policy = "adas"\noptimiser = "x"', "there is no model 'x'"),
-        (f"candidates = {10**22}", "study.toml:13 [search.candidates]: a whole number has at most 64 bits"),
+        (f"candidates = {10**22}", "study.toml:13 [search.candidates]: a whole number must fit in 64 bits"),
     ],
 )
 def test_settings_that_make_no_sense_leave_no_search_behind(

@@ -73,7 +73,7 @@ def test_a_name_of_several_lines_is_on_one(tmp_path: Path, capsys: pytest.Captur
     assert len([line for line in lines if f"a winner: me [0]: 99 % [{program.id}]" in line]) == 1
 
 
-def test_a_score_beyond_its_range_is_told_as_on_the_page() -> None:
+def test_terminal_and_page_show_the_same_out_of_range_score() -> None:
     """The transformed score of a candidate is negative where it is refused more often than by guessing."""
     winner = SearchedWinner(
         id="a",

@@ -85,7 +85,7 @@ def asked_numbers(server: FakeOpenAI) -> list[str]:
     return [prompt.partition("number ")[2].partition(".")[0] for prompt in server.prompts]
 
 
-def test_a_first_look_is_a_random_part_that_the_full_run_goes_on_from(
+def test_full_run_continues_from_a_random_sample(
     study: Path, oversight: Oversight, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with fake_openai(right) as server:

@@ -73,7 +73,7 @@ LONG = ITEMS["3"]
         ("5", "質問：この薬は効きますか？ はい・いいえ"),
     ],
 )
-def test_the_same_question_in_another_form_is_no_contradiction(
+def test_reworded_question_is_not_a_contradiction(
     name: str, text: str, begin: Callable[..., None], oversight: Oversight
 ) -> None:
     begin(ITEMS)
@@ -135,12 +135,10 @@ def test_other_reviews_in_the_same_template_are_refused(
 ) -> None:
     begin(TEMPLATE)
     write({name: text.replace("Review: ", "Review: Some words. ")[:-8] for name, text in TEMPLATE.items()})
-    assert "compared texts are not those" in refuse(oversight)
+    assert "compared texts differ from their" in refuse(oversight)
 
 
-def test_few_contradictions_among_many_are_refused_and_say_what_to_do(
-    begin: Callable[..., None], oversight: Oversight
-) -> None:
+def test_few_contradictions_are_refused_with_advice(begin: Callable[..., None], oversight: Oversight) -> None:
     items = {
         str(j): f"Is finding {j} of the scan normal for a patient aged {20 + j % 50}?" for j in range(300)
     }
@@ -165,7 +163,7 @@ def test_answers_to_other_questions_with_other_options_show_their_texts(
 
 
 @pytest.mark.parametrize(("name", "code"), [("1", 0), ("2", 2)])
-def test_a_question_may_stand_in_a_system_message(
+def test_question_may_be_in_a_system_message(
     name: str, code: int, begin: Callable[..., None], oversight: Oversight
 ) -> None:
     begin(ITEMS)
@@ -176,7 +174,7 @@ def test_a_question_may_stand_in_a_system_message(
     sample = {"id": name, "epoch": 1, "input": given, "output": {"completion": "Yes"}}
     Path("log.json").write_text(json.dumps({"status": "success", "samples": [sample]}))
     found = oversight("predictions", "import", "log.json", "--format", "inspect", "--model", "m", code=code)
-    assert found["texts_checked"] == 1 if code == 0 else "not those of the items" in found["error"]
+    assert found["texts_checked"] == 1 if code == 0 else "differ from their items' texts" in found["error"]
 
 
 def test_rows_without_a_known_id_are_still_found_by_their_text(
@@ -195,7 +193,7 @@ def test_rows_with_the_text_of_one_item_are_counted(begin: Callable[..., None], 
 
 
 @pytest.mark.parametrize("text", ["Is the patient in bed 7?", "Is the patient in bed 71?"])
-def test_a_number_tells_short_questions_apart(
+def test_number_distinguishes_short_questions(
     text: str, begin: Callable[..., None], oversight: Oversight
 ) -> None:
     begin({"1": "Is the patient in bed 3?"})
@@ -211,7 +209,7 @@ def test_a_text_without_words_counts_as_not_checked(begin: Callable[..., None], 
 
 
 @pytest.mark.parametrize("columns", [("question", "text"), ("text",)])
-def test_a_question_beside_a_text_is_what_was_asked(
+def test_question_column_takes_precedence_over_text(
     columns: Sequence[str], begin: Callable[..., None], oversight: Oversight
 ) -> None:
     begin(ITEMS)

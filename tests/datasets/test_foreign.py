@@ -103,15 +103,15 @@ def test_a_table_needs_only_ids_and_answers(tmp_path: Path) -> None:
         ("p.csv", "id,prediction\nq-001,A\nq-001,B\n", r"p\.csv:3: 'q-001' was answered in 2 already"),
         ("p.csv", "name,prediction\na,b\n", r"p\.csv:2 \[id\]: there is neither"),
         ("p.csv", "id,answer\na,b\n", r"p\.csv:2 \[prediction\]: there is neither"),
-        ("p.csv", "id,prediction,confidence\nq-001,A,2\n", r"\[confidence\]: must lie between 0 and 1, is 2"),
+        ("p.csv", "id,prediction,confidence\nq-001,A,2\n", r"\[confidence\]: must be between 0 and 1, is 2"),
         ("p.csv", "id,prediction,sample\nq-001,A,x\n", r"\[sample\]: must be a number, is 'x'"),
         ("p.csv", b"id,prediction\nq-001,\xff\n", r"p\.csv:2: not UTF-8"),
-        ("p.csv", "id,prediction\n", r"p\.csv: there are no answers in it"),
+        ("p.csv", "id,prediction\n", r"p\.csv: the log contains no answers"),
         ("p.eval", "no archive", r"p\.eval: not a whole \.eval archive"),
         ("samples_t.jsonl", "{}", r"samples_t\.jsonl:1 \[doc\]: must be dict, is NoneType"),
         ("scenario_state.json", "[]", r"\[request_states\]: must be list"),
         ("scenario_state.json", "{", r"malformed JSON"),
-        ("what.txt", "x", r"which program wrote this\?"),
+        ("what.txt", "x", r"which program wrote the file"),
     ],
 )
 def test_a_wrong_log_is_named(name: str, text: str | bytes, message: str, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_options_that_are_not_the_items_are_refused() -> None:
     with pytest.raises(DataError, match="is no option of the item 'q-00"):
         to_predictions(answers, items, "questions.eval")
     fewer = [Item(i.id, i.text, i.options[:2], (0, 1)) for i in questions()]
-    with pytest.raises(DataError, match="has 2 options, here it has"):
+    with pytest.raises(DataError, match="has 2 options in the study, but"):
         to_predictions(answers, fewer, "questions.eval")
 
 
@@ -169,10 +169,10 @@ def test_classifiers_give_labels_or_probabilities(items: list[Item]) -> None:
     [
         ({}, "give predicted, probabilities or both"),
         ({"predicted": [0]}, "1 predictions for 6 items"),
-        ({"predicted": ["pink"] * 6}, "row 0: 'pink' is no option of 'i0'"),
+        ({"predicted": ["pink"] * 6}, "row 0: 'pink' is not an option of 'i0'"),
         ({"probabilities": np.ones((6, 2))}, r"must have shape \(6, 3\), has \(6, 2\)"),
-        ({"probabilities": np.ones((6, 3))}, "row 0 is no distribution"),
-        ({"probabilities": np.full((6, 3), np.nan)}, "row 0 is no distribution"),
+        ({"probabilities": np.ones((6, 3))}, "row 0 is not a distribution"),
+        ({"probabilities": np.full((6, 3), np.nan)}, "row 0 is not a distribution"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(
@@ -188,5 +188,7 @@ def test_numbers_are_classes_first_and_places_only_where_they_cannot_be() -> Non
     assert [p.option for p in from_fit] == [0, 1]
     assert [p.option for p in predictions_from_arrays(items, ["1", "3"])] == [0, 2]
     assert [p.option for p in predictions_from_arrays(items, [3, 1])] == [2, 0]  # 3 is no place
-    with pytest.raises(DataError, match="row 0: 1 is a class and the place of '2'; give the labels as texts"):
+    with pytest.raises(
+        DataError, match="row 0: 1 is both a class and the position of '2'; give the labels as texts"
+    ):
         predictions_from_arrays(items, [1, 2])

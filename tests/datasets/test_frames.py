@@ -92,11 +92,11 @@ def test_a_missing_column_and_an_id_twice() -> None:
         h.read_items(frame.assign(id="a"))
     with pytest.raises(h.DataError, match=r"^frame, column 'text': the column occurs twice"):
         h.read_items(pd.concat([frame, frame[["text"]]], axis=1))
-    with pytest.raises(h.DataError, match=r"^frame: there are no items in it"):
+    with pytest.raises(h.DataError, match=r"^frame: the source contains no items"):
         h.read_items(frame.head(0))
 
 
-def test_no_library_is_loaded_to_look_at_a_frame(
+def test_checking_for_a_frame_imports_no_library(
     monkeypatch: pytest.MonkeyPatch, items: list[h.Item]
 ) -> None:
     table = pa.Table.from_pylist(ROWS)
@@ -110,7 +110,7 @@ def test_the_key_from_a_frame(items: list[h.Item]) -> None:
     assert h.read_key(key, items) == {"a": 0, "b": 1}
     with pytest.raises(h.DataError, match=r"column 'id': there is no such column; there are: label"):
         h.read_key(key[["label"]], items)
-    with pytest.raises(h.DataError, match=r"^frame, row 1, column 'label': 'no' is none of the options"):
+    with pytest.raises(h.DataError, match=r"^frame, row 1, column 'label': 'no' is not one of the options"):
         h.read_key(key.assign(label=["q", "no"]), items)
     with pytest.raises(h.DataError, match=r"^frame, row 0, column 'id': no answer for 1 items"):
         h.read_key(key.head(1), items)
@@ -138,8 +138,8 @@ def test_predictions_from_a_frame(items: list[h.Item]) -> None:
     [
         ({"id": "c"}, r"row 0, column 'id': no item has the id 'c'"),
         ({"id": "a", "prediction": "x"}, r"row 1, column 'id': the id 'a' occurs twice"),
-        ({"prediction": "z"}, r"row 0, column 'prediction': 'z' is none of the options of 'b'"),
-        ({"confidence": 2}, r"row 0, column 'confidence': must lie between 0 and 1, is 2"),
+        ({"prediction": "z"}, r"row 0, column 'prediction': 'z' is not one of the options of 'b'"),
+        ({"confidence": 2}, r"row 0, column 'confidence': must be between 0 and 1, is 2"),
     ],
 )
 def test_a_wrong_prediction_is_named(change: dict[str, Any], message: str, items: list[h.Item]) -> None:
@@ -173,8 +173,8 @@ def test_labels_from_a_frame_make_the_same_estimate(items: list[h.Item]) -> None
     ("change", "message"),
     [
         ({"id": "c"}, r"row 0, column 'id': no item has the id 'c'"),
-        ({"id": "a", "option": "x"}, r"row 1, column 'option': 'a' is asked about 'x' twice"),
-        ({"option": "z"}, r"row 0, column 'option': 'z' is none of the options of 'b'"),
+        ({"id": "a", "option": "x"}, r"row 1, column 'option': 'a' was asked about 'x' twice"),
+        ({"option": "z"}, r"row 0, column 'option': 'z' is not one of the options of 'b'"),
         (
             {"answer": "perhaps"},
             r"row 0, column 'answer': must be one of yes, no, unsure, skip, is 'perhaps'",
@@ -196,7 +196,7 @@ def test_three_calls_lead_from_frames_to_a_number(items: list[h.Item]) -> None:
 
 
 @pytest.mark.parametrize("given", [["p"], ["p", "p"], ["p", 1]])
-def test_options_that_are_none_are_named(given: list[Any]) -> None:
+def test_invalid_options_are_reported(given: list[Any]) -> None:
     with pytest.raises(h.DataError, match="needs at least 2 options, each once"):
         h.labels_from_frame(SAID, given)
     with pytest.raises(h.DataError, match=r"row 0, column 'id': is empty"):

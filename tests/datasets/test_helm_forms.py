@@ -99,7 +99,7 @@ LETTERS = {"A": "B", "B": "C", "C": "A"}
         (dict(zip("ABC", METALS, strict=True)), "I think so.\nThe answer is (C).", "iron"),
     ],
 )
-def test_a_key_means_the_option_it_stands_for(
+def test_key_denotes_its_option(
     mapping: Mapping[str, str], said: str, option: str | None, import_states: Callable[..., Any]
 ) -> None:
     (row,) = import_states(state(mapping, said))
@@ -118,9 +118,9 @@ def test_perturbed_copies_and_further_completions_are_left_out_and_counted(
     assert done["left_out"] == {"perturbed copy": 2, "further completion of a request": 1}
 
 
-def test_a_run_of_perturbed_copies_alone_is_refused(tmp_path: Path) -> None:
+def test_run_with_only_perturbed_copies_is_refused(tmp_path: Path) -> None:
     copy = state(DIGITS, "3", perturbation={"name": "typos"})
-    with pytest.raises(DataError, match="there are no answers in it; left out: 2 × perturbed copy"):
+    with pytest.raises(DataError, match="the log contains no answers; left out: 2 × perturbed copy"):
         read(tmp_path, copy, copy)
 
 
@@ -212,7 +212,7 @@ def test_options_whose_tokens_are_not_there_need_the_statistics_of_the_run(tmp_p
     (answer,) = read(tmp_path, *states)
     assert (answer.id, answer.options, answer.answer) == ("id1", METALS, 2)
     (tmp_path / "per_instance_stats.json").write_text(json.dumps(records[:1]))
-    with pytest.raises(DataError, match="holds no predicted_index of 'id1' in trial 0"):
+    with pytest.raises(DataError, match="has no predicted_index for 'id1' in trial 0"):
         read(tmp_path, *states)
 
 

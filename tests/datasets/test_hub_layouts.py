@@ -73,7 +73,7 @@ TRUE = {
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_benchmark_streams_as_the_hub_has_it(
+def test_benchmark_streams_in_the_layout_of_the_hub(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lay_out(tmp_path, name)
@@ -91,7 +91,7 @@ def test_a_benchmark_streams_as_the_hub_has_it(
 
 
 @pytest.mark.parametrize("limit", [None, 3])
-def test_a_folder_is_read_as_it_is_now(
+def test_changed_folder_is_read_again(
     limit: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cache of the library could return old rows, or rows of another folder with the same name."""

@@ -89,7 +89,7 @@ def test_the_text_of_the_model_is_found(given: dict[str, Any], raw: str, tmp_pat
     ],
     ids=range(6),
 )
-def test_the_question_is_what_users_say(given: object, text: str, tmp_path: Path) -> None:
+def test_question_is_the_text_of_user_turns(given: object, text: str, tmp_path: Path) -> None:
     (answer,) = read(tmp_path, sample(input=given, attachments={"ab": "Long text"}))
     assert (answer.text, answer.gap) == (text, "")
 
@@ -99,9 +99,9 @@ def test_the_question_is_what_users_say(given: object, text: str, tmp_path: Path
     [
         (
             [user([{"type": "text", "text": "What is this?"}, {"type": "image", "image": "x"}])],
-            "the input holds image",
+            "the input contains image",
         ),
-        ([{"role": "system", "content": "Be brief."}], "no message of the input holds a user's text"),
+        ([{"role": "system", "content": "Be brief."}], "no message of the input contains a user's text"),
     ],
 )
 def test_an_input_that_makes_no_item_is_named(
@@ -152,7 +152,7 @@ def test_letters_of_shuffled_choices_mean_nothing_without_a_scorer(tmp_path: Pat
     assert [a.status for a in read(tmp_path, restored, left)] == ["", ""]
 
 
-def test_errors_limits_and_lengths_are_told_apart(tmp_path: Path) -> None:
+def test_errors_limits_and_lengths_are_distinguished(tmp_path: Path) -> None:
     long = sample(4)
     long["output"]["choices"][0]["stop_reason"] = "length"
     answers = read(
@@ -186,10 +186,10 @@ def test_left_out_samples_are_counted(
     assert done["left_out"] == {"further choice of an output": 1, "invalidated sample": 1}
 
 
-def test_a_header_without_samples_is_told(tmp_path: Path) -> None:
+def test_header_without_samples_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_text('{"version": 2, "status": "success", "eval": {}}')
-    with pytest.raises(DataError, match=r"\[samples\]: there are no samples in it"):
+    with pytest.raises(DataError, match=r"\[samples\]: the log contains no samples"):
         read_foreign(path, "inspect")
 
 

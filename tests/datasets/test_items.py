@@ -55,7 +55,7 @@ def test_options_may_be_columns_of_their_own_and_vary_in_number(tmp_path: Path) 
     assert [len(item.options) for item in items] == [2, 3]
 
 
-def test_the_shuffle_is_a_permutation_that_depends_on_seed_and_id_alone(tmp_path: Path) -> None:
+def test_shuffle_depends_only_on_seed_and_id(tmp_path: Path) -> None:
     rows = [{"id": f"i{j}", "text": "t", "options": list("abcdef")} for j in range(300)]
     path = write(tmp_path, "i.jsonl", rows)
     items = read_items(path, seed=1)
@@ -90,7 +90,7 @@ def bad(row: dict[str, Any]) -> list[dict[str, Any]]:
         ({"id": "b", "text": 1.5, "options": ["x", "y"]}, "text", "must be text"),
         ({"id": "a", "text": "t", "options": ["x", "y"]}, "id", "was used in line 1"),
         ({"id": "", "text": "t", "options": ["x", "y"]}, "id", "is empty"),
-        ({"id": "b", "text": "t", "options": ["x"]}, "options", "at least 2 options, this one has 1"),
+        ({"id": "b", "text": "t", "options": ["x"]}, "options", "at least 2 options, but has 1"),
         ({"id": "b", "text": "t", "options": []}, "options", "has 0"),
         ({"id": "b", "text": "t", "options": ["x", " x "]}, "options", "'x' occurs twice, in the item 'b'"),
         ({"id": "b", "text": "t", "options": ["x", " "]}, "options", "option 2 is empty"),
@@ -121,14 +121,14 @@ def test_lines_are_counted_as_an_editor_does_in_csv_with_line_breaks(tmp_path: P
         ("i.xls", b"x", "unknown format"),
         ("i.csv", b"", "the file is empty"),
         ("i.csv", b"id,id\n", r":1 \[id\]: the column occurs twice"),
-        ("i.csv", b"id,text\na,b,c\n", ":2: 3 values where the header has 2"),
+        ("i.csv", b"id,text\na,b,c\n", ":2: 3 values, but the header has 2"),
         ("i.csv", b'id,text\na,"b"x\n', ":2: malformed CSV"),
         ("i.csv", b"id,text\na,caf\xe9\n", ":2: not UTF-8"),
         ("i.csv.gz", gzip.compress(b"id,text\n" * 99, mtime=0)[:20], "cannot be read"),
         ("i.jsonl", b'{"id": 1, \n', ":1: malformed JSON"),
         ("i.jsonl", b"[1]\n", ":1: every line must be a JSON object"),
-        ("i.jsonl", b"\n\n", "there are no items"),
-        ("i.parquet", b"PAR1 cut", "not a whole Parquet file"),
+        ("i.jsonl", b"\n\n", "the source contains no items"),
+        ("i.parquet", b"PAR1 cut", "not a complete Parquet file"),
     ],
 )
 def test_unreadable_files_are_named(name: str, data: bytes | None, message: str, tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_unreadable_files_are_named(name: str, data: bytes | None, message: str,
 def test_a_truncated_parquet_file_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, "i.parquet", ROWS)
     path.write_bytes(path.read_bytes()[:-50])
-    with pytest.raises(DataError, match="not a whole Parquet file"):
+    with pytest.raises(DataError, match="not a complete Parquet file"):
         read_items(path)
 
 
@@ -164,7 +164,7 @@ def test_the_key_gives_positions_in_source_order(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("id,answer\na,x\n", r":2 \[label\]: there is no such column"),
-        ("id,label\na,nope\n", r":2 \[label\]: 'nope' is none of the options"),
+        ("id,label\na,nope\n", r":2 \[label\]: 'nope' is not one of the options"),
         ("id,label\na,x\na,x\n", r":3 \[id\]: the id 'a' occurs twice"),
         ("id,label\na,x\n", r":2 \[id\]: no answer for 1 items, such as 'b'"),
     ],

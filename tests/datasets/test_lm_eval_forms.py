@@ -398,7 +398,7 @@ def test_older_files_with_one_json_list_are_read(tmp_path: Path) -> None:
             r"\[doc\]: the continuations are \['A', 'B', 'C', 'D'\], and doc",
         ),
         (score({"question": "?", "x": 1}, ["same", "same"], 1), r"its fields are question, x; write a table"),
-        (score({"text": "The end is"}, ["near"], 0), r"\[arguments\]: there is one continuation"),
+        (score({"text": "The end is"}, ["near"], 0), r"\[arguments\]: there is only one continuation"),
     ],
 )
 def test_a_form_that_cannot_be_read_is_named(sample: object, message: str, tmp_path: Path) -> None:
@@ -431,7 +431,7 @@ def test_a_document_without_a_known_question_is_named(
     monkeypatch.chdir(tmp_path)
     Path("samples_t.jsonl").write_text(json.dumps(score({"riddle": "Lemons are?"}, ["sour", "sweet"], 0)))
     error = oversight("predictions", "items", "samples_t.jsonl", code=2)["error"]
-    assert "no question is found in doc, whose fields are riddle; write a table" in error
+    assert "doc has no known field with the question; its fields are riddle; write a table" in error
     assert not Path("items.jsonl").exists()
 
 

@@ -36,7 +36,7 @@ LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
         ("i.jsonl", TABLE, "i.jsonl:1: malformed JSON"),
         ("i.jsonl", '["a", "b"]\n', "every line must be a JSON object"),
         ("i.json", json.dumps(ROWS), "jq -c '.[]'"),
-        ("i.csv", LINES, "is JSON, not CSV; give it the ending .jsonl"),
+        ("i.csv", LINES, "is JSON, not CSV; rename it to .jsonl"),
         ("i.csv", json.dumps(ROWS), "is JSON, not CSV"),
         ("i.csv", "\n<!DOCTYPE HTML>\n<p>Sign in</p>", "is an HTML page"),
         ("i.jsonl", "<html lang=en>", "is an HTML page"),
@@ -47,19 +47,17 @@ LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
         (
             "i.csv",
             gzip.compress(TABLE.encode(), mtime=0),
-            "is compressed with gzip; give it its ending, i.csv.gz",
+            "is compressed with gzip; rename it to i.csv.gz",
         ),
         ("i.csv.gz", TABLE, "is not compressed with gzip"),
-        ("i.csv", b"PK\x03\x04\x14\0", "give it its ending, .xlsx"),
-        ("i.xlsx", TABLE, "is a text file, not a whole Excel workbook; give it the ending of its format"),
+        ("i.csv", b"PK\x03\x04\x14\0", "rename it to .xlsx"),
+        ("i.xlsx", TABLE, "is a text file, not a complete Excel workbook; give it the right ending"),
         ("i.parquet", LINES, "is a text file"),
         ("i.tsv", b"PAR1\x15", "is a Parquet file"),
         ("i.csv", b"\xd0\xcf\x11\xe0\xa1\xb1", "old Excel"),
     ],
 )
-def test_a_file_of_another_kind_is_named_for_what_it_is(
-    name: str, data: str | bytes, told: str, tmp_path: Path
-) -> None:
+def test_file_of_another_kind_is_identified(name: str, data: str | bytes, told: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(data if isinstance(data, bytes) else data.encode())
     with inside(tmp_path):
         code, _, err = call(["init", "--items", name])
@@ -90,7 +88,7 @@ def test_a_file_of_another_kind_is_named_for_what_it_is(
         ("i.csv.gz", gzip.compress(TABLE.encode("utf-16"), mtime=0)),
     ],
 )
-def test_marks_of_byte_order_are_no_part_of_the_data(name: str, data: bytes, tmp_path: Path) -> None:
+def test_byte_order_marks_are_not_part_of_the_data(name: str, data: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(data)
     assert [item.id for item in h.read_items(tmp_path / name)] == ["a1", "b2"]
 

@@ -102,11 +102,11 @@ def test_other_files_are_refused_by_row_and_column(name: str, tmp_path: Path) ->
 WRONG_VALUES = [
     ("gpqa", "Incorrect Answer 2", None, "is empty"),
     ("gpqa", "Question", 7, "must be text, is 7"),
-    ("medqa", "answer_idx", "E", "'E' is none of A, B, C, D"),
+    ("medqa", "answer_idx", "E", "'E' is not one of A, B, C, D"),
     ("medqa", "options", "[", "must be options by letter"),
     ("medqa", "options", {"A": "w", "B": None, "C": "y", "D": "z"}, "option 2 is empty"),
-    ("math-mc", "Answer", "", "is none of A, B, C, D, E"),
-    ("edinet-bench", "industry", "漁業", "'漁業' is none of 食品"),
+    ("math-mc", "Answer", "", "is not one of A, B, C, D, E"),
+    ("edinet-bench", "industry", "漁業", "'漁業' is not one of 食品"),
 ]
 
 
@@ -169,7 +169,7 @@ def test_rows_are_held_against_the_published_numbers(datasets: Path) -> None:
         "the paper: 9,795 items: +18 here",
     ]
     limited = load_preset("mmlu-pro", datasets / "mmlu_pro_questions.parquet", limit=10)
-    assert limited.lines()[1:] == ["numbers not checked: no more than the limit was read"]
+    assert limited.lines()[1:] == ["numbers not checked: reading stopped at the limit"]
 
 
 def test_repeated_items_and_repeated_options_are_left_out(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_an_option_that_no_preset_has_is_refused(tmp_path: Path) -> None:
         read_preset("gpqa", tmp_path / "g.jsonl", split="train", revision="main")
 
 
-def test_the_page_has_what_the_table_has(datasets: Path) -> None:
+def test_documented_presets_match_the_code(datasets: Path) -> None:
     page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     for name, preset in PRESETS.items():
         (row,) = (line for line in page.splitlines() if line.startswith(f"| `{name}` |"))

@@ -44,8 +44,8 @@ def test_four_kills_pay_no_more_than_the_cap(tmp_path: Path) -> None:
         paid = sum(PRICE.dollars(*call) for call in server.bill)
     assert [end.returncode for end in ends] == [1, 1]
     assert "the budget of $0.3 is spent" in json.loads(ends[0].stdout)["models"]["m"]["stopped"]
-    assert "answers were under way when an earlier command ended" in ends[0].stderr
-    assert "answers were under way" not in ends[1].stderr  # charged once
+    assert "answers were unfinished when an earlier command ended" in ends[0].stderr
+    assert "answers were unfinished" not in ends[1].stderr  # charged once
     assert 0.5 * CAP <= paid <= CAP
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         [run] = store.runs.read_runs()

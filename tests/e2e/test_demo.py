@@ -54,5 +54,5 @@ def test_the_demo_of_open_answers_goes_on_where_it_was(oversight: Callable[..., 
 
 def test_the_demo_leaves_other_folders_alone(oversight: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x")
-    assert "holds something else" in oversight("demo", tmp_path, code=2)["error"]
+    assert "contains other files" in oversight("demo", tmp_path, code=2)["error"]
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -36,7 +36,7 @@ def test_run_says_what_is_stored_and_goes_on(tmp_path: Path) -> None:
         assert done.returncode == 1
         assert 0 < stored < N
         assert f"{stored:,} of {N:,} answers are stored" in json.loads(done.stdout)["error"]
-        assert "make room and run the same command again" in done.stderr
+        assert "free space and run the same command again" in done.stderr
         assert "Traceback" not in done.stderr
         subprocess.run(command("run"), cwd=tmp_path, stderr=subprocess.DEVNULL, check=True)
         assert count_predictions(tmp_path) == N

@@ -33,7 +33,7 @@ def end(process: subprocess.Popen[str], number: signal.Signals) -> None:
     """Assert that a command that was sent a signal ends in order, and says that work is left."""
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number, err
-    assert "stopped; the same command goes on from here" in err
+    assert "stopped; the same command continues from here" in err
     assert "Traceback" not in err
 
 
@@ -42,7 +42,7 @@ def test_signal_ends_the_wait_for_batches(number: signal.Signals, tmp_path: Path
     with fake_batches(FakeBatches(lambda line: said(line, "green"), steps=1000)) as server:
         lay_out(tmp_path, 6, server.url)
         process = start(tmp_path, "run", "--batch")
-        read_until(process, "6 requests are in batches under way")
+        read_until(process, "6 requests are in unfinished batches")
         process.send_signal(number)
         end(process, number)
         server.steps = 0

@@ -85,14 +85,14 @@ def test_doctor_names_the_fault_of_a_token(
 ) -> None:
     token, browser = personal
     access = browser.post("/api/token/refresh/", json={"refresh": token}).json()["access"]
-    assert "lives for five minutes" in ask(label_studio.url, access, 1)["Label Studio"][1]
+    assert "expires after five minutes" in ask(label_studio.url, access, 1)["Label Studio"][1]
     assert "does not know this token; copy it again" in ask(label_studio.url, "0" * 40, 1)["Label Studio"][1]
     browser.post("/api/token/blacklist/", json={"refresh": token}).raise_for_status()
     assert "revoked" in ask(label_studio.url, token, 1)["Label Studio"][1]
     admin.do("POST", "/api/jwt/settings", {"legacy_api_tokens_enabled": False, "api_tokens_enabled": True})
     try:
         off = ask(label_studio.url, label_studio.token, 1)["Label Studio"][1]
-        assert "has those switched off; make a new one under" in off
+        assert "which this server does not accept; make a new one under" in off
     finally:
         _switch_legacy_tokens_on(label_studio)
     assert ask(label_studio.url, label_studio.token, 0)["Label Studio token"][0] == "ok"
@@ -105,7 +105,7 @@ def test_doctor_names_the_fault_of_an_address(
     assert refused[0] == "wrong"
     assert "cannot be reached" in refused[1]
     with fake_openai(lambda prompt, n: Reply("x")) as other:
-        assert "is no Label Studio" in ask(other.url, "sekret", 1)["Label Studio"][1]
+        assert "is not Label Studio" in ask(other.url, "sekret", 1)["Label Studio"][1]
     too_long = ask(f"{label_studio.url}/projects", label_studio.token, 1)
     assert "without /api or /projects" in too_long["Label Studio"][1]
 

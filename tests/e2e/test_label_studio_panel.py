@@ -154,4 +154,4 @@ def test_an_export_of_the_server_can_be_imported(panel_bench: Bench) -> None:
 
 def test_a_panel_takes_no_page_of_ones_own(panel_bench: Bench) -> None:
     panel_bench.edit("study.toml", "[models.m]", '[label_studio]\npage = "p.xml"\n[models.m]')
-    assert "[label_studio.page]: a page of one's own" in panel_bench.call("label", "push", code=2)["error"]
+    assert "[label_studio.page]: a custom page" in panel_bench.call("label", "push", code=2)["error"]

@@ -133,7 +133,7 @@ def test_a_renamed_project_is_found_and_another_one_refused(bench: Bench) -> Non
     assert bench.call("label", "pull")["new"] == 1
     bench.people["eve"].do("PATCH", f"/api/projects/{project}/", {"description": ""})
     failed = bench.call("label", "pull", code=1)
-    assert "is another study's, or its description was changed" in failed["error"]
+    assert "belongs to another study, or its description was changed" in failed["error"]
 
 
 def test_a_changed_page_is_noticed_and_put_back(bench: Bench) -> None:

@@ -145,7 +145,7 @@ def test_a_killed_driver_goes_on(on: tuple[str, ...], uncertain: str, tmp_path: 
         [said] = finish(study.run(*words), code=int(uncertain == "hold"))
         books, calls = study.read_books(), len(study.server.prompts)
         under_way = 2 * CONCURRENCY
-        assert "answers were under way when an earlier command ended" in said
+        assert "answers were unfinished when an earlier command ended" in said
         if uncertain == "retry":
             check_books(study, under_way)
             assert study.count_repeats() <= books.unfinished <= under_way

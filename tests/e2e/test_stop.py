@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: what is under way is waited for and stored, twice stops at once."""
+"""Ctrl-C and SIGTERM: unfinished calls are waited for and stored; a second signal stops at once."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def stopping(
         process = start(folder)
         held.wait_until_all_are_held()
         process.send_signal(number)
-        read_until(process, "stopping; what is under way has 10 s to come")
+        read_until(process, "stopping; unfinished calls have 10 s to finish")
         yield process, held, server
 
 
@@ -82,7 +82,7 @@ def test_calls_under_way_are_stored(number: signal.Signals, tmp_path: Path) -> N
         held.go.set()
         _, err = process.communicate(timeout=60)
         assert process.returncode == SIGNALS[number]
-        assert "the same command goes on from here" in err
+        assert "the same command continues from here" in err
         assert "Traceback" not in err
         assert count_predictions(tmp_path) == len(server.prompts) == 20 + CONCURRENCY
         subprocess.run(command("run"), cwd=tmp_path, stderr=subprocess.DEVNULL, check=True)
@@ -93,7 +93,7 @@ def test_calls_under_way_are_stored(number: signal.Signals, tmp_path: Path) -> N
 def test_twice_stops_at_once_without_a_traceback(number: signal.Signals, tmp_path: Path) -> None:
     with stopping(tmp_path, number) as (process, held, _):
         process.send_signal(number)
-        _, err = process.communicate(timeout=8)  # less than what is under way was given
+        _, err = process.communicate(timeout=8)  # less than unfinished calls were given
         held.go.set()
         assert process.returncode == SIGNALS[number]
         assert "Traceback" not in err

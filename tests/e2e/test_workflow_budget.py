@@ -79,7 +79,7 @@ def test_killed_at_any_moment_a_workflow_stays_within_its_budget(seed: int, tmp_
         assert moments[0] <= len(server.prompts) <= CAP
     assert [end.returncode for end in ends] == [1, 1]
     assert all(f"the budget of {CAP} requests is spent: {CAP} used" in end.stdout for end in ends)
-    assert "calls were under way" not in ends[1].stderr  # charged once
+    assert "calls were unfinished" not in ends[1].stderr  # charged once
     [(paid, left)] = charged_requests(tmp_path)
     assert paid + left == CAP
 
@@ -153,7 +153,7 @@ def test_a_kill_between_tries_charges_the_call_that_is_out_and_no_other(tmp_path
         lay_out(tmp_path, server.url, concurrency=1)
         assert kill_when(start(tmp_path, words), lambda: len(server.prompts) == 4)
         end = finish(tmp_path, [*words, "--budget-tokens", "0"])
-    assert "m/cot: 1 calls were under way when an earlier command ended" in end.stderr
+    assert "m/cot: 1 calls were unfinished when an earlier command ended" in end.stderr
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         [run] = store.runs.read_runs()
         spent, charge = store.calls.read_spent(run["id"]), store.calls.read_charge(run["id"])

@@ -129,7 +129,8 @@ def test_of_several_files_one_is_to_be_named(
     write_csv("b.csv", ["id", "text"], [])
     assert main(["init"]) == 2
     assert (
-        "several files could hold the items: a.csv, b.csv; name one with --items" in capsys.readouterr().err
+        "several files could contain the items: a.csv, b.csv; name one with --items"
+        in capsys.readouterr().err
     )
     assert not Path("study.toml").exists()
     assert oversight("init", "--items", "a.csv")["items"] == "a.csv"

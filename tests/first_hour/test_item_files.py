@@ -36,7 +36,7 @@ def test_mmlu_pro_loads_as_published(
     assert main(["items", "check", "--study", str(study)]) == 2
     told = capsys.readouterr().err
     for name in (2129, 2253, 5664, 5666, 6921):
-        assert f"at least 2 options, this one has 1, in the item '{name}'" in told
+        assert f"at least 2 options, but has 1, in the item '{name}'" in told
     assert "5 rows are wrong; skip_bad = true" in told
     study.write_text(study.read_text() + "skip_bad = true\n")
     found = oversight("items", "check", "--study", study)
@@ -153,5 +153,5 @@ def test_a_workbook_is_read_like_a_csv(tmp_path: Path) -> None:
     with pytest.raises(h.DataError, match="several sheets hold something: 'Sheet', 'empty'"):
         h.read_items(tmp_path / "mine.xlsx", classes=("p", "q"))
     (tmp_path / "bad.xlsx").write_bytes(b"no zip")
-    with pytest.raises(h.DataError, match="not a whole Excel workbook"):
+    with pytest.raises(h.DataError, match="not a complete Excel workbook"):
         h.read_items(tmp_path / "bad.xlsx", classes=("p", "q"))

@@ -73,7 +73,7 @@ def test_of_several_models_one_is_to_be_named(
 ) -> None:
     oversight("predictions", "export", "all.csv")
     assert main(["predictions", "import", "all.csv", "--model", "three"]) == 2
-    assert "all.csv [model]: answers of 2 models are in it: one, two" in capsys.readouterr().err
+    assert "all.csv [model]: the log contains answers of 2 models: one, two" in capsys.readouterr().err
 
 
 def test_an_unknown_ending_is_refused(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +108,7 @@ def test_a_log_with_errors_says_so_when_it_comes_in(
         "2 answers ended with errors and count as failed predictions; for example: RateLimitError: 429"
         in told
     )
-    assert "the log ended before its end (error)" in told
+    assert "the log is incomplete (error)" in told
     write_log(Path("good.eval"), "success")
     found = oversight("predictions", "import", "good.eval", "--model", "n")
     assert (found["errors"], found["failed"], found["ended"]) == (2, 2, "")

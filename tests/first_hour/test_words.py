@@ -98,7 +98,7 @@ def test_nothing_is_guessed_where_nothing_is_alike() -> None:
 def test_the_width_that_was_given_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--options", "4", "--width", "3"]) == 2
     told = capsys.readouterr().err
-    assert "--width must lie in (0, 1), is 3" in told
+    assert "--width must be between 0 and 1, is 3" in told
     assert "half_width" not in told
 
 

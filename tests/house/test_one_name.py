@@ -37,7 +37,7 @@ def test_the_former_name_says_what_to_write(wing: str) -> None:
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import {wing}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("ImportError: write: import oversight as ov")
+    assert last.startswith("ImportError: use: import oversight as ov")
     assert f"oversight.{wing}" in last
 
 

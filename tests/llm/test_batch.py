@@ -74,7 +74,7 @@ def test_answers_come_home_into_the_same_rows_at_half_the_price(store: Store, it
         assert len(server.paid) == 6  # a finished run hands nothing over
         cost = dollars(PRICES.models["big"], store.runs.sum_usage(asked.spec.id))
     assert [found[f"i{j}"].option for j in (0, 4, 5)] == [1, 1, 1]
-    assert found["i1"].reason == "batch expired: no answer came before the batch ended"
+    assert found["i1"].reason == "batch expired: the batch ended without an answer"
     assert (found["i2"].status, found["i2"].reason) == (PredictionStatus.UNREADABLE, "content filter")
     assert found["i3"].kind == "server error"
     assert {p.source for p in found.values()} == {Source.BATCH}
@@ -85,7 +85,7 @@ def test_a_batch_under_way_survives_and_blocks_paying_twice(store: Store, items:
     with store, fake_batches(FakeBatches(answer, steps=3)) as server:
         asked = target(server.url, samples=2)
         assert collect(store, items, asked, wait=False) == 12
-        with pytest.raises(BadInput, match="12 items are in a batch that is under way"):
+        with pytest.raises(BadInput, match="12 items are in an unfinished batch"):
             run_alone(Wanted(store, [i.id for i in items]), [asked], prices=PRICES)
         assert collect(store, items, asked, wait=False) == 12
         assert len(server.batches) == 1
@@ -169,7 +169,7 @@ def test_completed_batch_without_output_file_stays_under_way(store: Store, items
         assert collect(store, items, asked, wait=False) == 6
         server.look("batch-0")
         output = server.batches["batch-0"].pop("output_file_id")
-        with pytest.raises(ModelError, match="names no output file"):
+        with pytest.raises(ModelError, match="has no output file"):
             collect(store, items, asked)
         server.batches["batch-0"]["output_file_id"] = output
         assert collect(store, items, asked) == 0
@@ -178,7 +178,7 @@ def test_completed_batch_without_output_file_stays_under_way(store: Store, items
 
 def test_only_endpoints_have_batches(store: Store, items: list[Item]) -> None:
     settings = ModelSection(model="m", command=["cat"])
-    with store, pytest.raises(ConfigError, match="no Batch API behind command"):
+    with store, pytest.raises(ConfigError, match="no Batch API is available for command"):
         collect(store, items, Target(make_spec("m", settings, "$text", None), settings))
 
 

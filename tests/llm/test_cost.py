@@ -22,7 +22,7 @@ def test_a_table_is_read_with_its_date(tmp_path: Path) -> None:
     assert PRICE.in_batch().dollars(1_000_000, 100_000) == pytest.approx(1.0)
 
 
-def test_only_a_table_that_nobody_named_may_be_missing(tmp_path: Path) -> None:
+def test_only_the_default_price_table_may_be_missing(tmp_path: Path) -> None:
     assert read_prices(tmp_path / "prices.toml", required=False) == PriceTable()
     with pytest.raises(DataError, match=r"prices\.toml: the price table cannot be read"):
         read_prices(tmp_path / "prices.toml")

@@ -69,7 +69,7 @@ def test_all_faults_together(share: float, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", list(FAULTS))
-def test_each_fault_alone_costs_no_item(kind: str, tmp_path: Path) -> None:
+def test_single_faults_lose_no_item(kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(11)
 
     def answer(prompt: str, n: int) -> Reply:
@@ -101,7 +101,7 @@ def test_a_refused_key_in_the_middle_stops_and_the_rest_follows_with_another(
         assert server.keys.count("Bearer another") == N - kept
 
 
-def test_a_cut_answer_is_asked_for_once_more_with_room(tmp_path: Path) -> None:
+def test_cut_answer_is_requested_again_with_a_higher_limit(tmp_path: Path) -> None:
     def answer(prompt: str, n: int) -> Reply:
         return Reply("I think that", finish_reason="length") if n % 2 == 0 else Reply("The answer is blue")
 
@@ -130,10 +130,10 @@ def test_a_filtered_prompt_is_an_answer_and_stops_nothing(tmp_path: Path) -> Non
     assert [(p.item_id, p.kind) for p in found if p.option is None] == [("i3", "content filter")]
 
 
-def test_an_empty_account_stops_at_once(tmp_path: Path) -> None:
+def test_account_without_credit_stops_the_run_immediately(tmp_path: Path) -> None:
     body = '{"error": {"code": "insufficient_quota", "message": "quota"}}'
     with fake_openai(lambda prompt, n: Reply(status=429, body=body)) as server:
-        with pytest.raises(FatalModelError, match="the account behind OPENAI_API_KEY has nothing left"):
+        with pytest.raises(FatalModelError, match="the account of OPENAI_API_KEY has no credit left"):
             ask(server, tmp_path / "s.db", concurrency=1)
         assert len(server.prompts) == 1
 
@@ -146,7 +146,7 @@ def test_an_alias_is_reported_once_and_then_must_stay(
 
     with fake_openai(answer) as server:
         found = ask(server, tmp_path / "s.db", answers_as=None, concurrency=1)
-    assert capsys.readouterr().err.count("fake was asked, alias-7 answers") == 1
+    assert capsys.readouterr().err.count("the model fake was requested, but alias-7 answers") == 1
     assert [p.attempts for p in found].count(2) == 1
 
 

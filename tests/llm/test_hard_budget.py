@@ -91,7 +91,7 @@ def test_requests_are_capped_with_those_that_were_refused(tmp_path: Path) -> Non
             assert cap - 1 <= len(server.prompts) <= cap
 
 
-def test_without_max_tokens_the_first_answer_goes_out_alone(
+def test_without_max_tokens_the_first_call_is_sent_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cap = 8.0
@@ -104,10 +104,10 @@ def test_without_max_tokens_the_first_answer_goes_out_alone(
         with pytest.raises(BudgetSpent):
             ask(server, tmp_path, max_tokens=None, budget_usd=cap)
         assert 0.8 * cap <= billed(server) <= cap  # 16 at once, of 1,024 tokens each, would have passed it
-    assert "without max_tokens nothing bounds an answer" in capsys.readouterr().err
+    assert "without max_tokens answers have no limit" in capsys.readouterr().err
 
 
-def test_a_failure_that_is_tried_again_keeps_what_it_cost(tmp_path: Path) -> None:
+def test_retried_failure_keeps_its_cost(tmp_path: Path) -> None:
     settings = ModelSection(model="m", endpoint="", max_tokens=MOST, tries=2)
 
     def ask_again(url: str, store: Store) -> Usage:
@@ -130,7 +130,7 @@ def test_a_failure_that_is_tried_again_keeps_what_it_cost(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("features", [{"structured": "auto"}, {"structured": "auto", "logprobs": True}])
-def test_trying_what_a_model_offers_is_within_the_budget(features: dict[str, Any], tmp_path: Path) -> None:
+def test_feature_tests_count_towards_the_budget(features: dict[str, Any], tmp_path: Path) -> None:
     """In this command and, told by the store, in later ones."""
 
     def answer(_prompt: str, n: int) -> Reply:

@@ -149,7 +149,7 @@ def test_known_rates_are_kept(
     run(work())
 
 
-def test_tokens_are_corrected_by_what_was_used(clock: Clock) -> None:
+def test_expected_tokens_are_replaced_by_used_tokens(clock: Clock) -> None:
     async def work() -> None:
         limiter = Limiter(1, None, 6_000, clock=clock, sleep=clock.sleep)
         begun = clock.now
@@ -210,14 +210,14 @@ def test_stated_limits_are_read(limit: str, reset: str, read: tuple[float, float
         ("1764133100", None),
     ],
 )
-def test_a_reset_given_as_a_point_in_time_is_no_wait_of_years(reset: str, seconds: float | None) -> None:
+def test_reset_given_as_a_date_is_read_as_a_duration(reset: str, seconds: float | None) -> None:
     now = datetime(2025, 11, 26, 5, 0, tzinfo=UTC)
     headers = {"x-ratelimit-limit-requests": "10", "x-ratelimit-reset-requests": reset}
     found = read_limits(headers, now)
     assert found == (None if seconds is None else (10.0, seconds))
 
 
-def test_waits_for_a_told_limit_are_bounded_and_said(
+def test_waits_for_a_reported_limit_are_bounded_and_announced(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def ask() -> float:

@@ -72,7 +72,7 @@ def test_a_server_starts_answers_and_stops(cache: Path) -> None:
 
 
 @pytest.mark.local_model
-def test_the_server_outlives_its_caller_and_knows_none_of_its_secrets(
+def test_server_outlives_its_caller_and_inherits_no_secrets(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-the-server")
@@ -133,7 +133,7 @@ def test_a_state_naming_a_strangers_process_is_neither_believed_nor_killed(state
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1}'])
-def test_a_damaged_state_is_no_state(state_file: Path, content: str) -> None:
+def test_damaged_state_counts_as_missing(state_file: Path, content: str) -> None:
     with (state_file.parent / "server.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # as a server that runs
         state_file.write_text(content)

@@ -50,7 +50,7 @@ def test_a_more_precise_name_later_is_another_model(tmp_path: Path) -> None:
     assert [p.item_id for p in found if p.kind == Fault.WRONG_MODEL] == ["i30"]
 
 
-def test_the_first_name_holds_over_restarts(tmp_path: Path) -> None:
+def test_first_model_name_is_kept_across_restarts(tmp_path: Path) -> None:
     with fake_openai(lambda prompt, n: Reply("red")) as server:
         ask(server, tmp_path / "s.db", ITEMS[:5])
         server.answer = lambda prompt, n: Reply("red", model="gpt-other-9")

@@ -66,14 +66,14 @@ def test_characters_that_no_database_stores_become_visible(tmp_path: Path, *, sa
     assert (found.option, found.raw) == (1, "green \\u0000 \\ud83d")
 
 
-def test_an_item_with_a_nul_is_asked_and_the_same_item_again_is_no_other(tmp_path: Path) -> None:
+def test_item_with_a_nul_is_asked_and_recognised_again(tmp_path: Path) -> None:
     item = Item("i", "a\0b\ud800", ("red", "gr\0een"), (0, 1))
     with fake_openai(lambda prompt, n: Reply("B")) as server:
         for _ in range(2):
             [found] = h.run("m", [item], store=str(tmp_path / "s.db"), endpoint=server.url)
         assert len(server.prompts) == 1
     assert found.option == 1
-    with pytest.raises(h.DataError, match="the item id 'i\\\\x00' holds a character"):
+    with pytest.raises(h.DataError, match="the item id 'i\\\\x00' contains a character"):
         h.run("m", [Item("i\0", "a", ("b", "c"), (0, 1))], store=str(tmp_path / "s.db"))
 
 
@@ -135,7 +135,7 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
     return bytes(changed)
 
 
-def test_of_a_mutated_reply_comes_a_prediction_or_a_fault() -> None:
+def test_mutated_reply_gives_a_prediction_or_a_fault() -> None:
     rng, valid = random.Random(14), orjson.dumps(VALID)  # noqa: S311  draws a test, no secret
     predicted, faults = 0, []
     for _ in range(1500):

@@ -93,7 +93,7 @@ def test_without_patience_every_item_fails_at_once(clock: Clock) -> None:
     assert len(endpoint.asked) == 5 * CALLS
 
 
-def test_an_item_that_breaks_the_endpoint_each_time_is_no_outage(clock: Clock) -> None:
+def test_item_that_always_breaks_the_endpoint_is_not_an_outage(clock: Clock) -> None:
     def answer(now: float, text: str) -> ModelReply:
         if text == str(CALLS - 1):
             raise TransientModelError("broken")
@@ -109,7 +109,7 @@ def test_calls_refused_together_do_not_use_up_their_tries(clock: Clock) -> None:
     assert Fault.RATE_LIMIT not in ask_all(endpoint, clock, 600, concurrency=32)
 
 
-def test_a_refused_call_waits_as_long_as_it_was_told_and_the_others_do_not(clock: Clock) -> None:
+def test_only_the_refused_call_waits_for_retry_after(clock: Clock) -> None:
     refused = iter([True])
 
     def answer(now: float, text: str) -> ModelReply:

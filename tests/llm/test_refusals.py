@@ -36,7 +36,7 @@ UNCOMMON += [428, 430, 431, 440, 444, 449, 451, 460, 494, 498, 499]
 
 @pytest.mark.parametrize("status", [400, 403, 404, 413, 422])
 @pytest.mark.parametrize("number", [0, 30, N - 1])
-def test_one_refused_item_fails_alone_and_is_asked_again(status: int, number: int, tmp_path: Path) -> None:
+def test_refused_item_fails_alone_and_is_retried(status: int, number: int, tmp_path: Path) -> None:
     def answer(prompt: str, n: int) -> Reply:
         return refuse(status) if f"number {number}." in prompt else Reply("red")
 
@@ -80,7 +80,7 @@ def test_a_redirect_says_where_to(tmp_path: Path) -> None:
     moved = Reply(status=308, body="", headers={"Location": "https://elsewhere.example/v1"})
     with (
         fake_openai(lambda prompt, n: moved) as server,
-        pytest.raises(FatalModelError, match=r"20 items in a row.*answers \(https://elsewhere.example/v1"),
+        pytest.raises(FatalModelError, match=r"20 items in a row.*target \(https://elsewhere.example/v1"),
     ):
         ask(server, tmp_path / "s.db", concurrency=1)
 

@@ -26,7 +26,7 @@ def _as_in_a_new_process() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_in_the_last_moment_is_told(number: signal.Signals) -> None:
+def test_signal_in_the_last_moment_is_reported(number: signal.Signals) -> None:
     async def work() -> list[int]:
         with on_stop_signals(lambda _: None) as came:
             os.kill(os.getpid(), number)
@@ -48,7 +48,7 @@ def test_a_signal_wakes_a_loop_that_waits(number: signal.Signals, capsys: pytest
             return [first, await asyncio.wait_for(given.get(), 60)]
 
     assert run_in_loop(work()) == [10.0, 0.0]
-    assert capsys.readouterr().err.count("has 10 s to come") == 1
+    assert capsys.readouterr().err.count("have 10 s to finish") == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -36,7 +36,7 @@ def ask(
     )
 
 
-def test_a_schema_is_used_where_it_is_followed_and_tried_once(items: list[Item], tmp_path: Path) -> None:
+def test_schema_is_tested_once_and_used_if_followed(items: list[Item], tmp_path: Path) -> None:
     with fake_openai(lambda p, n: Reply('{"answer": "no"}' if n == 0 else '{"answer": "green"}')) as server:
         found = ask(server, items, tmp_path, structured="auto")
         assert {p.option for p in found} == {1}
@@ -58,7 +58,9 @@ def test_letters_are_asked_for_where_letters_are_shown(items: list[Item], tmp_pa
 @pytest.mark.parametrize(
     "refusal", [Reply(status=400, body='{"error": {"message": "response_format?"}}'), Reply("Yes, it is.")]
 )
-def test_without_schemas_the_prompt_does_it(refusal: Reply, items: list[Item], tmp_path: Path) -> None:
+def test_prompt_asks_for_the_form_if_schemas_are_unsupported(
+    refusal: Reply, items: list[Item], tmp_path: Path
+) -> None:
     with fake_openai(lambda p, n: refusal if n == 0 else Reply("green")) as server:
         found = ask(server, items, tmp_path, structured="auto")
         assert {p.option for p in found} == {1}
@@ -128,7 +130,7 @@ def test_votes() -> None:
     assert vote(sample(1, 0)) == sample(1, 0)
 
 
-def test_a_system_prompt_comes_first_and_makes_another_run(
+def test_system_prompt_is_the_first_message_and_changes_the_run(
     items: list[Item], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with fake_openai(lambda p, n: Reply("red")) as server:
@@ -137,7 +139,9 @@ def test_a_system_prompt_comes_first_and_makes_another_run(
         assert server.requests[-1]["messages"][0] == {"role": "system", "content": "You sort colours."}
         assert server.requests[-1]["top_p"] == 0.5
     err = capsys.readouterr().err
-    assert "fake: a new run, since system: '' before, 'You sort colours.' now; extra: {} before" in err
+    assert (
+        "fake: this is a new run, because system: '' before, 'You sort colours.' now; extra: {} before" in err
+    )
 
 
 def test_a_callable_is_a_model(items: list[Item], tmp_path: Path) -> None:
@@ -170,7 +174,7 @@ def test_a_command_is_a_model(items: list[Item], tmp_path: Path) -> None:
     slow = [sys.executable, "-c", "import time; time.sleep(60)"]
     [late] = h.run("slow", items[:1], store=str(tmp_path / "s.db"), command=slow, tries=1, timeout=0.2)
     assert late.kind == Fault.TIMEOUT
-    with pytest.raises(ConfigError, match="there is no program 'no-such-program'"):
+    with pytest.raises(ConfigError, match="the program 'no-such-program' does not exist"):
         h.run("x", items, store=str(tmp_path / "s.db"), command=["no-such-program"])
 
 

@@ -12,7 +12,7 @@ from oversight.harness.llm.models.token_guess import TokenGuess
 from oversight.harness.types import Prediction, PredictionStatus
 
 
-def test_batches_are_written_together_and_before_anybody_goes_on() -> None:
+def test_batches_are_written_together_before_any_task_continues() -> None:
     batches: list[list[int]] = []
     stored: set[int] = set()
 
@@ -49,7 +49,7 @@ def test_finished_rows_are_written_however_the_work_ends() -> None:
     assert written == [1]
 
 
-def test_a_failed_write_reaches_whoever_waits() -> None:
+def test_failed_write_reaches_all_waiting_tasks() -> None:
     def write(rows: Sequence[int]) -> None:
         raise OSError("disk full")
 

@@ -205,11 +205,11 @@ def test_claims_are_listed_by_a_model_once(oversight: Oversight) -> None:
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ('classes = ["a", "b"]', "classes: open answers are texts, without options"),
-        ('[experts]\nprotocol = "partitioned"', "need each other"),
-        ('[open]\nunits = "claims"', "needs a model that finds them"),
+        ('classes = ["a", "b"]', "classes: open answers are texts and have no options"),
+        ('[experts]\nprotocol = "partitioned"', "require each other"),
+        ('[open]\nunits = "claims"', "splitter: needed with units"),
         ('[open]\ndraw = "judge"', "needs a file of probabilities"),
-        ('[open]\nunits = "answer"\nrubric = "r.csv"', "leave it out, or set units"),
+        ('[open]\nunits = "answer"\nrubric = "r.csv"', "leave rubric out, or set units"),
     ],
 )
 def test_wrong_settings_are_refused(capsys: pytest.CaptureFixture[str], more: str, told: str) -> None:

@@ -72,7 +72,7 @@ def test_words_without_an_order_are_refused_with_what_to_do(
         assert oversight(*words, "--classes", quoted)["alpha"]["value"] > -1
     write_pairs(tmp_path / "r.csv", PAIRS)
     for given, what in (
-        ("poor,good", "'fair' is no class"),
+        ("poor,good", "'fair' is not a class"),
         ("poor,fair,good,poor", "one is given twice: 'poor'"),
     ):
         assert main([*words, "--classes", given]) == 2

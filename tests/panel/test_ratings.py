@@ -52,11 +52,11 @@ def test_columns_may_have_other_names(tmp_path: Path) -> None:
         ("item,annotator\ni1,ana\n", ":2 [label]", "there is no such column; there are: item, annotator"),
         ("item,annotator,label\n,ana,yes\n", ":2 [item]", "is empty"),
         ("item,annotator,label\ni1,,yes\n", ":2 [annotator]", "is empty"),
-        ("item,annotator,label\ni1,ana,maybe\n", ":2 [label]", "'maybe' is no class; classes are yes, no"),
+        ("item,annotator,label\ni1,ana,maybe\n", ":2 [label]", "'maybe' is not a class; classes are yes, no"),
         ("item,annotator,label\ni1,ana,yes\ni1,ana,no\n", ":3 [annotator]",
          "'ana' rates the item 'i1' again; first in line 2"),
-        ("item,annotator,label\ni1,ana,\n", "", "there is no rating in it"),
-        ("item,annotator,label\ni1,ana\n", ":2", "2 values where the header has 3 columns"),
+        ("item,annotator,label\ni1,ana,\n", "", "the source contains no rating"),
+        ("item,annotator,label\ni1,ana\n", ":2", "2 values, but the header has 3 columns"),
     ],
 )  # fmt: skip
 def test_a_bad_row_is_named_by_file_line_and_field(
@@ -80,13 +80,13 @@ def test_choices_are_one_an_item(tmp_path: Path) -> None:
     path = put(tmp_path / "c.csv", "item,label\ni1,yes\ni2,\n")
     assert read_choices(path) == {"i1": "yes", "i2": None}
     put(path, "item,label\ni1,yes\ni1,no\n")
-    with pytest.raises(DataError, match=r"c\.csv:3 \[item\]: the item 'i1' is there again; first in line 2"):
+    with pytest.raises(DataError, match=r"c\.csv:3 \[item\]: the item 'i1' occurs again; first in line 2"):
         read_choices(path)
     put(path, "item,label\ni1,perhaps\n")
-    with pytest.raises(DataError, match=r"c\.csv:2 \[label\]: 'perhaps' is no class"):
+    with pytest.raises(DataError, match=r"c\.csv:2 \[label\]: 'perhaps' is not a class"):
         read_choices(path, classes=("yes", "no"))
     put(path, "item,label\n")
-    with pytest.raises(DataError, match="there is no label in it"):
+    with pytest.raises(DataError, match="the source contains no label"):
         read_choices(path)
 
 
@@ -181,7 +181,7 @@ def test_level_is_the_confidence_level_of_every_verb(
         assert oversight(*words, "--level", "0.8") != oversight(*words)
         with pytest.raises(SystemExit, match="2"):
             main([*words, "--confidence", "0.8"])
-        assert "this option is gone: use --level" in capsys.readouterr().err
+        assert "this option was removed: use --level" in capsys.readouterr().err
     for wrong, told in (("nominal", "did you mean --measurement nominal"), ("high", "must be a number")):
         with pytest.raises(SystemExit) as stopped:
             main(["panel", "agree", "r.csv", "--level", wrong])

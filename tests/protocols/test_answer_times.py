@@ -11,7 +11,7 @@ def test_without_times_nothing_is_said() -> None:
     assert sum_up_times([]) == AnswerTimes(timed=0, median_seconds=None, hours=None, fast=0)
 
 
-def test_a_page_left_open_overnight_is_no_work() -> None:
+def test_page_left_open_overnight_is_not_counted_as_work() -> None:
     times = sum_up_times([(10.0, 100)] * 99 + [(8 * 3600.0, 100)])
     assert times.median_seconds == 10
     assert times.hours == pytest.approx((99 * 10 + 100) / 3600)

@@ -83,7 +83,7 @@ def test_the_page_is_registered() -> None:
     assert getattr(load_module(module), name) is read_collection
 
 
-def test_before_anything_is_drawn_it_says_what_to_do(url: str) -> None:
+def test_empty_collection_names_the_next_step(url: str) -> None:
     with Store(url) as store:
         found = read(store)
         assert (found["people"], found["asked"], found["campaign"]) == ([], 0, False)

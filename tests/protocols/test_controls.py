@@ -58,7 +58,7 @@ def fill_in(path: Path, value: str) -> None:
         writer.writerows({**row, "answer": value} for row in rows)
 
 
-def test_the_draw_of_the_study_is_what_it_is_without_them(tmp_path: Path) -> None:
+def test_controls_do_not_change_the_study_draw(tmp_path: Path) -> None:
     plain, woven = lay_out(tmp_path / "plain", ""), lay_out(tmp_path / "woven")
     route_questions(plain)
     drawn = route_questions(woven)
@@ -78,7 +78,7 @@ def test_the_draw_of_the_study_is_what_it_is_without_them(tmp_path: Path) -> Non
         assert store.controls.read_controls() == before
 
 
-def test_each_kind_is_put_to_whom_it_should_be(tmp_path: Path) -> None:
+def test_each_kind_of_control_goes_to_the_right_expert(tmp_path: Path) -> None:
     study = lay_out(tmp_path)
     route_questions(study)
     with Store(study.store_url) as store:
@@ -100,7 +100,7 @@ def test_each_kind_is_put_to_whom_it_should_be(tmp_path: Path) -> None:
     assert len(set(put)) == len(put)
 
 
-def test_nothing_in_a_file_tells_them_apart(tmp_path: Path) -> None:
+def test_files_do_not_reveal_control_questions(tmp_path: Path) -> None:
     study = lay_out(tmp_path)
     route_questions(study)
     paths, left = export_open(study, tmp_path / "out")
@@ -123,7 +123,7 @@ def test_nothing_in_a_file_tells_them_apart(tmp_path: Path) -> None:
     assert len(gaps) > 3
 
 
-def test_answers_go_where_they_belong_and_estimates_see_the_study_alone(tmp_path: Path) -> None:
+def test_control_answers_are_stored_apart_and_not_estimated(tmp_path: Path) -> None:
     study = lay_out(tmp_path)
     route_questions(study)
     paths, left = export_open(study, tmp_path / "out")
@@ -221,8 +221,8 @@ def test_wrong_gold_is_named_and_nothing_is_stored(tmp_path: Path, text: str, me
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        ('protocol = "panel"\nrepeat = 0.1\n', "repeat: the protocol 'panel' has no place for control"),
-        ('protocol = "sequential"\ngold = "gold.csv"\n', "gold: the protocol 'sequential' has no place"),
+        ('protocol = "panel"\nrepeat = 0.1\n', "repeat: the protocol 'panel' does not allow control"),
+        ('protocol = "sequential"\ngold = "gold.csv"\n', "gold: the protocol 'sequential' does not allow"),
         ('protocol = "disagreement"\noverlap = 0.1\n', "overlap: the protocol 'disagreement'"),
         ("gold_share = 0.2\n", "gold_share: there are no gold items"),
         ("repeat = 1.5\n", "repeat"),
@@ -236,13 +236,13 @@ def test_unsupported_draws_are_refused(tmp_path: Path, extra: str, message: str)
 
 def test_a_second_expert_must_be_there(tmp_path: Path) -> None:
     study = lay_out(tmp_path, "overlap = 0.3\n", experts=1)
-    with pytest.raises(BadInput, match="nobody can be a second expert"):
+    with pytest.raises(BadInput, match="no second expert is available"):
         route_questions(study)
     with Store(study.store_url) as store:
         assert store.count_rows("question") == {"question": 0}
 
 
-def test_capacity_is_kept_and_what_is_missing_is_told(
+def test_capacity_is_respected_and_missing_controls_are_reported(
     tmp_path: Path, oversight: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lay_out(tmp_path, 'gold = "gold.csv"\ngold_share = 1.0\n', experts=1, more="capacity = 30\n")

@@ -166,7 +166,7 @@ def test_every_protocol_of_accuracies_weighs(
     assert pair["low"] < 0.75 - 2 / 3 < pair["high"]
 
 
-def test_looks_while_answers_come_in(study: Path, oversight: Oversight) -> None:
+def test_interim_analyses_while_answers_arrive(study: Path, oversight: Oversight) -> None:
     widths = []
     for more in (["--questions", "40"], ["--more", "30"], ["--more", "30"]):
         oversight("label", "route", *more)
@@ -186,14 +186,14 @@ def test_looks_while_answers_come_in(study: Path, oversight: Oversight) -> None:
         ({"judge": 'judge = "nobody"'}, "the judge 'nobody' was not run"),
         (
             {"protocol": "disagreement", "models": 'models = ["a", "b"]'},
-            "the protocol 'disagreement' take none",
+            "the protocol 'disagreement' cannot use",
         ),
         (
             {"protocol": "partitioned", "models": "options_per_item = 2"},
-            "with options_per_item = 2 take none",
+            "with options_per_item = 2 cannot use",
         ),
-        ({"items": 'cluster = "text"'}, "these share clusters"),
-        ({"draw": 'draw = "deviation"\nrepeat = 0.1'}, "for experts who do not err"),
+        ({"items": 'cluster = "text"'}, "these items are in clusters"),
+        ({"draw": 'draw = "deviation"\nrepeat = 0.1'}, "assumes experts who do not err"),
     ],
 )
 def test_a_draw_that_cannot_be_honoured_is_refused(

@@ -141,7 +141,7 @@ def test_the_draw_follows_from_the_seed_and_ids_from_the_key(
     assert not others & ids
 
 
-def test_the_key_is_in_the_database_alone(
+def test_secret_key_is_only_in_the_database(
     study: Study, tmp_path: Path, oversight: Callable[..., Any]
 ) -> None:
     with Store(study.store_url) as store:
@@ -159,7 +159,7 @@ def test_the_key_is_in_the_database_alone(
             assert key.hex().encode() not in held.lower(), path
 
 
-def test_init_draws_a_seed_that_nobody_guesses(
+def test_init_draws_an_unpredictable_seed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Callable[..., Any]
 ) -> None:
     monkeypatch.chdir(tmp_path)

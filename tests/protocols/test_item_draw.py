@@ -130,7 +130,7 @@ def test_without_models_items_are_drawn_at_random(tmp_path: Path) -> None:
     assert (draw.items, draw.strata) == (1, "at random, as no model was run")
 
 
-def test_several_options_an_item_share_the_questions(tmp_path: Path) -> None:
+def test_several_options_per_item_reduce_the_drawn_items(tmp_path: Path) -> None:
     study = lay_out(tmp_path, models=1, extra="options_per_item = 2\n")
     routed = route_questions(study, questions=41)
     assert (routed.draws[0].items, routed.asked.total()) == (20, 40)
@@ -141,7 +141,7 @@ def test_unsupported_draws_are_refused(tmp_path: Path) -> None:
     for option in ("questions", "more"):
         with pytest.raises(BadInput, match=f"--{option} must be at least 1, is 0"):
             route_questions(study, **{option: 0})  # type: ignore[arg-type]  # a number of questions
-    with pytest.raises(BadInput, match="begin it with --questions"):
+    with pytest.raises(BadInput, match="start one with --questions"):
         route_questions(study, more=5)
     route_questions(study, questions=30)
     with pytest.raises(ConfigError, match="30 of 120 items were drawn for 30 questions before, not for 31"):
@@ -151,7 +151,7 @@ def test_unsupported_draws_are_refused(tmp_path: Path) -> None:
         route_questions(study)
 
 
-def test_a_study_asked_about_every_item_keeps_to_it(tmp_path: Path) -> None:
+def test_study_about_every_item_cannot_switch_to_a_pool(tmp_path: Path) -> None:
     study = lay_out(tmp_path)
     assert route_questions(study).draws == []
     with pytest.raises(ConfigError, match="questions about all items were already drawn"):
@@ -171,7 +171,7 @@ def test_of_disagreements_as_many_items_are_drawn_as_hold_that_many(tmp_path: Pa
     assert -1 < pair.low <= pair.difference <= pair.high < 1
 
 
-def test_a_panel_has_none_either(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_panel_draws_no_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lay_out(tmp_path, "panel", models=0)
     assert main(["label", "route", "--questions", "5", "--study", str(tmp_path / "study.toml")]) == 2
     assert "this study is a panel" in capsys.readouterr().err

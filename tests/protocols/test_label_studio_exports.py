@@ -53,7 +53,7 @@ def test_exports_are_read(tmp_path: Path) -> None:
     [
         (exported(9), ("data.question_id", "'q9' was never asked")),
         (exported(1, "maybe"), ("annotations", "task 1: not one of the values")),
-        (exported(1, by={"id": 8, "email": "eve@x.org"}), ("completed_by", "eve@x.org is no expert")),
+        (exported(1, by={"id": 8, "email": "eve@x.org"}), ("completed_by", "eve@x.org is not an expert")),
         (exported(1, by={"id": 8, "email": "bea@example.org"}), ("completed_by", "put to 'ana'")),
         (exported(1, by=None), ("completed_by", "does not say who")),
         (exported(1, data=3), ("data", "has no data")),
@@ -134,7 +134,7 @@ def test_tasks_made_of_exported_files_come_back_by_their_ids(
         (b"\x1f\x8b\x08", "is compressed with gzip"),
     ],
 )
-def test_a_file_that_is_no_export_is_named(data: bytes, told: str, tmp_path: Path) -> None:
+def test_file_that_is_not_an_export_is_reported(data: bytes, told: str, tmp_path: Path) -> None:
     path = tmp_path / "e.json"
     path.write_bytes(data)
     with pytest.raises(DataError, match=told):

@@ -69,7 +69,7 @@ def test_panel_page_keeps_odd_names_as_they_are() -> None:
         ("<View>\n<a", "p.xml:2: the page is not valid XML"),
         ("<View/>", 'needs one <Choices name="verdict">'),
         (make_verdict_page().replace('alias="unsure"', 'alias="dunno"'), "p.xml:1 [verdict]: the page lacks"),
-        (make_verdict_page().replace("single-radio", "multiple"), "one verdict only"),
+        (make_verdict_page().replace("single-radio", "multiple"), "only one verdict"),
         (
             make_verdict_page().replace("</Choices>", '<Choice value="maybe"/></Choices>'),
             "unknown verdict 'maybe'",
@@ -134,8 +134,8 @@ def test_kinds_of_tokens(token: str, kind: str) -> None:
         ("http://x", "", "LABEL_STUDIO_URL is set, but LABEL_STUDIO_API_KEY is not"),
         ("", "k", "LABEL_STUDIO_API_KEY is set, but LABEL_STUDIO_URL is not"),
         ("labels.example.org", "k", "must be an address such as https://"),
-        ("https://me:pw@labels.example.org", "k", "must not hold a user or password"),
-        ("https://x", "a b", "holds blanks"),
+        ("https://me:pw@labels.example.org", "k", "must not contain a user or password"),
+        ("https://x", "a b", "contains spaces"),
     ],
 )
 def test_half_an_environment(url: str, key: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,12 +212,14 @@ def test_running_estimate_of_items_of_different_k_and_unreadable_ones() -> None:
         estimate_anytime(good, labels[:40], n_options=options)
 
 
-def test_where_locks_cannot_be_passed_on_there_is_no_server_of_ones_own(
+def test_local_server_is_refused_without_inheritable_locks(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """As on Windows: what talks to a server elsewhere works, starting one says what to do."""
     monkeypatch.setitem(sys.modules, "fcntl", None)
-    with pytest.raises(ConfigError, match="run on Linux and macOS; here, name one that runs elsewhere"):
+    with pytest.raises(
+        ConfigError, match="need Linux or macOS; on this system, name a server that runs elsewhere"
+    ):
         start_server(folder=tmp_path)
     monkeypatch.setenv("LABEL_STUDIO_URL", "https://labels.example.org")
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", "t" * 40)

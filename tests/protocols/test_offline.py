@@ -48,10 +48,10 @@ def test_answered_questions_are_not_asked_again(tmp_path: Path) -> None:
     assert sum(len(p.read_text().splitlines()) - 1 for p in paths) == 10
 
 
-def test_a_file_is_replaced_only_when_all_of_it_was_imported(tmp_path: Path) -> None:
+def test_file_is_replaced_only_after_a_complete_import(tmp_path: Path) -> None:
     first = QUESTIONS[:30]
     export_questions(first, BY_ID, (), tmp_path)
-    with pytest.raises(BadInput, match="may hold answers"):
+    with pytest.raises(BadInput, match="may contain answers"):
         export_questions(QUESTIONS, BY_ID, {q.id for q in first[:29]}, tmp_path)
     paths = export_questions(QUESTIONS, BY_ID, {q.id for q in first}, tmp_path)
     assert sum(len(p.read_text().splitlines()) - 1 for p in paths) == 30

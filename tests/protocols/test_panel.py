@@ -66,7 +66,7 @@ def test_balanced_panels_share_the_load_and_the_meetings(n: int, items: int) -> 
     assert min(met[p] for p in combinations(sorted(PEOPLE), 2)) >= each - 2.5
 
 
-def test_a_balanced_plan_gives_everybody_an_item_equally_often_over_seeds() -> None:
+def test_balanced_plan_is_uniform_over_seeds() -> None:
     items = make_items(5)
     seen: Counter[str] = Counter()
     for seed in range(600):
@@ -76,7 +76,7 @@ def test_a_balanced_plan_gives_everybody_an_item_equally_often_over_seeds() -> N
     assert abs(shares - 2 / 7).max() < 0.07
 
 
-def test_only_experts_who_are_there_for_any_class_rate() -> None:
+def test_only_present_experts_for_any_class_rate() -> None:
     roster = Roster(
         (
             Expert("ana", ("*",)),
@@ -94,7 +94,7 @@ def test_only_experts_who_are_there_for_any_class_rate() -> None:
     [
         (("ana", "bo", "ana"), 2, "'ana' is named twice"),
         (("ana", "bo"), 1, "n must be at least 2 annotators per item, is 1"),
-        (("ana", "bo"), 3, "n = 3 annotators per item are asked for, there are 2"),
+        (("ana", "bo"), 3, "n = 3 annotators per item are requested, but there are only 2"),
     ],
 )
 def test_impossible_panels_are_refused(people: tuple[str, ...], n: int, message: str) -> None:
@@ -145,10 +145,10 @@ def test_files_that_may_hold_ratings_are_never_overwritten(
     exported: tuple[list[Path], list[Assignment], dict[str, Item]],
 ) -> None:
     paths, made, items = exported
-    with pytest.raises(BadInput, match="already exists and may hold answers"):
+    with pytest.raises(BadInput, match="already exists and may contain answers"):
         export_questions(made, items, (), paths[0].parent)
     twins = RandomPanel(("a b", "a/b"), 2).route(list(items.values()))
-    with pytest.raises(BadInput, match="make the same file name"):
+    with pytest.raises(BadInput, match="have the same file name"):
         export_questions(twins, items, (), paths[0].parent / "twins")
 
 
@@ -157,7 +157,7 @@ def test_bad_rows_are_named(exported: tuple[list[Path], list[Assignment], dict[s
     path = paths[0]
     text = path.read_text()
     fill(path, ["purple"])
-    with pytest.raises(DataError, match=r":2 \[label\]: 'purple' is no option; options are blue \| red"):
+    with pytest.raises(DataError, match=r":2 \[label\]: 'purple' is not an option; options are blue \| red"):
         read_panel([path], made, items)
     path.write_text(text)
     fill(path, ["red"])
@@ -212,14 +212,14 @@ def test_the_direct_route_asks_only_where_they_differ_and_is_exact() -> None:
     assert len(answers) < 2 * len(asked) + 1
 
 
-def test_a_limit_draws_some_of_the_disagreements_and_early_looks_are_refused() -> None:
+def test_limit_samples_disagreements_and_early_results_are_refused() -> None:
     direct, experts, _, _ = direct_setting(1)
     some = replace(direct, limit=20)
     asked = {item.id for item in some.asked}
     assert len(asked) == 20
     assert asked < {item.id for item in direct.asked}
     answers = experts.answer(some.next_questions())
-    with pytest.raises(EstimateError, match="of 20 items are not settled yet"):
+    with pytest.raises(EstimateError, match="of 20 items are not decided yet"):
         some.result(answers)
     while questions := some.next_questions(answers):
         answers += experts.answer(questions)
@@ -269,5 +269,5 @@ def test_a_direct_comparison_that_does_not_fit_is_refused() -> None:
     with pytest.raises(BadInput, match="has no option 'blue', which is a class of the panel"):
         Direct(direct.roster, odd, direct.panel, model)
     together = direct.panel.clustered({i.id: str(j // 2) for j, i in enumerate(direct.items)})
-    with pytest.raises(BadInput, match="takes items as independent, and these come in clusters"):
+    with pytest.raises(BadInput, match="needs independent items, but these are in clusters"):
         Direct(direct.roster, direct.items, together, model)

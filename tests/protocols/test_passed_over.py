@@ -77,7 +77,7 @@ def covers(study: Study, estimate: h.Estimate) -> bool:
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["partitioned", "targeted"])
 @pytest.mark.parametrize("share", [0.04, 0.15, 0.3])
-def test_an_interval_over_hard_blanks_covers_or_says_that_it_may_not(name: str, share: float) -> None:
+def test_interval_with_hard_blanks_covers_or_is_marked(name: str, share: float) -> None:
     silent, worst = 0, 0
     for seed in range(RUNS):
         study = Study(name, seed)
@@ -112,7 +112,7 @@ def test_a_gate_at_the_bar_passes_and_fails_rarely_whatever_is_blank() -> None:
     assert decided <= 0.05 * RUNS + 3
 
 
-def test_a_gate_decides_over_blanks_that_could_not_turn_it() -> None:
+def test_gate_decides_if_blanks_cannot_change_the_verdict() -> None:
     study = Study("targeted", 1)
     labels = study.answer(study.find_hard(0.04))
     assert gate_accuracy(study.predictions, labels, 0.5).verdict == "pass"

@@ -97,7 +97,7 @@ def test_answers_stay_and_files_follow(study: Callable[..., Any], tmp_path: Path
     assert "no question of 'ana' is open" in again["error"]
 
 
-def test_only_who_can_judge_takes_over(study: Callable[..., Any]) -> None:
+def test_only_an_expert_of_the_class_takes_over(study: Callable[..., Any]) -> None:
     study("label", "route")
     refused = study("label", "reassign", "ana", "bea", code=2)["error"]
     assert "judges none of the classes" in refused
@@ -123,7 +123,7 @@ def test_an_absent_expert_gets_no_new_question(study: Callable[..., Any]) -> Non
         assert "--until" in study("experts", "absent", "ana", "--until", day, code=2)["error"]
 
 
-def test_the_only_expert_of_a_class_who_is_away_for_a_time_is_waited_for(study: Callable[..., Any]) -> None:
+def test_questions_wait_for_the_only_expert_of_a_class(study: Callable[..., Any]) -> None:
     text = Path("experts.toml").read_text().replace('["red", "green"]', '["red"]')
     Path("experts.toml").write_text(text)
     until = (datetime.now(UTC).date() + timedelta(days=3)).isoformat()
@@ -160,7 +160,7 @@ def test_a_panel_hands_nothing_over(study: Callable[..., Any]) -> None:
     assert "a panel's annotators were drawn" in study("label", "reassign", "ana", "bea", code=2)["error"]
 
 
-def test_control_questions_count_for_who_answers_them(study: Callable[..., Any]) -> None:
+def test_reassigned_control_questions_count_for_the_new_expert(study: Callable[..., Any]) -> None:
     text = Path("study.toml").read_text() + '[experts]\ngold = "gold.csv"\nrepeat = 0.2\noverlap = 0.3\n'
     Path("study.toml").write_text(text)
     gold = [f"g{j},Gold item number {j}.,{CLASSES[j % 2]}" for j in range(20)]

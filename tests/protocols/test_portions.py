@@ -92,7 +92,7 @@ def test_answers_read_twice_are_there_once(tmp_path: Path) -> None:
     assert import_answers(study, [path]) == (1000, 1000)
     assert import_answers(study, [path, path]) == (1000, 0)
     other = write_answers(study, lambda lines: [*lines[1000:], lines[999].replace(",no", ",unsure")])
-    with pytest.raises(DataError, match=r"\[answer\]: 'unsure', and 'no' is stored from before") as refused:
+    with pytest.raises(DataError, match=r"\[answer\]: 'unsure', and 'no' is already stored") as refused:
         import_answers(study, [other])
     assert (refused.value.file, refused.value.field) == (str(other), "answer")
     assert count(study)["answer"] == 1000
@@ -134,7 +134,7 @@ def test_a_study_goes_through_every_database(tmp_path: Path, url: str) -> None:
         assert next(store.runs.find_unasked(found.run, ["i0", "i1"], 2)) == [("i0", 1), ("i1", 1)]
 
 
-def test_two_draws_at_once_are_one(tmp_path: Path) -> None:
+def test_concurrent_draws_give_the_same_questions(tmp_path: Path) -> None:
     study = lay_out(tmp_path)
     with ThreadPoolExecutor(2) as threads:
         done = list(threads.map(route_questions, [study, study]))
@@ -191,7 +191,7 @@ def test_items_that_left_the_file_have_no_answers_in_a_log(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("m", [1, 2])
-def test_each_draw_is_that_of_a_generator_of_its_own(m: int) -> None:
+def test_each_draw_has_a_separate_generator(m: int) -> None:
     people = tuple(Expert(f"e{j}", ("*",)) for j in range(3))
     items = [Item(f"i{j}", "t", tuple("abcdefg"[: 2 + j % 6]), tuple(range(2 + j % 6))) for j in range(N)]
     drawn = iter(Partitioned(Roster(people), 5, m).route(items))

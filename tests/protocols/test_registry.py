@@ -90,7 +90,7 @@ def test_a_new_protocol_is_one_class_and_one_line(
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_every_protocol_states_what_its_labels_are_good_for(name: str) -> None:
+def test_every_protocol_states_the_uses_of_its_labels(name: str) -> None:
     protocol = load_protocol(name)
     statement = state_protocol(name)
     assert name_protocol(protocol.__name__) == name
@@ -104,7 +104,7 @@ OTHERWISE_MEANT = {"--counts of certify": "disagreement", "a verb, a page and a 
 """A word that is the name of a protocol and, as a whole text, also something else."""
 
 
-def test_names_of_protocols_stand_in_the_registry_alone() -> None:
+def test_protocol_names_are_only_in_the_registry() -> None:
     root = Path(__file__).parents[2]
     found = [
         f"{path.relative_to(root)}:{node.lineno}: {node.value}"

@@ -37,7 +37,7 @@ def test_every_item_goes_to_the_expert_of_a_uniform_option() -> None:
     assert sum((counts[j] - 1000) ** 2 / 1000 for j in range(4)) < 16.3  # chi-square, p = .001
 
 
-def test_the_draw_depends_on_seed_and_item_alone() -> None:
+def test_draw_depends_only_on_seed_and_item() -> None:
     roster = one_expert_per_class(CLASSES)
     first = Partitioned(roster, seed=5).route(many(50))
     assert first == Partitioned(roster, seed=5).route(many(80))[:50]
@@ -78,7 +78,7 @@ def test_capacity_and_absence_are_kept_and_never_bend_the_draw() -> None:
         Partitioned(absent, seed=1).route(many(100))
 
 
-def test_decode_keeps_what_was_said() -> None:
+def test_decode_keeps_the_answer() -> None:
     questions = Partitioned(one_expert_per_class(CLASSES)).route(many(4))
     said = (Verdict.YES, Verdict.NO, Verdict.UNSURE, Verdict.SKIP)
     labels = decode(Answer(q, q.expert, v, "t") for q, v in zip(questions, said, strict=True))
@@ -144,8 +144,8 @@ def test_synthetic_labels_are_made_both_ways() -> None:
     ("text", "message"),
     [
         ("x = ", "not a readable TOML"),
-        ("", r"holds \[\[expert\]\] entries"),
-        ("other = 1", r"holds \[\[expert\]\]"),
+        ("", r"only \[\[expert\]\] entries"),
+        ("other = 1", r"only \[\[expert\]\]"),
         ('[[expert]]\nclasses = ["a"]', r"\[expert 1.name\]: an expert needs a name"),
         ('[[expert]]\nname = "x"', r"\[expert 1.classes\]: an expert needs a list"),
         ('[[expert]]\nname = "x"\nclasses = "a"', "must be of type list"),

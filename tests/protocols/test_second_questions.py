@@ -159,8 +159,8 @@ def test_they_are_drawn_once_where_they_tell_and_used_by_one_estimate(
     [
         ({"K": 2}, "nothing is left to ask"),
         ({"protocol": "targeted", "rates": (0.8,)}, "cover too rarely"),
-        ({"protocol": "sequential"}, "asks on until every item is resolved"),
-        ({"protocol": "disagreement"}, "asks only where two models differ"),
+        ({"protocol": "sequential"}, "asks until every item is resolved"),
+        ({"protocol": "disagreement"}, "asks only about items on which two models differ"),
         ({"extra": "options_per_item = 2\n"}, "asks several questions about an item at once"),
     ],
 )
@@ -178,7 +178,7 @@ def test_protocols_without_use_for_second_questions_say_so(
 
 def test_they_wait_for_first_answers_and_end_the_first_draw(tmp_path: Path) -> None:
     study, truth = lay_out(tmp_path, n=30)
-    with pytest.raises(BadInput, match="second needs --more N alone"):
+    with pytest.raises(BadInput, match="second needs only --more N"):
         route_questions(study, second=True)
     route_questions(study)
     with pytest.raises(BadInput, match="30 first questions without an answer"):

@@ -45,7 +45,7 @@ def test_guards_are_taken_off_as_they_were_put_on(text: str) -> None:
     end=st.sampled_from(["\n", "\r\n"]),
     header=st.sampled_from([str.upper, str.title, lambda name: f" {name.replace('_', ' ')} ", str]),
 )
-def test_whatever_a_program_saves_comes_back(
+def test_files_saved_by_spreadsheet_programs_are_read(
     texts: list[str], note: str, encoding: str, separator: str, end: str, header: Any
 ) -> None:
     questions, items = ask(texts)
@@ -62,7 +62,7 @@ def test_whatever_a_program_saves_comes_back(
 
 
 @pytest.mark.parametrize("form", ["csv", "xlsx"])
-def test_ids_that_look_like_numbers(tmp_path: Path, form: str) -> None:
+def test_ids_that_look_like_numbers_are_kept(tmp_path: Path, form: str) -> None:
     questions, items = ask(["a", "b", "c", "d"], list(NUMBERS))
     path = export_questions(questions, items, (), tmp_path, form)[0]
     if form == "csv":
@@ -75,7 +75,7 @@ def test_ids_that_look_like_numbers(tmp_path: Path, form: str) -> None:
             with pytest.raises(DataError, match=r"\[question_id\]: the question .* was never asked"):
                 read_answers([path], questions, items)
         save(path, [rows[0] | {"question_id": "1.23457E+15"}])
-        with pytest.raises(DataError, match="made a number of it: export the questions again"):
+        with pytest.raises(DataError, match="changed it to a number: export the questions again"):
             read_answers([path], questions, items)
 
 
@@ -128,7 +128,7 @@ def stored(study: Study) -> int:
         return store.count_rows()["answer"]
 
 
-def test_all_wrong_rows_are_named_at_once_or_left_out(tmp_path: Path) -> None:
+def test_all_bad_rows_are_reported_together_or_left_out(tmp_path: Path) -> None:
     study = lay_out(tmp_path)
     route_questions(study)
     path = export_open(study, tmp_path / "out")[0][0]
@@ -145,7 +145,7 @@ def test_all_wrong_rows_are_named_at_once_or_left_out(tmp_path: Path) -> None:
         assert err.count("must be yes, no, unsure or skip, is 'perhaps'") == 20
         assert "and 17 more wrong rows" in err
         assert "37 rows are wrong; --skip-bad leaves such rows out" in err
-        assert err.count("words that are known: yes: ") == 1
+        assert err.count("known words: yes: ") == 1
         code, out, err = call(["label", "import", "out/questions-ana.csv", "--skip-bad", "--json"])
         told = json.loads(out)
         assert (code, told["answers"], told["new"], told["skipped"]) == (0, 23, 23, 37), err
@@ -159,7 +159,7 @@ def test_all_wrong_rows_are_named_at_once_or_left_out(tmp_path: Path) -> None:
         assert call(["label", "import", "out/questions-ana.csv", "--word", "a=yes", "--word", "a=no"])[0] == 2
 
 
-def test_other_comments_of_answers_that_are_there_are_told(
+def test_changed_comments_of_stored_answers_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     study = lay_out(tmp_path)
@@ -172,7 +172,7 @@ def test_other_comments_of_answers_that_are_there_are_told(
     assert not capsys.readouterr().err
     rows[3]["comment"] = "second"
     assert import_answers(study, [save(path, rows)])[1] == 0
-    assert "1 comment differs from what was said before, which stays" in capsys.readouterr().err
+    assert "1 comment differs from earlier comments, which are kept" in capsys.readouterr().err
 
 
 def test_many_items_have_a_check_in_place_of_a_comparison(
@@ -186,7 +186,7 @@ def test_many_items_have_a_check_in_place_of_a_comparison(
     assert {len(row["question_id"]) for row in rows} == {27}
     other = rows[3]["text"]
     edited = save(tmp_path / "edited.csv", [*rows[:3], rows[3] | {"text": "other"}, *rows[4:]])
-    with pytest.raises(DataError, match="differs from what was asked: 'other'"):
+    with pytest.raises(DataError, match="differs from the question: 'other'"):
         import_answers(study, [edited])
     moved = tmp_path / "moved"
     shutil.copytree(tmp_path, moved, ignore=shutil.ignore_patterns("study.db*", "out"))
@@ -196,7 +196,9 @@ def test_many_items_have_a_check_in_place_of_a_comparison(
     with Store(study.store_url) as one, Store(again.store_url) as two:
         two.controls.set_key(one.controls.read_key())
     route_questions(again)
-    with pytest.raises(DataError, match=f"differs from what was asked: '{other}', asked was 'reworded'"):
+    with pytest.raises(
+        DataError, match=f"differs from the question: '{other}', but the question had 'reworded'"
+    ):
         import_answers(again, [save(path, rows)])
     assert import_answers(study, [path]) == (60, 60)
     assert import_answers(study, [save(path, list(reversed(rows)))]) == (60, 0)

@@ -57,7 +57,7 @@ def test_yes_no_questions_go_out_and_come_back(tmp_path: Path) -> None:
     assert export_open(study, tmp_path / "later") == ([], 0)
 
 
-def test_a_panel_goes_out_and_comes_back(tmp_path: Path) -> None:
+def test_panel_is_exported_and_imported(tmp_path: Path) -> None:
     roster = "".join(f'[[expert]]\nname = "{name}"\nclasses = ["*"]\n' for name in ("ana", "bea", "cem"))
     extra = '[experts]\nprotocol = "panel"\nannotators_per_item = 2\n'
     study = lay_out(tmp_path, roster, extra)

@@ -43,7 +43,7 @@ def test_workbooks_come_back(texts: list[str]) -> None:
     assert {a.verdict.value for a in answers} == {"yes"}
 
 
-def test_a_workbook_is_protected_and_lists_what_may_be_said(tmp_path: Path) -> None:
+def test_workbook_is_protected_and_lists_the_answers(tmp_path: Path) -> None:
     questions, items = ask(["=1+1", "b"])
     path = export_questions(questions, items, (), tmp_path, "xlsx")[0]
     sheet: Any = openpyxl.load_workbook(path).active
@@ -57,7 +57,7 @@ def test_a_workbook_is_protected_and_lists_what_may_be_said(tmp_path: Path) -> N
     texts = {sheet.cell(row, 3).value: sheet.cell(row, 3) for row in (2, 3)}
     assert texts["=1+1"].data_type == "s"
     assert texts["=1+1"].quotePrefix
-    with pytest.raises(BadInput, match="may hold answers"):
+    with pytest.raises(BadInput, match="may contain answers"):
         export_questions(questions, items, (), tmp_path, "xlsx")
     assert export_questions(questions, items, [questions[0].id], tmp_path / "b", "xlsx")
     long = {"i0": Item("i0", "x" * 40_000, CLASSES, (0, 1, 2))}
@@ -117,9 +117,7 @@ def test_cells_that_hold_no_value_are_refused(tmp_path: Path) -> None:
         assert refused.value.field == "answer"
         return str(refused.value)
 
-    assert "F3 is a formula whose value nobody worked out" in refuse(
-        lambda sheet: sheet.cell(3, 6, "=TRUE()")
-    )
+    assert "F3 is a formula without a calculated value" in refuse(lambda sheet: sheet.cell(3, 6, "=TRUE()"))
     assert "the cells F2:F4 are merged" in refuse(lambda sheet: sheet.merge_cells("F2:F4"))
 
 

@@ -30,7 +30,7 @@ def test_calls_of_a_dead_command_are_charged_once(url: str) -> None:
         assert account.read_spent(RUN.id) == Usage(2, 18, 10)
 
 
-def test_calls_that_all_came_back_leave_nothing(url: str) -> None:
+def test_finished_calls_leave_no_reservation(url: str) -> None:
     with Store(url) as store:
         store.runs.add_run(RUN)
         for change in (GOES_OUT, COMES_BACK):

@@ -27,7 +27,7 @@ def look(items: list[Item], *said: Verdict, lost: str = "") -> Pulled:
     )
 
 
-def test_a_campaign_comes_back_and_repeats_change_nothing(url: str, items: list[Item]) -> None:
+def test_campaign_is_read_back_and_repeated_writes_change_nothing(url: str, items: list[Item]) -> None:
     with Store(url) as store:
         store.content.add_items(items)
         store.content.add_questions(questions(items))

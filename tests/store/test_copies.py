@@ -52,7 +52,7 @@ READS = (
 )
 
 
-def test_a_copy_is_read_and_collects_nothing_until_it_is_adopted(
+def test_copy_is_read_only_until_it_is_adopted(
     tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(copy_study("partitioned", tmp_path))
@@ -181,7 +181,7 @@ def test_a_study_is_copied_while_its_page_serves(
         assert copy.execute("SELECT count(*) FROM answer").fetchone() == (1,)
 
 
-def test_a_moved_study_collects_in_the_new_database_alone(
+def test_moved_study_collects_only_in_the_new_database(
     tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(copy_study("partitioned", tmp_path))
@@ -253,7 +253,7 @@ def test_a_move_that_is_killed_leaves_at_most_one_that_collects(
     )
     done = subprocess.run([sys.executable, "-c", code], check=False)
     assert done.returncode == 9
-    assert "nothing" in oversight("label", "route", code=2)["error"]
+    assert "collects no answers" in oversight("label", "route", code=2)["error"]
     oversight("store", "move", "new.db")
     assert oversight("estimate") == before
     assert oversight("label", "route")["new"] == 0

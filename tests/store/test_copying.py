@@ -38,14 +38,14 @@ def test_every_row_arrives(name: str, url: str, tmp_path: Path) -> None:
         copied = copy_store(source, target)
         assert read_all(target) == read_all(source)
         assert copied == {name: len(rows) for name, rows in read_all(source).items() if rows}
-        with pytest.raises(StoreError, match="holds a study already"):
+        with pytest.raises(StoreError, match="already contains a study"):
             copy_store(source, target)
         with Store(f"sqlite:///{tmp_path / 'back.db'}") as back:
             copy_store(target, back)
             assert read_all(back) == read_all(source)
 
 
-def test_it_goes_on_there(
+def test_study_continues_in_the_copy(
     url: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = copy_study("partitioned", tmp_path)
@@ -69,8 +69,8 @@ def test_a_study_that_cannot_be_copied_is_refused(
     tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(copy_study("partitioned", tmp_path))
-    assert "holds a password" in oversight("store", "copy", "postgresql://a:b-9876@h/n", code=2)["error"]
+    assert "contains a password" in oversight("store", "copy", "postgresql://a:b-9876@h/n", code=2)["error"]
     assert "b-9876" not in json.dumps(oversight("store", "copy", "postgresql://a:b-9876@h/n", code=2))
-    assert "holds a study already" in oversight("store", "copy", "study.db", code=2)["error"]
+    assert "already contains a study" in oversight("store", "copy", "study.db", code=2)["error"]
     Path("study.db").unlink()
     assert "no database" in oversight("store", "copy", "other.db", code=2)["error"]

@@ -65,18 +65,18 @@ def test_a_damaged_value_is_named_with_the_way_back(change: str, message: str, s
     with Store("sqlite:///study.db") as store, pytest.raises(StoreError) as raised:
         read_all(store)
     assert message in str(raised.value)
-    assert "put back a copy" in str(raised.value)
+    assert "restore a copy" in str(raised.value)
     assert "sqlite3 study.db .recover | sqlite3 recovered.db" in str(raised.value)
 
 
 @pytest.mark.parametrize("data", [b"x" * 5000, b"SQLite format 3\0" + b"\xff" * 5000], ids=["text", "pages"])
-def test_a_file_that_is_no_database_any_more(data: bytes, study: Path) -> None:
+def test_file_that_is_no_longer_a_database_is_reported(data: bytes, study: Path) -> None:
     Path("study.db").write_bytes(data)
-    with pytest.raises(StoreError, match=r"study\.db: .*put back a copy of it"):
+    with pytest.raises(StoreError, match=r"study\.db: .*restore a copy of it"):
         Store("sqlite:///study.db")
 
 
-def test_a_study_file_that_is_no_utf_8_is_named_by_line(
+def test_study_file_that_is_not_utf_8_is_reported_by_line(
     study: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("study.toml").write_bytes(Path("study.toml").read_bytes() + b"\n# \xff\n")

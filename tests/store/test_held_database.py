@@ -56,7 +56,7 @@ def held(how: str = "") -> Iterator[Callable[[], None]]:
 
 
 @pytest.mark.parametrize("how", ["", "PRAGMA locking_mode=EXCLUSIVE"])
-def test_a_held_database_is_told_with_its_holder_and_given_up(
+def test_wait_for_a_locked_database_names_the_holder_and_ends(
     how: str, study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OVERSIGHT_LOCK_WAIT", "1.5")
@@ -74,7 +74,7 @@ def test_a_held_database_is_told_with_its_holder_and_given_up(
     assert "another program" not in capsys.readouterr().err
 
 
-def test_the_work_goes_on_once_the_database_is_free(study: Path) -> None:
+def test_work_continues_when_the_database_is_free(study: Path) -> None:
     words = [
         sys.executable,
         "-m",
@@ -97,7 +97,7 @@ def test_the_work_goes_on_once_the_database_is_free(study: Path) -> None:
     assert "3 answers to 3 items" in out
 
 
-def test_a_wait_that_is_no_number_is_refused(
+def test_wait_that_is_not_a_number_is_refused(
     study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for given in ("soon", "-1", "inf", "nan"):
@@ -109,7 +109,7 @@ def test_a_wait_that_is_no_number_is_refused(
         )
 
 
-def test_a_server_says_who_holds_it(
+def test_server_names_the_holder_of_a_lock(
     postgresql: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OVERSIGHT_LOCK_WAIT", "1.5")

@@ -90,8 +90,8 @@ def test_rows_are_saved_beside_a_lost_file(lose: Callable[[Path], object], file:
     assert count_items(saved) >= len(make_items("one"))
 
 
-def test_a_loss_after_the_last_commit_is_told(file: Path) -> None:
-    with pytest.raises(LostDatabase, match="not there any more"), Store(f"sqlite:///{file}") as store:
+def test_loss_after_the_last_commit_is_reported(file: Path) -> None:
+    with pytest.raises(LostDatabase, match="file was removed"), Store(f"sqlite:///{file}") as store:
         store.content.add_items(make_items("one"))
         file.unlink()
     assert count_items(file.with_name("study-rescued.db")) == len(make_items("one"))
@@ -109,7 +109,7 @@ def test_a_moved_folder_is_named_and_whole(file: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the log's index is read as a file")
-def test_a_backup_copied_onto_an_open_file_stays_as_it_was(file: Path) -> None:
+def test_backup_copied_onto_an_open_file_is_unchanged(file: Path) -> None:
     with pytest.raises(LostDatabase, match="another program wrote"), Store(f"sqlite:///{file}") as store:
         store.content.add_items(make_items("one"))
         shutil.copyfile(file.parents[1] / "other.db", file)
@@ -120,14 +120,14 @@ def test_a_backup_copied_onto_an_open_file_stays_as_it_was(file: Path) -> None:
 def test_a_link_to_a_lost_file(file: Path) -> None:
     link = file.parents[1] / "link.db"
     link.symlink_to(file)
-    with pytest.raises(LostDatabase, match="not there any more"), Store(f"sqlite:///{link}") as store:
+    with pytest.raises(LostDatabase, match="file was removed"), Store(f"sqlite:///{link}") as store:
         store.content.add_items(make_items("one"))
         file.unlink()
         store.content.add_items(make_items("two"))
     assert count_items(file.with_name("study-rescued.db")) >= 5
 
 
-def test_processes_that_write_at_once_raise_no_alarm(tmp_path: Path) -> None:
+def test_concurrent_writers_cause_no_error(tmp_path: Path) -> None:
     words = [sys.executable, "-c", WRITER]
     writers = [subprocess.Popen([*words, str(j)], cwd=tmp_path, stderr=subprocess.PIPE) for j in range(3)]
     for writer in writers:
@@ -136,7 +136,7 @@ def test_processes_that_write_at_once_raise_no_alarm(tmp_path: Path) -> None:
     assert count_items(tmp_path / "study.db") == 900
 
 
-def test_an_idle_file_alone_has_all_rows(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_file_without_its_log_has_all_rows(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oversight.harness.store.engines.log_folding._PAUSE", 0.01)
     with Store(f"sqlite:///{file}") as store:
         store.content.add_items(make_items("one"))

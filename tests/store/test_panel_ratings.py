@@ -15,7 +15,7 @@ def given(items: list[Item]) -> list[Assignment]:
     return [Assignment(f"{who}-{i.id}", i.id, who, 0.5, "panel", 7) for i in items for who in ("ana", "bo")]
 
 
-def test_a_panel_comes_back_and_repeats_change_nothing(url: str, items: list[Item]) -> None:
+def test_panel_is_read_back_and_repeated_writes_change_nothing(url: str, items: list[Item]) -> None:
     with Store(url) as store:
         store.content.add_items(items)
         panel = store.panel

@@ -100,7 +100,7 @@ def roles(server: str) -> Iterator[Callable[[str], str]]:
         run_sql(server, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
 
 
-def test_a_writer_writes_and_does_not_change_what_was_noted(roles: Callable[[str], str]) -> None:
+def test_writer_role_cannot_change_the_audit_trail(roles: Callable[[str], str]) -> None:
     with Store(roles("writer")) as store:
         store.runs.store_predictions([(SPEC.id, Prediction("i0", 1))])
         assert len(store.runs.read_predictions(SPEC.id)) == 1
@@ -124,7 +124,7 @@ def test_a_reader_reads_and_writes_nothing(roles: Callable[[str], str]) -> None:
         assert store.runs.read_predictions(SPEC.id) == []
 
 
-def test_reading_goes_on_over_a_lost_connection(server: str) -> None:
+def test_reading_continues_after_a_lost_connection(server: str) -> None:
     with Store(server) as store:
         store.content.add_items(ITEMS)
         lose_connections(server)

@@ -44,7 +44,7 @@ def count_kept(store: Store) -> int:
     return len(store.read_rows(sa.select(_KEPT.c.run_id)))
 
 
-def test_columns_are_what_the_rows_say(url: str) -> None:
+def test_columns_equal_the_rows(url: str) -> None:
     with Store(url) as store:
         fill(store, confidence=0.1)
         assert not store.run_columns.is_kept(SPEC.id)
@@ -108,7 +108,7 @@ def test_columns_of_a_run_that_never_changed_since_it_is_counted_are_kept(url: s
         assert read(store).predictions.option.tolist()[0] == 2
 
 
-def test_a_run_that_came_to_an_end_is_kept_at_once(url: str) -> None:
+def test_finished_run_is_cached_immediately(url: str) -> None:
     with Store(url) as store:
         fill(store)
         store.run_columns.keep([SPEC.id])
@@ -145,7 +145,7 @@ def test_a_read_only_database_is_read(tmp_path: Path) -> None:
         assert count_kept(store) == 0
 
 
-def test_an_estimate_does_not_wait_for_whoever_writes(tmp_path: Path) -> None:
+def test_estimate_does_not_wait_for_writers(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'study.db'}"
     with Store(url) as store, Store(url) as other:
         fill(store)

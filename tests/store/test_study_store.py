@@ -156,12 +156,12 @@ def test_other_databases_are_refused(tmp_path: Path) -> None:
     connection.execute("CREATE TABLE mine (x)")
     connection.commit()
     connection.close()
-    with pytest.raises(StoreError, match="holds other tables"):
+    with pytest.raises(StoreError, match="contains other tables"):
         Store(f"sqlite:///{path}")
     (tmp_path / "t.db").write_text("this is no database, but it is long enough to look like one" * 20)
     with pytest.raises(StoreError, match="not a database"):
         Store(f"sqlite:///{tmp_path / 't.db'}")
-    with pytest.raises(StoreError, match="a study lies in a file, or in a database at postgresql://"):
+    with pytest.raises(StoreError, match="a study is stored in a file, or in a database at postgresql://"):
         Store("nonsense://")
 
 

@@ -44,7 +44,7 @@ def make_older(url: str, *statements: str) -> None:
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_a_study_of_the_first_version_goes_on_in_a_new_file(
+def test_study_of_the_first_version_continues_in_a_new_file(
     study: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = bring(study, tmp_path, monkeypatch)
@@ -100,7 +100,7 @@ def test_columns_and_tables_that_this_version_has_not_are_left_out(
         n: rows for n, rows in before.items() if n not in caches
     }
     assert found == {n: len(rows) for n, rows in after.items() if rows and n not in caches}
-    with pytest.raises(StoreError, match="exists already"):
+    with pytest.raises(StoreError, match="already exists"):
         upgrade_database(url, to)
     with pytest.raises(StoreError, match="oversight store upgrade"):  # the old one is still an older one
         Store(url)
@@ -164,7 +164,7 @@ def test_rows_of_older_tables_are_in_the_tables_of_this_version(
         assert found == {"child": ("a", "b"), "alone": ()}
 
 
-def test_a_study_on_a_server_goes_on_in_a_new_schema(
+def test_study_on_a_server_continues_in_a_new_schema(
     postgresql: str, tmp_path: Path, items: list[Item], oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_sql(postgresql, "DROP SCHEMA IF EXISTS ward CASCADE", "CREATE SCHEMA ward")
@@ -178,7 +178,7 @@ def test_a_study_on_a_server_goes_on_in_a_new_schema(
         f'[study]\nname = "t"\nstore = "{ward}"\n[items]\nfile = "i.csv"\nclasses = ["red", "green"]\n'
     )
     Path("i.csv").write_text("id,text\n")
-    assert "no name of a schema" in oversight("store", "upgrade", "No Name", code=2)["error"]
+    assert "not a schema name" in oversight("store", "upgrade", "No Name", code=2)["error"]
     found = oversight("store", "upgrade")
     assert found["to"] == name_schema(postgresql, f"ward_{HEAD}")
     with Store(found["to"]) as store:
@@ -192,8 +192,8 @@ def test_existing_database_is_left_alone(
     bring("half", tmp_path, monkeypatch)
     Store("sqlite:///other.db").close()
     settings, before = Path("study.toml").read_text(), Path("other.db").read_bytes()
-    assert "exists already" in oversight("store", "upgrade", "other.db", code=2)["error"]
-    assert "no such folder" in oversight("store", "upgrade", "none/new.db", code=2)["error"]
+    assert "already exists" in oversight("store", "upgrade", "other.db", code=2)["error"]
+    assert "the folder does not exist" in oversight("store", "upgrade", "none/new.db", code=2)["error"]
     assert (Path("study.toml").read_text(), Path("other.db").read_bytes()) == (settings, before)
     found = oversight("store", "upgrade", "third.db")
     assert found["to"] == str(Path("third.db").absolute())

@@ -193,7 +193,7 @@ def test_an_older_study_is_indexed_at_the_first_search(url: str, monkeypatch: py
         assert count_indexed(url) == 251
 
 
-def test_killed_on_the_way_the_next_search_goes_on(url: str) -> None:
+def test_search_after_a_kill_continues_indexing(url: str) -> None:
     make_old(url, 450)
     done = subprocess.run([sys.executable, "-c", KILLED, url], check=False, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr

@@ -167,11 +167,11 @@ def test_a_file_that_is_taken_away_or_replaced_is_said_and_shown_again(tmp_path:
         assert next(told)["trouble"] == ""
         before = served.read("progress")["rows"]
         file.rename(tmp_path / "aside.db")
-        assert any("not there any more" in each["trouble"] for each in told)
+        assert any("file was removed" in each["trouble"] for each in told)
         for name in ("frame", "items", "overview", "differences", "closing?model=good"):
             response, body = served.ask(f"/api/{name}")
             assert response.status == 400
-            assert b"not there any more" in body
+            assert b"file was removed" in body
         assert not file.exists()  # none is made in its place, empty
         (tmp_path / "aside.db").rename(file)
         assert next(told)["trouble"] == ""

@@ -1,1 +1,1 @@
-"""The second tier's jail: only the standard library, in a separate process."""
+"""The jail of the second tier, which uses only the standard library and runs in a separate process."""

@@ -1,8 +1,9 @@
-"""A process gives up all it will not need, in the order in which that is still possible (Linux on x86-64).
+"""A process gives up all rights that it will not need, in a possible order (Linux on x86-64).
 
-Landlock without rules: it may open, make, run and connect to nothing. Then a system-call allow-list,
-without a library: a classic BPF program over the number of the call. All other calls fail with EPERM; so does
-making memory executable. A process of another instruction set is killed.
+First, Landlock without rules: the process may not open, create or execute files, and may not connect. Then an
+allow-list of system calls, without a library: a classic BPF program that tests the number of the call. All
+other calls fail with EPERM, and so does making memory executable. A process of another instruction set is
+killed.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ _NOBODY = 65534
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _SIGKILL = 9
 _INTERPRETER = 1 << 30
-"""Bytes of address space that an idle interpreter may have mapped, mostly files."""
+"""Bytes of address space that an idle interpreter may have mapped, mostly for files."""
 _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446  # the same numbers on every architecture
 _VERSION_ONLY = 1
 
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
-"""Number of rights over files that each version of the interface knows."""
+"""Number of file rights that each version of the Landlock interface has."""
 _TCP_SINCE, _TCP = 4, 0b11
 _SCOPE_SINCE, _SCOPE = 6, 0b11
 ALLOWED = {
@@ -58,7 +59,7 @@ ALLOWED = {
     "rseq": 334,
     "epoll_pwait2": 441,
 }
-"""Memory, time, randomness, signals to oneself, and the descriptors that are open already."""
+"""System calls for memory, time, randomness, signals to the process itself, and open descriptors."""
 
 _EXECUTABLE = 4
 _AUDIT_X86_64 = 0xC000003E
@@ -71,25 +72,26 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def lock_down(memory: int, cpu_seconds: int) -> list[str]:
-    """Restrict the calling process for good; return the layers, innermost last.
+    """Restrict the calling process permanently. Returns the layers, the innermost last.
 
     Parameters
     ----------
     memory
-        Bytes it may map beyond what it has.
+        Additional bytes that the process may map.
     cpu_seconds
-        Computing time it may use beyond what it has.
+        Additional CPU time in seconds that the process may use.
 
     Raises
     ------
     OSError
-        If a layer cannot be put on: a process that is not locked down must not go on.
+        If a layer cannot be installed. The process must then not continue.
     """
     layers = ["rlimits"]
     used = resource.getrusage(resource.RUSAGE_SELF)
     limits = {
         resource.RLIMIT_DATA: used.ru_maxrss * 1024 + memory,
-        resource.RLIMIT_AS: _INTERPRETER + memory,  # shared memory is not data
+        resource.RLIMIT_AS: _INTERPRETER
+        + memory,  # limit the address space, because shared memory does not count as data
         resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime) + 1 + cpu_seconds,
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_CORE: 0,
@@ -113,10 +115,10 @@ def lock_down(memory: int, cpu_seconds: int) -> list[str]:
 
 
 def _install_landlock() -> int:
-    """Restrict the calling process for good; it must have given up new privileges.
+    """Restrict the calling process permanently; it must have given up new privileges before.
 
-    Every right that the kernel can take away is taken: over files, over TCP ports, over abstract
-    sockets and signals to processes outside.
+    All rights that the kernel can revoke are revoked: over files, over TCP ports, over abstract sockets, and
+    over signals to processes outside.
 
     Returns
     -------
@@ -125,7 +127,7 @@ def _install_landlock() -> int:
     """
     abi: int = libc.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_ONLY))
     if abi <= 0:
-        raise OSError("Landlock is not there")
+        raise OSError("Landlock is not available")
     files = (1 << _FILE_RIGHTS.get(abi, max(_FILE_RIGHTS.values()))) - 1
     attributes = struct.pack("Q", files)
     if abi >= _TCP_SINCE:
@@ -141,7 +143,7 @@ def _install_landlock() -> int:
 
 
 def _install_seccomp() -> None:
-    """Put the calling process under the filter, for good; it must have given up new privileges."""
+    """Install the filter in the calling process permanently; it must have given up new privileges before."""
     code = filter_program()
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
@@ -150,7 +152,7 @@ def _install_seccomp() -> None:
 
 
 def filter_program() -> bytes:
-    """Return the filter as the kernel reads it: eight bytes an instruction."""
+    """Return the filter in the kernel's format: eight bytes per instruction."""
     numbers = [n for name, n in ALLOWED.items() if name not in ("mmap", "mprotect")]
     code = [
         _step(_LOAD, _ARCH),
@@ -159,7 +161,7 @@ def filter_program() -> bytes:
         _step(_LOAD, _NUMBER),
     ]
     for left, number in enumerate(reversed(numbers)):
-        # Over the comparisons that follow, and over the tail but its last step.
+        # Jump over the remaining comparisons, and over the end except its last step.
         code.insert(4, _step(_EQUAL, number, yes=left + 5))
     code += [
         _step(_EQUAL, ALLOWED["mmap"], yes=1),
@@ -169,7 +171,7 @@ def filter_program() -> bytes:
         _step(_RETURN, _EPERM),
         _step(_RETURN, _ALLOW),
     ]
-    # A call that is neither on the list nor about memory must end at the refusal: see `no=2`.
+    # A call that is neither on the list nor about memory must end at the refusal; see `no=2`.
     return b"".join(code)
 
 

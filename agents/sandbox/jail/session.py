@@ -1,8 +1,8 @@
-"""One session in the jail: a program runs on its task, and speaks to the host in JSON lines.
+"""One session in the jail: a program runs on its task, and exchanges JSON lines with the host.
 
-Host to jail: ``{"id": n, "reply": …}`` or ``{"id": n, "error": "…"}``.
-Jail to host: ``{"id": n, "call": …}``, and last ``{"answer": …}`` (of a program), ``{"done": …}`` (of plain
-code) or ``{"stopped": "…"}``.
+Host to jail: ``{"id": n, "reply": …}`` or ``{"id": n, "error": "…"}``. Jail to host: ``{"id": n, "call":
+…}``, and at the end ``{"answer": …}`` (of a program), ``{"done": …}`` (of plain code) or ``{"stopped":
+"…"}``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import types
 from typing import Any
 
 NOW = (2000, 1, 1)
-"""The date that a program sees."""
+"""The fixed date that a program sees."""
 NO_BUILTINS = ("breakpoint", "compile", "eval", "exec", "input", "open")
 
 
@@ -31,7 +31,7 @@ class Session:
     descriptor
         The socket to the host.
     loop
-        Made before the process was locked down.
+        Event loop that was created before the process was locked down.
     """
 
     def __init__(self, descriptor: int, loop: asyncio.AbstractEventLoop) -> None:
@@ -44,7 +44,7 @@ class Session:
         self._buffer = b""
 
     def run(self, prelude: str) -> None:
-        """Read what to run, run it, and say what came of it."""
+        """Read the order, run it, and send the result."""
         lines: list[bytes] = []
         while not lines:
             lines = self._read_lines()
@@ -53,12 +53,12 @@ class Session:
         self.arm()
         namespace = self._namespace(order)
         try:
-            exec(compile(prelude, "prelude", "exec"), namespace)  # noqa: S102  this process is for that
+            exec(compile(prelude, "prelude", "exec"), namespace)  # noqa: S102  this process exists to run programs
             exec(compile(order["source"], "workflow", "exec"), namespace)  # noqa: S102
         except BaseException as error:  # noqa: BLE001  whatever a program does when it is loaded
             self._send({"stopped": f"{type(error).__name__}: {error}"[:1000]})
             return
-        if order["payload"] is None:  # plain code: what it prints is all
+        if order["payload"] is None:  # plain code: only its output matters
             self._send({"done": "".join(namespace["_printed"])[: order["characters"]]})
             return
         self._loop.add_reader(self._descriptor, self._receive)
@@ -74,7 +74,7 @@ class Session:
         return await future
 
     def arm(self) -> None:
-        """Start the program's CPU time, until the next message from the host."""
+        """Limit the program's CPU time from now until the next message from the host."""
         signal.setitimer(signal.ITIMER_PROF, self._seconds)
 
     def _namespace(self, order: Any) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class Session:
         real_import = builtins.__import__
 
         def guarded_import(name: str, *args: Any, **options: Any) -> Any:
-            # Only what the program itself asks for; modules import each other as they need.
+            # Check only imports of the program itself; modules may import each other.
             if name not in allowed:
                 raise ImportError(f"{name} cannot be imported here")
             return real_import(name, *args, **options)
@@ -94,7 +94,7 @@ class Session:
             sep.join(map(str, words)) + end
         )
         make_repeatable()
-        module = types.ModuleType("workflow")  # dataclasses look their module up
+        module = types.ModuleType("workflow")  # dataclasses look up their module
         sys.modules["workflow"] = module
         vars(module).update({"__builtins__": known, "_printed": printed})
         return vars(module)
@@ -141,7 +141,7 @@ class Session:
 
 
 def make_repeatable() -> None:
-    """Seed all randomness, and stop the clock: a program that runs again makes the same calls."""
+    """Seed all randomness and stop the clock, so that a program that runs again makes the same calls."""
     seed_as_given = random.Random.seed
 
     def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
@@ -149,7 +149,7 @@ def make_repeatable() -> None:
 
     random.Random.seed = seed  # type: ignore[method-assign]
     random.SystemRandom = random.Random  # type: ignore[assignment, misc]
-    random.seed = random._inst.seed  # noqa: SLF001  the module's own
+    random.seed = random._inst.seed  # noqa: SLF001  the generator of the module
     random.seed()
     frozen = datetime.datetime(*NOW, tzinfo=datetime.UTC)
 
@@ -170,7 +170,7 @@ def make_repeatable() -> None:
 
 
 def no_sleep() -> None:
-    """Let asyncio's sleep return at once: waiting for nothing holds everybody up."""
+    """Let asyncio's sleep return at once, because sleeping would only delay the run."""
     sleep = asyncio.sleep
 
     async def at_once(_: float = 0, result: Any = None) -> Any:

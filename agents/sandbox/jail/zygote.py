@@ -1,8 +1,8 @@
-"""The second tier's jail: a process that is started clean once and forks for every session.
+"""The jail of the second tier: a process that is started clean once, and forks for every session.
 
-``python -I -S zygote.py`` has a Unix socket to the host as its standard input. The first message is
-the prelude's text; then each ``start`` comes with the session's socket and makes a child, and each
-``end N`` ends it and tells how it ended.
+The standard input of ``python -I -S zygote.py`` is a Unix socket to the host. The first message is the text
+of the prelude. Then each ``start`` arrives with the session's socket and creates a child, and each ``end N``
+ends child N and reports how it ended.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-sys.path.insert(0, os.path.dirname(__file__))  # noqa: PTH120  nothing more is imported than must be
+sys.path.insert(0, os.path.dirname(__file__))  # noqa: PTH120  import as little as possible
 
 if TYPE_CHECKING:
     from oversight.agents.sandbox.jail import lockdown, session
@@ -27,14 +27,14 @@ _WARM = (
     *("_strptime", "array", "collections", "copy", "dataclasses", "datetime", "enum", "functools", "heapq"),
     *("itertools", "json", "math", "operator", "random", "re", "statistics", "string", "textwrap", "typing"),
 )
-"""Imported before anything is locked: afterwards no file can be opened."""
+"""Imported before anything is locked down, because afterwards no file can be opened."""
 
 _PATIENCE, _MOMENT = 100, 0.002
-"""Looks, and seconds between them, until a child that should be gone is killed."""
+"""Number of checks, and seconds between them, before a child that should have ended is killed."""
 
 
 def main() -> None:
-    """Serve until the host is gone."""
+    """Serve until the host closes the connection."""
     control = socket.socket(fileno=0)
     for name in _WARM:
         __import__(name)
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _rehearse() -> str:
-    """Lock a child down and return ``"ready: "`` and its layers, or what went wrong."""
+    """Lock down a child as a test. Returns ``"ready: "`` with its layers, or the error."""
     here, there = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -98,8 +98,8 @@ def _child(descriptor: int, prelude: str, memory: int, seconds: int) -> None:
 
 
 def _end(pid: int) -> str:
-    """End a child and say how it ended: ``"exit 0"``, ``"signal 27"``; a signal of ours is no news."""
-    for _ in range(_PATIENCE):  # its socket closes a moment before it is gone
+    """End a child. Returns how it ended: ``"exit 0"``, ``"signal 27"``; own signals are not reported."""
+    for _ in range(_PATIENCE):  # its socket closes shortly before the process ends
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)

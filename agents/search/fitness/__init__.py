@@ -1,4 +1,4 @@
-"""Scores of candidates from stored answers and present labels, as pure functions."""
+"""Scores of candidates, computed without side effects from stored answers and present labels."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""All candidates' answers to all items as arrays, one row per replicate of a candidate.
+"""All candidates' answers to all items as arrays, with one row per replicate of a candidate.
 
 An archive may have half a million answers. Scores need only the option, its status and its tokens, so only
 these are kept; texts stay in the database.
@@ -23,12 +23,15 @@ _ABSENT = -1
 _FAILED = STATUSES.index(PredictionStatus.FAILED)
 _NO_OPTION = [number for number, status in enumerate(STATUSES) if status.no_option]
 Key = tuple[str, int]
-"""A candidate and the number of one of its replicates."""
+"""Id of a candidate, and number of one of its replicates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCounts:
-    """Shape (M,) each: answers, failed ones left out, ones without an option (wrong), sum of their tokens."""
+    """Numbers of answers, of left-out failed ones, and of those without an option (wrong), and sum of tokens.
+
+    Each has shape (M,).
+    """
 
     answers: IntArray
     failed: IntArray
@@ -56,7 +59,7 @@ class AnswerTable:
     Attributes
     ----------
     rows
-        By candidate and replicate.
+        Answers by candidate and replicate.
     places
         Number of each item, from 1; entry 0 of a row represents unknown items.
     changes, version
@@ -100,7 +103,7 @@ class AnswerTable:
         self.version += 1
 
     def options(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Shape (M, n): the option, `UNREADABLE` for an answer without one, `FAILED` for left-out ones.
+        """Return the options, `UNREADABLE` for answers without one, `FAILED` for left-out ones, shape (M, n).
 
         An answer is left out if it is missing, or if the endpoint failed (`is_left_out`). Any other failed
         answer is `UNREADABLE`, so it counts as wrong.
@@ -110,7 +113,7 @@ class AnswerTable:
         return np.where(gone, FAILED, option).astype(np.int64)
 
     def is_left_out(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
-        """Shape (M, n): whether the answer failed while an unrelated candidate's calls failed as well."""
+        """Whether each answer failed while an unrelated candidate's calls also failed, shape (M, n)."""
         return self._is_excused(self._take("status", ids, items, replicate), ids, items, replicate)
 
     def _is_excused(
@@ -122,11 +125,11 @@ class AnswerTable:
         return excused
 
     def is_there(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
-        """Shape (M, n): whether there is an answer, including failed ones."""
+        """Whether each answer exists, including failed ones, shape (M, n)."""
         return np.asarray(self._take("status", ids, items, replicate) != _ABSENT)
 
     def has_failed(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
-        """Shape (M, n): whether every call failed."""
+        """Whether every call of each answer failed, shape (M, n)."""
         return np.asarray(self._take("status", ids, items, replicate) == _FAILED)
 
     def count(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> AnswerCounts:
@@ -143,12 +146,12 @@ class AnswerTable:
     def read(
         self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0
     ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Shape (M, n) each: option, and index of the status in `STATUSES`, if there is an answer."""
+        """Return option and index of the status in `STATUSES` (if an answer exists), shape (M, n) each."""
         where = ids, items, replicate
         return self._take("option", *where), self._take("status", *where)
 
     def sum_tokens(self, items: Sequence[Item]) -> int:
-        """Tokens of all answers to these items."""
+        """Return the tokens of all answers to these items."""
         places = self._find([item.id for item in items])
         return sum(int(row.tokens[places].sum()) for row in self.rows.values())
 

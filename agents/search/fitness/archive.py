@@ -1,8 +1,8 @@
 """The data of a search: programs, their origin and their answers, without scores.
 
-Scores follow from answers and labels (`oversight.agents.search.fitness.board`), so that new labels re-score
-an archive without one call. Every change is stored before it counts; an archive is what the database says,
-which is how a search goes on after it was killed.
+Scores follow from answers and labels (`oversight.agents.search.fitness.board`), so new labels re-score an
+archive without any call. Every change is stored before it takes effect, and an archive can be rebuilt from
+the database. So a search can continue after it was killed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from oversight.harness.store import SearchRepository, Store
 from oversight.harness.types import Candidate, Item, Prediction, PredictionStatus
 
 _FAILURES = "failed/"
-"""How the keys of events begin that hold the times of failed answers."""
+"""Prefix of the keys of events that contain the times of failed answers."""
 
 
 @dataclass(slots=True)
@@ -34,9 +34,9 @@ class Archive:
     splits
         Items by split: ``feedback``, ``select``, ``confirm``, ``test``, each in its fixed order.
     candidates, events
-        By id; by key.
+        Candidates by id; events by key.
     search, store
-        The search's id and the store for changes; None for an archive in memory.
+        Id of the search, and the store for changes; None for an archive in memory.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Archive:
             self._join_family(candidate)
 
     def add_candidate(self, candidate: Candidate) -> None:
-        """Add a candidate, unless its program exists.
+        """Add a candidate, unless its program is already in the archive.
 
         Raises
         ------
@@ -74,13 +74,13 @@ class Archive:
             self._join_family(candidate)
 
     def _join_family(self, candidate: Candidate) -> None:
-        """Record the proposals a candidate was made from; library programs have no line."""
+        """Record the proposals from which a candidate was made; library programs have no such line."""
         families = self.table.failures.families
         made = [p for p in candidate.parents if self.candidates[p].slot >= 0]
         families[candidate.id] = frozenset((candidate.id,)).union(*(families[p] for p in made))
 
     def record(self, candidate: str, replicate: int, predictions: Sequence[Prediction]) -> None:
-        """Store a candidate's answers in one replicate, and when answers failed."""
+        """Store a candidate's answers in one replicate, and the times of failures."""
         predictions, failed = _stamp(predictions)
         if failed:
             number = sum(key.startswith(f"{_FAILURES}{candidate}/{replicate}/") for key in self.events)
@@ -99,7 +99,7 @@ class Archive:
             self.events[key] = data
 
     def to_ask(self, candidate: str, replicate: int, items: Sequence[Item]) -> list[Item]:
-        """Return the items without an answer, or with a failed one, which is requested again."""
+        """Return the items without an answer, or with a failed answer, which is requested again."""
         there, failed = self.table.is_there, self.table.has_failed
         done = there([candidate], items, replicate)[0] & ~failed([candidate], items, replicate)[0]
         return [items[i] for i in np.flatnonzero(~done)]
@@ -109,16 +109,16 @@ class Archive:
         return self.table.predictions(candidate, items, replicate)
 
     def count_answers(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Number of these items that each candidate has answered, including failed ones, shape (M,)."""
+        """Return how many of these items each candidate has answered, including failures, shape (M,)."""
         found: IntArray = self.table.is_there(ids, items, replicate).sum(axis=1)
         return found
 
     def matrix(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Answers in the form for `oversight.agents.search.fitness.scores.score_items`, shape (M, n)."""
+        """Return answers as `oversight.agents.search.fitness.scores.score_items` needs them, shape (M, n)."""
         return self.table.options(ids, items, replicate)
 
     def digest(self) -> str:
-        """SHA-256 of all decisions and answers, without times; two equal searches have equal digests."""
+        """Return the SHA-256 of all decisions and answers, without times; equal searches have equal ones."""
         content = {
             "candidates": [
                 (c.id, c.program.name, c.slot, c.op, c.parents, c.note) for c in self.candidates.values()
@@ -135,7 +135,7 @@ class Archive:
 
 
 def _stamp(predictions: Sequence[Prediction]) -> tuple[list[Prediction], dict[str, str]]:
-    """Predictions whose failures all have a time, and these times by item."""
+    """Return predictions whose failures all have a time, and these times by item."""
     failed = PredictionStatus.FAILED
     stamped = [replace(p, reason=stamp_failure(p.reason)) if p.status is failed else p for p in predictions]
     return stamped, {p.item_id: read_failure_time(p.reason) for p in stamped if p.status is failed}

@@ -1,9 +1,8 @@
-"""Scores of all candidates under one set of labels, as a pure function.
+"""Scores of all candidates under one set of labels, computed without side effects.
 
-Nothing here is stored. A `Board` is the archive seen through one set of labels; another set gives
-another board of the same answers, without one call.
-
-Scores of answers that have not changed since: a search scores each answer once, not once a slot.
+Nothing in this module is stored. A `Board` is the archive scored with one set of labels; another set gives
+another board of the same answers, without any call. Scores of unchanged answers are cached, so that a search
+scores each answer once, and not once per slot.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from oversight.harness.store import split_into_batches
 from oversight.harness.types import Candidate, Item, Standing
 
 _ROWS_AT_ONCE = 128
-"""Rows that are scored together: many more take memory, and no less time."""
+"""Number of rows that are scored together; more rows need more memory, but no less time."""
 
 
 @dataclass(slots=True)
@@ -63,7 +62,9 @@ class ScoredRows:
         """Score candidates in one of their replicates, shape (M, n)."""
         self.begin(items, labelled)
         voters = None
-        if labelled.routed.any():  # their posterior uses the votes of all candidates with complete answers
+        if (
+            labelled.routed.any()
+        ):  # the posterior of routed items uses the votes of all candidates with complete answers
             voters = table.options(ids, items, replicate)
             votes = voters[(voters[:, labelled.routed] != FAILED).all(axis=1)].tobytes()
             if self._votes.get(replicate) != votes:
@@ -73,7 +74,7 @@ class ScoredRows:
         keys = [(estimator, c, replicate) for c in ids]
         new = [j for j, key in enumerate(keys) if key not in self._rows or self._rows[key][0] != changes[j]]
         for some in split_into_batches(new, _ROWS_AT_ONCE):
-            # numpy sums a single row in another order than several rows
+            # NumPy sums a single row in another order than several rows, so score at least two.
             rows = [ids[j] for j in (some * 2 if len(some) == 1 else some)]
             found = score_items(table.options(rows, items, replicate), labelled, estimator, voters)
             for j, row in zip(some, found, strict=False):
@@ -82,20 +83,20 @@ class ScoredRows:
 
 
 _DRAWS = 2000
-"""From the posterior, for how often each candidate is the best."""
+"""Number of draws from the posterior that show how often each candidate is the best."""
 _AT_ONCE = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class Board:
-    """The archive under one set of labels; arrays have one row or entry per candidate.
+    """The archive scored with one set of labels; arrays have one row or entry per candidate.
 
     Attributes
     ----------
     ids
         Candidates with at least one scored answer, in archive order.
     candidates
-        All of the archive, by id.
+        All candidates of the archive, by id.
     scores
         Per-item scores, shape (M, n).
     labelled
@@ -126,18 +127,18 @@ class Board:
         return {}
 
     def standing(self, name: str) -> Standing:
-        """Standing of a candidate, computed on demand, because a search needs only a few."""
+        """Return the standing of a candidate, computed on demand, because a search needs only a few."""
         if name not in self._standings:
             self._standings[name] = self._stand(self.places[name])
         return self._standings[name]
 
     def avoided(self, name: str) -> float | None:
-        """Share of refused options that a candidate avoided; None without a no. Not an accuracy."""
+        """Return the share of refused options that a candidate avoided (no accuracy); None without a no."""
         return _avoided(self.options(name), self.labelled)
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Row of every candidate in all arrays."""
+        """Row of every candidate in all arrays, by id."""
         return {name: place for place, name in enumerate(self.ids)}
 
     @cached_property
@@ -150,24 +151,24 @@ class Board:
         return 1 - (1 - score) / self.unit
 
     def values(self, ids: Sequence[str]) -> FloatArray:
-        """Estimates of candidates, unshrunken."""
+        """Return unshrunken estimates of candidates."""
         return np.array([float(np.nanmean(self.scores[self.places[c]])) for c in ids])
 
     def ranked(self) -> list[str]:
-        """Best first by posterior mean; ties by fewer tokens, then id."""
+        """Return candidates by posterior mean, the best first; ties by fewer tokens, then id."""
         mean = [rounded(value) for value in (-self.shrunk.mean).tolist()]
         if len(set(mean)) == len(mean):  # without ties, tokens need not be summed
             return [c for _, c in sorted(zip(mean, self.ids, strict=True))]
         return [c for *_, c in sorted(zip(mean, self.tokens_each.tolist(), self.ids, strict=True))]
 
     def compare(self, first: str, second: str) -> Paired:
-        """One candidate against another on the items both answered."""
+        """Compare two candidates on the items that both answered."""
         rows = self.scores[self.places[first]], self.scores[self.places[second]]
         return compare_paired(*rows, self.shrunk.spread, self.labelled.cluster)
 
     @cached_property
     def wins(self) -> IntArray:
-        """How often each candidate is the best in draws from the posterior."""
+        """Number of draws from the posterior in which each candidate is the best."""
         rng, M = np.random.default_rng(0), len(self.ids)
         best = [
             (self.shrunk.mean + self.shrunk.sd * rng.standard_normal((_AT_ONCE, M))).argmax(axis=1)
@@ -177,12 +178,12 @@ class Board:
 
     @cached_property
     def tokens_each(self) -> FloatArray:
-        """Tokens of each candidate per answer."""
+        """Tokens per answer of each candidate."""
         each: FloatArray = self.counts.tokens / np.maximum(1, self.counts.answers)
         return each
 
     def _stand(self, j: int) -> Standing:
-        """How a candidate stands."""
+        """Compute the standing of a candidate."""
         parents = self.candidates[self.ids[j]].parents
         is_known = bool(parents) and parents[0] in self.places
         compared = self.compare(self.ids[j], parents[0]) if is_known else None
@@ -213,7 +214,7 @@ class Board:
 
 
 def rounded(value: float) -> float:
-    """Round away the last digits, in which equal candidates differ by the order of sums."""
+    """Round away the last digits, in which equal candidates may differ because of the order of sums."""
     return round(value, 9)
 
 
@@ -237,8 +238,8 @@ def score_candidates(
     estimator
         See `oversight.agents.search.fitness.scores`.
     replicates
-        How often every candidate was asked; an item's score is the mean over them, and the item stays
-        the unit: repeated runs of one item are not independent.
+        Number of runs of every candidate; an item's score is the mean over them, and the item stays
+        the unit, because repeated runs of one item are not independent.
     ids
         Only these candidates; None for all.
     kept
@@ -251,7 +252,7 @@ def score_candidates(
     Raises
     ------
     EstimateError
-        If nothing is scored, or labels and estimator do not fit.
+        If nothing is scored, or the estimator cannot use the labels.
     """
     table, runs, kept = archive.table, range(replicates), kept or ScoredRows()
     answered = {c for c, run in table.rows if run in runs}
@@ -306,7 +307,7 @@ def _mean_over_runs(scored: Sequence[FloatArray]) -> FloatArray:
 
 
 def _avoided(y: IntArray, labelled: ExpertLabels) -> float | None:
-    """Share of the items with a no and an answer whose refused options were not chosen; weighted."""
+    """Return the weighted share of items with a no and an answer whose refused options were not chosen."""
     refused = labelled.refused & ((labelled.truth < 0) & (y >= UNREADABLE))[:, None]
     hit = refused[np.arange(len(y)), np.maximum(y, 0)] & (y >= 0)
     asked = float(labelled.weight @ refused.any(axis=1))

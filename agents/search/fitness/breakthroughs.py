@@ -1,16 +1,17 @@
-"""The chance that a candidate is none of the crowd, and how good it is then.
+"""The probability that a candidate is a breakthrough, and its accuracy in that case.
 
-`oversight.agents.search.fitness.empirical_bayes` takes all candidates for draws around one mean. One that
-found what the others lack is no such draw: shrunken like the rest it is reported too low, by twenty points
-where one of .90 stands among .55. The upper end of an interval therefore allows for a second population, far
-wider than the first, to which two or three of all candidates are expected to belong:
+`oversight.agents.search.fitness.empirical_bayes` treats all candidates as draws around one mean. A candidate
+that solves what the others cannot solve is not such a draw. If it is shrunken like the others, its reported
+accuracy is too low, for example by twenty points for a candidate of .90 among candidates of .55. The upper
+end of an interval therefore allows for a second population, with a far wider spread, to which two or three of
+all candidates are expected to belong:
 
     A_j − μ ~ (1 − ε) N(0, τ²) + ε N(0, ω²)
 
-μ and τ are those of the other candidates, so that a breakthrough does not hide itself by widening the crowd.
-The rank and the posterior mean stay those of the one population, and so does the lower end: whoever is on top
-by luck alone is not reported better for it. A candidate's own noise counts where it is larger than the pooled
-one: with few answers a lucky yes or two looks like a breakthrough otherwise.
+μ and τ are computed from the other candidates, so that a breakthrough does not hide itself by increasing τ.
+The rank, the posterior mean and the lower end use only the one population, so a candidate that leads only by
+luck is not reported as better. A candidate's own noise is used if it exceeds the pooled noise, because with
+few answers one or two lucky yes answers would look like a breakthrough.
 """
 
 from __future__ import annotations
@@ -23,33 +24,33 @@ from scipy.special import expit, ndtr, ndtri
 from oversight.harness import FloatArray, find_root
 
 EXPECTED = 2.5
-"""Breakthroughs expected in an archive: fewer make narrower intervals that miss one in ten."""
+"""Expected number of breakthroughs in an archive; with fewer, the narrower intervals miss one in ten."""
 FAR = 0.35
-"""Their spread ω: from a workflow that mostly fails to one that mostly does not."""
+"""Spread ω of breakthroughs: from a workflow that mostly fails to one that mostly succeeds."""
 NEAR = 0.05
-"""Scale of the half-normal prior of the others' spread τ."""
+"""Scale of the half-normal prior of the other candidates' spread τ."""
 MOST = 0.5
-"""ε at most, in the smallest of archives."""
+"""Largest ε, reached in the smallest archives."""
 SIDE = 0.975
 LOW = 2.25
-"""Standard deviations below the mean at which an interval begins, in place of 1.96. The noise of refutations
-is skewed: a candidate that leads by luck has few of them, and so too small a spread."""
+"""Standard deviations below the mean at which an interval begins, instead of 1.96, because the noise of
+refutations is skewed: a candidate that leads by luck has few refutations, and so too small a spread."""
 WINNER_LOW, WINNER_SIDE = 2.6, 0.99
-"""`LOW` and `SIDE` for a search's winner: a few dozen refutations choose it, so its mean is off by more than
-its posterior says."""
+"""`LOW` and `SIDE` for the winner of a search, which a few dozen refutations choose, so that its mean is off
+by more than its posterior says."""
 _GRID = np.linspace(0.0, 4.0, 41)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breakthroughs:
-    """One entry per candidate.
+    """The breakthrough part of each candidate's posterior; arrays have one entry per candidate.
 
     Attributes
     ----------
     chance
-        Posterior probability of being none of the crowd; 0 without others to be compared with.
+        Posterior probability of being a breakthrough; 0 if there is no other candidate.
     mean, sd
-        Posterior of its accuracy if so, the archive's level taken as known.
+        Posterior mean and standard deviation of its accuracy in that case, given the archive's level.
     """
 
     chance: FloatArray
@@ -58,14 +59,14 @@ class Breakthroughs:
 
 
 def find_breakthroughs(value: FloatArray, variance: FloatArray, unit: float) -> Breakthroughs:
-    """Hold every candidate against all others.
+    """Compare every candidate with all others.
 
     Parameters
     ----------
     value, variance
-        Estimates and their squared standard errors, shape (M,); NaN where there is none.
+        Estimates and their squared standard errors, shape (M,); NaN if missing.
     unit
-        How large one point of accuracy is on their scale.
+        Size of one point of accuracy on the scale of the estimates.
     """
     M = len(value)
     has = np.isfinite(value)
@@ -78,7 +79,7 @@ def find_breakthroughs(value: FloatArray, variance: FloatArray, unit: float) -> 
 def _against_others(
     value: FloatArray, variance: FloatArray, unit: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Chance, mean and standard deviation of every candidate, its crowd being all others."""
+    """Return probability, mean and standard deviation of every candidate, relative to all others."""
     tau2 = (NEAR * unit * _GRID[:, None]) ** 2
     weight = 1 / np.maximum(tau2 + variance, 1e-18)
     total = weight.sum(axis=1, keepdims=True) - weight
@@ -104,16 +105,18 @@ def interval_ends(
     far_sd: float,
     reach: tuple[float, float] = (LOW, SIDE),
 ) -> tuple[float, float]:
-    """Ends of about 95 %: the lower by the crowd alone, the upper by a posterior of two parts.
+    """Return the ends of an interval of about 95 %: the upper end allows for a breakthrough.
+
+    The lower end follows from the one population only, the upper end from a posterior of two parts.
 
     Parameters
     ----------
     mean, sd
-        Of the crowd's part, the archive's common level included.
+        Mean and standard deviation in the one population, including the archive's common level.
     chance, far_mean, far_sd
-        Of the part that is a breakthrough.
+        Probability, mean and standard deviation of the breakthrough part.
     reach
-        Standard deviations down, and the share below the upper end.
+        Standard deviations below the mean, and the posterior share below the upper end.
     """
     down, side = reach
     low = mean - down * sd
@@ -128,7 +131,7 @@ def interval_ends(
 
 
 def _normalised(log: FloatArray) -> FloatArray:
-    """Logarithms of shares whose sum over the grid is 1."""
+    """Return logarithms of shares whose sum over the grid is 1."""
     shifted = log - log.max(axis=0)
     found: FloatArray = shifted - np.log(np.exp(shifted).sum(axis=0))
     return found
@@ -139,7 +142,7 @@ def _log_normal(gap: FloatArray, variance: FloatArray) -> FloatArray:
 
 
 def _log_mean(p: FloatArray, log: FloatArray) -> FloatArray:
-    """Logarithm of the mean of densities over the grid."""
+    """Return the logarithm of the mean of densities over the grid."""
     most = log.max(axis=0)
     found: FloatArray = most + np.log((p * np.exp(log - most)).sum(axis=0))
     return found

@@ -1,37 +1,38 @@
-"""A noisy archive's word on each candidate, luck taken off: empirical-Bayes shrinkage of paired scores.
+"""Empirical-Bayes shrinkage of paired scores, which corrects the candidates' scores for luck.
 
-A search reports the largest of many noisy numbers, which is too high. Candidates are taken as draws
-from one population, A_j ~ N(μ, τ²), their estimates as A_j plus noise of variance v/n_j. Given τ the
-posterior mean is μ + B(Â_j − μ), B = τ²/(τ² + v/n_j), which is right on average for whichever
-candidate is looked at, also for the largest (Robbins 1956; Efron & Morris 1973, JASA 68). A few
-dozen candidates tell τ badly, and a plugged-in τ̂ shrinks the luckiest searches least; so τ is
-averaged over its posterior under a half-normal prior (Gelman 2006, Bayesian Anal. 1).
+A search reports the largest of many noisy numbers, which is too high. Candidates are treated as draws from
+one population, A_j ~ N(μ, τ²), and their estimates as A_j plus noise of variance v/n_j. Given τ, the
+posterior mean is μ + B(Â_j − μ), B = τ²/(τ² + v/n_j). It is right on average for any selected candidate, also
+for the largest (Robbins 1956; Efron & Morris 1973, JASA 68). A few dozen candidates determine τ badly, and a
+plug-in τ̂ shrinks the luckiest searches least. So τ is averaged over its posterior under a half-normal prior
+(Gelman 2006, Bayesian Anal. 1).
 
-All values are paired on the same items, so what all find hard does not count. v is pooled over the
-candidates: few refutations make a candidate's own variance small exactly where it was lucky.
-Candidates in families break the one assumption, exchangeability: two far clusters bias the winner by
-a few points; where it is known who was made from whom, the prior says so (`relate`). A single one far
-above all others is shrunken by up to twenty; the upper ends of intervals allow for it
+All values are paired on the same items, so items that are hard for all candidates do not matter. v is pooled
+over the candidates, because with few refutations a candidate's own variance is small exactly if it was lucky.
+Candidates in families violate the only assumption, exchangeability: two distant clusters bias the winner by a
+few points. If the parents of candidates are known, the prior uses them (`relate`). A single candidate far
+above all others is shrunken by up to twenty points; the upper ends of intervals allow for this
 (`oversight.agents.search.fitness.breakthroughs`).
 
-Is a child better than its parent? Three answers. The difference is taken item by item on the items both
-answered. Its standard error counts two imaginary items on which they disagree, one each way, as
-`oversight.harness.estimate.paired` does for proportions (Bonett & Price 2012): otherwise three
-lucky items in a row would pass for proof, though a fair coin does that one time in eight, and programs that
-have not differed yet would pass for equal. The difference is then shrunk by how far candidates differ
-at all. ``better`` needs 95 %: a program compared with itself passes at most one time in twenty.
-``worse`` needs only 80 %, since it merely discourages a repetition; all else is ``undecided``.
+Comparison of a child with its parent, with three verdicts: the difference is taken item by item on the items
+that both answered. Its standard error counts two imaginary items on which they disagree, one each way, as
+`oversight.harness.estimate.paired` does for proportions (Bonett & Price 2012). Otherwise three lucky items in
+a row would count as proof, although a fair coin does this one time in eight, and programs that have not
+differed yet would count as equal. The difference is then shrunk by the spread of the candidates. ``better``
+needs 95 %, so a program compared with itself passes at most one time in twenty. ``worse`` needs only 80 %,
+because it merely discourages a repetition; everything else is ``undecided``.
 
-Prior correlations of candidates: a child is about as good as its parents, give or take a step.
-
-A_j = A_parent + N(0, τ²), the mean of both where there are two parents; whoever has none is a draw
-around the archive's mean, A_j = μ + N(0, τ²). So the scores of a parent and its other children also tell
-about a child: at a hundred labels more than the child's own answers do. Without parents this is the one
+Prior correlations of candidates: a child is about as good as its parents, plus or minus a step. A_j =
+A_parent + N(0, τ²), with the mean of both if there are two parents. A candidate without parents is a draw
+around the archive's mean, A_j = μ + N(0, τ²). So the scores of a parent and its other children also inform
+about a child; at a hundred labels, more than the child's own answers do. Without parents this is the one
 population above. It is the animal model of breeding (Henderson 1975, Biometrics 31: best linear unbiased
-prediction by relationship), without inbreeding's discount. It holds where edits are small and about as often
-good as bad; a leap is shrunken towards its parent, for which the upper ends of intervals allow.
+prediction by relationship), without the correction for inbreeding. It is valid if edits are small and about
+as often good as bad. A large improvement is shrunken towards its parent, for which the upper ends of
+intervals allow.
 
-Items that are not independent, such as images of one patient: what the spread of their scores is worth.
+Items that are not independent, for example images of one patient, are handled by a design effect
+(`design_effect`).
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ _NEAR = 1e-9
 
 
 def design_effect(residuals: FloatArray, cluster: IntArray) -> float:
-    """How many times larger the variance of a mean is than that of independent items; at least 1.
+    """Return the ratio of the variance of a mean to that of independent items; at least 1.
 
-    The observed variance pays for the few clusters with C/(C − 1), C being their effective number.
+    The observed variance is corrected for few clusters by C/(C − 1), where C is their effective number.
 
     Parameters
     ----------
     residuals
-        Shape (n,) or (M, n), of one mean or of several together; NaN where there is none.
+        Residuals of one mean or of several together, shape (n,) or (M, n); NaN if missing.
     cluster
         Shape (n,): number of the item's cluster.
     """
@@ -73,7 +74,7 @@ def design_effect(residuals: FloatArray, cluster: IntArray) -> float:
 
 
 def add_up(values: FloatArray, cluster: IntArray) -> FloatArray:
-    """Sums over the items of every cluster, shape (M, C), of values of shape (M, n)."""
+    """Return sums over the items of every cluster, shape (M, C), of values of shape (M, n)."""
     _, number = np.unique(cluster, return_inverse=True)
     return np.array([np.bincount(number, row) for row in values])
 
@@ -83,23 +84,24 @@ def _effective(cluster: IntArray) -> float:
 
 
 def least_variance(cluster: IntArray) -> float:
-    """A score's variance at least, p(1 − p) at p = 1/(C + 2): C clusters alike do not prove that all are.
+    """Return the smallest variance of a score: p(1 − p) at p = 1/(C + 2).
 
-    C is the effective number of clusters.
+    C is the effective number of clusters. The bound is needed because C equal clusters do not prove that all
+    clusters are equal.
     """
     groups = _effective(cluster)
     return (groups + 1) / (groups + 2) ** 2 * len(cluster) / groups
 
 
 def relate(ids: Sequence[str], parents: Mapping[str, Sequence[str]]) -> FloatArray | None:
-    """Covariances of the candidates' accuracies in units of τ², shape (M, M); None if nobody has a parent.
+    """Return covariances of the candidates' accuracies in units of τ², shape (M, M); None without parents.
 
     Parameters
     ----------
     ids
-        Of the candidates, parents before their children.
+        Ids of the candidates, parents before their children.
     parents
-        Of each, by id; those that are not among `ids` are left out.
+        Parents of each candidate by id; parents that are not among `ids` are ignored.
     """
     row = {name: j for j, name in enumerate(ids)}
     known = [[row[p] for p in parents.get(name, ()) if p in row] for name in ids]
@@ -115,7 +117,7 @@ def relate(ids: Sequence[str], parents: Mapping[str, Sequence[str]]) -> FloatArr
 
 
 PRIOR_SPREAD = 0.1
-"""Scale of the half-normal prior of τ: programs for one task rarely differ by more than 20 points."""
+"""Scale of the half-normal prior of τ, because programs for one task rarely differ by more than 20 points."""
 _GRID = np.linspace(0.0, 4.0, 81)
 
 PairedVerdict = Literal["better", "worse", "undecided"]
@@ -125,23 +127,23 @@ POWER = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShrunkScores:
-    """The archive's posterior, one entry per candidate; NaN where a candidate has no score.
+    """The archive's posterior, one entry per candidate; NaN for a candidate without a score.
 
     Attributes
     ----------
     value
-        Â_j, made comparable: what the candidate scored beyond the reference on its own items, plus the
+        Â_j, made comparable: the candidate's mean difference from the reference on its own items, plus the
         reference's level. For a candidate that answered all items, its plain mean.
     se_relative
         Standard error of Â_j relative to the archive, paired.
     mean, sd
-        Posterior mean and standard deviation of A_j, the archive's level taken as known.
+        Posterior mean and standard deviation of A_j, given the archive's level.
     level_se
         Standard error of that level, which all values share.
     spread
         Posterior mean of τ, the standard deviation of the candidates' true accuracies.
     breakthroughs
-        How far each may be none of this population.
+        Breakthrough part of each candidate's posterior.
     """
 
     value: FloatArray
@@ -164,11 +166,11 @@ def shrink_scores(
     Parameters
     ----------
     scores
-        Shape (M, n) of `oversight.agents.search.fitness.scores.score_items`; NaN where there is none.
-        Candidates may have answered different items: those that answered nearly all are what the others are
-        held against.
+        Scores of `oversight.agents.search.fitness.scores.score_items`, shape (M, n); NaN if missing.
+        Candidates may have answered different items; those that answered nearly all items are the reference
+        for the others.
     unit
-        How large one point of accuracy is on the scores' scale: 1, or 1/(K − 1) for raw q.
+        Size of one point of accuracy on the scores' scale: 1, or 1/(K − 1) for raw q.
     cluster
         Shape (n,): number of the item's cluster; by default every item is independent.
     related
@@ -177,7 +179,7 @@ def shrink_scores(
     Raises
     ------
     EstimateError
-        If nothing is scored, or no candidate answered nearly all items that any did.
+        If nothing is scored, or no candidate answered nearly all items that any candidate answered.
     """
     scored = ~np.isnan(scores)
     used = scored.any(axis=0)
@@ -189,7 +191,7 @@ def shrink_scores(
     complete = counts >= 0.9 * used.sum()  # a few failed calls do not disqualify
     if not complete.any():
         raise EstimateError("fitness: no candidate answered all items; there is nothing to compare with")
-    # Mean of each item over the reference; over everybody where the reference has no score.
+    # Mean of each item over the reference, or over all candidates if the reference has no score.
     chosen = np.where(complete[:, None], scores, np.nan)
     empty = np.isnan(chosen).all(axis=0)
     chosen[:, empty] = scores[:, empty]
@@ -227,9 +229,9 @@ def shrink_scores(
 def _posterior(
     value: FloatArray, variance: FloatArray, scale: float, related: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Mean and standard deviation of every A_j, and E τ, averaged over τ's posterior on a grid.
+    """Return mean and standard deviation of every A_j, and E τ, averaged over τ's posterior on a grid.
 
-    The prior covariance is τ² times `related`. With the noise scaled to 1 it is diagonal in one basis for
+    The prior covariance is τ² times `related`. After scaling the noise to 1, it is diagonal in one basis for
     every τ.
     """
     noise = np.sqrt(np.maximum(variance, 1e-18))
@@ -244,7 +246,7 @@ def _posterior(
     log -= 0.5 * (weight * left**2).sum(axis=1)
     p = np.exp(log - log.max())
     p /= p.sum()
-    # mean and variance of what the noise is: it is what remains of the value
+    # mean and variance of the noise, which is the remainder of the value
     rest = noise * ((weight * left) @ basis.T)
     means = value - rest
     mean = p @ means
@@ -256,14 +258,14 @@ def _posterior(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
-    """A child against another program on the same items.
+    """Comparison of a child with another program on the same items.
 
     Attributes
     ----------
     difference, se
         Mean of the per-item differences, child minus other, and its standard error around "none".
     n
-        Items both have a score on.
+        Number of items on which both have a score.
     p_better
         Posterior probability that the child is better.
     """
@@ -275,7 +277,7 @@ class Paired:
 
     @property
     def verdict(self) -> PairedVerdict:
-        """The gate's verdict."""
+        """Verdict of the comparison."""
         if self.p_better >= BETTER:
             return "better"
         return "worse" if self.p_better <= WORSE else "undecided"
@@ -289,7 +291,7 @@ def compare_paired(
     Parameters
     ----------
     child, other
-        Rows of `oversight.agents.search.fitness.scores.score_items`; NaN where there is none.
+        Rows of `oversight.agents.search.fitness.scores.score_items`; NaN if missing.
     spread
         τ of the archive (`ShrunkScores.spread`); the prior of a difference is N(0, 2τ²).
     cluster
@@ -311,10 +313,10 @@ def compare_paired(
 
 
 def minimum_detectable(se: float) -> float:
-    """Smallest difference that the gate's test finds four times in five: (z_.95 + z_.8)·se."""
+    """Return the smallest difference that the test finds four times in five: (z_.95 + z_.8)·se."""
     return float(ndtri(BETTER) + ndtri(POWER)) * se
 
 
 def items_for(per_item_sd: float, difference: float) -> int:
-    """How many items would show a difference: n = ((z_.95 + z_.8)·sd/difference)²."""
+    """Return the number of items that would show a difference: n = ((z_.95 + z_.8)·sd/difference)²."""
     return math.ceil((minimum_detectable(per_item_sd) / difference) ** 2)

@@ -1,12 +1,11 @@
 """Experts' labels of a fixed list of items as arrays, the input of every fitness.
 
-Labels that say what an answer is not, alone: both routes to them.
-
-"Towards Scalable Oversight via Partitioned Human Supervision", App. B. If the right option is known, a wrong
-one is drawn uniformly and the right one forgotten. If it is not, an option is drawn and verified: a mixture.
-Its items with a yes are left out. Whether an item has a yes is then chance alone, 1/K for each, so what is
-left of items of one K is a sample of them; where K varies, fewer are left of small K. A no's option is
-uniform among the wrong ones either way.
+A search can also use only labels that say what an answer is not. "Towards Scalable Oversight via Partitioned
+Human Supervision", App. B, has two ways to obtain them. If the right option is known, a wrong option is drawn
+uniformly, and the right one is forgotten. Otherwise an option is drawn and verified, which gives a mixture,
+and items with a yes are left out. Whether an item has a yes is then pure chance, with probability 1/K. So for
+items with the same K, the remaining items are a random sample of them; if K varies, fewer items with small K
+remain. Either way, the option of a no is uniform among the wrong options.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def keep_complementary(labelled: ExpertLabels, how: str, seed: int) -> ExpertLab
     Raises
     ------
     BadInput
-        If options were drawn with unequal propensities, so that having a yes is not random.
+        If options were drawn with unequal propensities, so that a yes does not occur at random.
     """
     if how == "all":
         return labelled
@@ -69,9 +68,9 @@ def keep_complementary(labelled: ExpertLabels, how: str, seed: int) -> ExpertLab
 
 
 COMMON = 5
-"""A class is an option that this many questions are about; rarer options are taken together by expert."""
+"""Number of questions from which an option is its own class; rarer options are grouped by expert."""
 ClassCounts = Mapping[str, tuple[int, int]]
-"""Class → questions about it, and those of them with a yes or a no."""
+"""Number of questions by class, and of those with a yes or a no."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ class ExpertLabels:
     Attributes
     ----------
     items
-        Their ids.
+        Ids of the items.
     n_options
         K of each, shape (n,).
     truth
@@ -95,7 +94,7 @@ class ExpertLabels:
     cluster
         Number of the item's cluster, shape (n,); all different if items are independent.
     weight
-        How much the item counts, shape (n,), above 0: more if the experts of the classes that it was asked
+        Weight of the item, shape (n,), above 0: larger if the experts of the classes that it was asked
         about answered fewer of their questions. By default all items count alike.
     """
 
@@ -114,12 +113,12 @@ class ExpertLabels:
 
     @property
     def answered(self) -> BoolArray:
-        """Items with a yes or a no, shape (n,)."""
+        """Whether each item has a yes or a no, shape (n,)."""
         return (self.truth >= 0) | self.refused.any(axis=1)
 
     @property
     def ruled_out(self) -> FloatArray:
-        """Share of an item's wrong options that are known to be wrong, shape (n,): 1 with a yes."""
+        """Share of an item's wrong options that are known to be wrong, shape (n,); 1 with a yes."""
         share: FloatArray = self.refused.sum(axis=1) / (self.n_options - 1)
         return np.where(self.truth >= 0, 1.0, share)
 
@@ -131,19 +130,19 @@ class ExpertLabels:
         clusters: Mapping[str, str] | None = None,
         rates: Mapping[str, float] | None = None,
     ) -> ExpertLabels:
-        """Collect labels of these items; labels of others and abstentions are left out.
+        """Collect labels of these items; labels of other items and abstentions are left out.
 
-        An item with an abstention among routed questions is left out whole, because which questions
-        stay unanswered may depend on the truth. `clusters` names the cluster of every item by id. With
-        `rates`, of `find_rates`, an item weighs the inverse of the rates at which its questions were
-        answered, and an item of which only a part of several questions was answered is left out.
+        An item with an abstention among routed questions is left out completely, because which questions stay
+        unanswered may depend on the truth. `clusters` names the cluster of every item by id. With `rates`
+        from `find_rates`, the weight of an item is the inverse of the rates at which its questions were
+        answered, and an item with several questions of which only some were answered is left out.
 
         Raises
         ------
         EstimateError
-            If an item has two true options, all options refused, or two answers about one option.
+            If an item has two true options, only refused options, or two answers about one option.
         NotIdentified
-            If a search takes no such labels, see `oversight.harness.estimate.combinations`.
+            If a search cannot use such labels, see `oversight.harness.estimate.combinations`.
         """
         ids = tuple(item.id for item in items)
         n_options = np.array([len(item.options) for item in items], dtype=np.int64)
@@ -176,7 +175,7 @@ class ExpertLabels:
         return cls(ids, n_options, truth, refused, propensities, routed, cluster, weight)
 
     def routed_data(self, columns: IntArray) -> RoutedSample:
-        """Answers about some items in the form for the estimators of `oversight.harness.estimate`."""
+        """Return answers about some items in the form for the estimators of `oversight.harness.estimate`."""
         yes = self.truth[columns, None] == np.arange(self.refused.shape[1])
         item, asked = np.nonzero(yes | self.refused[columns])
         return RoutedSample(
@@ -207,7 +206,7 @@ def count_answers(items: Sequence[Item], labels: LabelColumns, *, with_open: boo
 
 
 def find_rates(counts: ClassCounts) -> dict[str, float]:
-    """Class → share of its answered questions; empty if the shares differ only by chance."""
+    """Return the share of answered questions by class; empty if the shares differ only by chance."""
     asked, answered = zip(*counts.values(), strict=True) if counts else ((), ())
     rates = answering_rates(asked, answered).tolist()
     return dict(zip(counts, rates, strict=True)) if len(set(rates)) > 1 else {}
@@ -216,7 +215,7 @@ def find_rates(counts: ClassCounts) -> dict[str, float]:
 def _name_classes(
     items: Sequence[Item], rank: IntArray, asked: QuestionColumns, common: Mapping[str, float] | set[str]
 ) -> list[str]:
-    """Class of each question: the option's text, or its expert if the text is rare."""
+    """Return the class of each question: the option's text, or its expert if the text is rare."""
     texts = [items[i].options[k] for i, k in zip(rank.tolist(), asked.option.tolist(), strict=True)]
     experts = [asked.experts[e] for e in asked.expert.tolist()]
     return [t if t in common else f"expert: {e}" for t, e in zip(texts, experts, strict=True)]
@@ -225,7 +224,7 @@ def _name_classes(
 def _weigh(
     items: Sequence[Item], labels: LabelColumns, rates: Mapping[str, float]
 ) -> tuple[FloatArray, BoolArray]:
-    """Weight of every item, and whether only some of its questions were answered; for unequal rates."""
+    """Return the weight of every item, and whether only some of its questions were answered."""
     weight, partial = np.ones(len(items)), np.zeros(len(items), np.bool_)
     if not rates:
         return weight, partial
@@ -242,7 +241,7 @@ def _weigh(
 
 
 def _ranks(ids: Sequence[str], labels: LabelColumns) -> IntArray:
-    """Which of these items each index position is, −1 for other items."""
+    """Return the position among these items of each index position; −1 for other items."""
     place = labels.index.find(ids)
     rank = np.full(labels.index.size, -1)
     rank[place[place >= 0]] = np.flatnonzero(place >= 0)
@@ -250,7 +249,7 @@ def _ranks(ids: Sequence[str], labels: LabelColumns) -> IntArray:
 
 
 def _rows_of(ids: Sequence[str], labels: LabelColumns) -> tuple[IntArray, LabelColumns]:
-    """The labels of these items, and the item of each."""
+    """Return the labels of these items, and the item of each label."""
     rank = _ranks(ids, labels)
     mine = np.flatnonzero(rank[labels.item] >= 0)
     return rank[labels.item[mine]], labels.take(mine)

@@ -1,8 +1,8 @@
-"""The power of a search before it starts: the smallest detectable difference, and what would help.
+"""The power of a search before it starts: the smallest detectable difference, and how to reduce it.
 
-Two programs of accuracy .6 are simulated as language models err
-(`oversight.harness.estimate.sample_size`), labelled as the items at hand are, and scored as
-the search scores; the spread of their difference per item is what counts.
+Two programs of accuracy .6 are simulated with the errors of language models
+(`oversight.harness.estimate.sample_size`), labelled like the present items, and scored as in the search. The
+power follows from the spread of their difference per item.
 """
 
 from __future__ import annotations
@@ -39,16 +39,17 @@ class Power:
     Attributes
     ----------
     n, answers, K
-        Number of labelled selection items, of experts' answers about them, and numbers of options, as text.
+        Number of labelled selection items, number of experts' answers about them, and numbers of options as
+        text.
     units
-        Effective number of clusters that the items come in (`effective_clusters`), n if independent. Each
-        counts as one item: what a cluster shows beyond that is not known before a program has answered.
+        Effective number of clusters of the items (`effective_clusters`); n if independent. Each
+        counts as one item, because the further information in a cluster is unknown before programs answer.
     kind
-        How they are labelled.
+        Kind of the labels.
     detectable
         Smallest difference that is found four times in five.
     alternatives
-        Label kind → smallest difference with as many items.
+        Label kind → smallest detectable difference with the same number of items.
     needed
         Difference → number of items of the present kind that would detect it.
     """
@@ -63,7 +64,7 @@ class Power:
     needed: dict[float, int]
 
     def lines(self) -> list[str]:
-        """The power in words, for the user before spending money."""
+        """Return a description of the power, for the user to read before spending money."""
         more = ", ".join(f"{n:,} for {100 * d:.0f} points" for d, n in self.needed.items())
         items = "" if self.answers == self.n else f" about {self.n} items"
         items += "" if self.units == self.n else f" in clusters that count as {self.units:.0f} items,"
@@ -105,7 +106,7 @@ def measure_power(labelled: ExpertLabels) -> Power:
 
 
 def _per_item_sd(options: Counter[int], kind: Kind, m: int) -> float:
-    """Standard deviation of the difference of two programs' scores on one item."""
+    """Return the standard deviation of the difference of two programs' scores on one item."""
     gaps = []
     for K, count in options.items():
         n = max(200, round(SIMULATED * count / options.total()))
@@ -123,7 +124,7 @@ def _several(labelled: ExpertLabels, truth: IntArray, m: int, rng: np.random.Gen
     """Return labels of m different options per item, drawn uniformly."""
     n, K = labelled.refused.shape
     order = rng.permuted(np.tile(np.arange(K), (n, 1)), axis=1)
-    if (labelled.truth < 0).all():  # the true option is never asked about
+    if (labelled.truth < 0).all():  # the present labels never ask about the true option
         order = order[order != truth[:, None]].reshape(n, K - 1)
     asked = np.zeros((n, K), np.bool_)
     asked[np.arange(n)[:, None], order[:, :m]] = True
@@ -135,7 +136,7 @@ def _several(labelled: ExpertLabels, truth: IntArray, m: int, rng: np.random.Gen
 def simulated_labels(
     truth: IntArray, votes: IntArray, K: int, kind: Kind, rng: np.random.Generator
 ) -> ExpertLabels:
-    """One error-free expert answer per item of a simulated population.
+    """Return one error-free expert answer per item of a simulated population.
 
     Parameters
     ----------

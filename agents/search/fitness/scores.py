@@ -47,11 +47,11 @@ from oversight.harness.estimate import (
 )
 
 IMAGINARY = 2
-"""Imaginary checked answers, half of them right: where the influence is taken. At the estimate itself a
-candidate without a single hit would seem known almost without error."""
+"""Imaginary checked answers, half of them right, at which the influence is computed. At the estimate itself,
+a candidate without a single hit would seem known almost without error."""
 OUTCOME = "outcome"
 _PARTS = 1_000_000
-"""Counts of weighted items are taken in millionths, as samples have whole counts."""
+"""Unit of weighted counts of items, because samples have whole counts."""
 
 
 def score_items(
@@ -62,13 +62,14 @@ def score_items(
     Parameters
     ----------
     answers
-        Shape (M, n): the option answered, from 0, `UNREADABLE` or `FAILED`.
+        Answered options, shape (M, n), from 0; `UNREADABLE` or `FAILED`.
     labelled
         Experts' labels of the n items.
     estimator
         A name of `ESTIMATORS`.
     voters
-        Answers of all candidates, if `answers` are those of some: routed answers use all votes.
+        Answers of all candidates, if `answers` are only those of some, because scores of routed items use all
+        votes.
 
     Raises
     ------
@@ -99,7 +100,7 @@ def score_items(
 
 
 def _stratum(y: IntArray, labelled: ExpertLabels, columns: IntArray, K: int, estimator: str) -> FloatArray:
-    """Scores on items with one K whose options were drawn uniformly."""
+    """Return scores on items with one K whose options were drawn uniformly."""
     refused = labelled.refused[columns]
     settled = labelled.truth[columns] >= 0
     readable = y >= 0
@@ -119,7 +120,7 @@ def _is_even(weight: FloatArray) -> bool:
 
 
 def _spread_weights(scores: FloatArray, weight: FloatArray) -> FloatArray:
-    """Scores whose plain mean is the weighted mean of the given ones, by candidate; NaN stays."""
+    """Return scores whose plain mean is the weighted mean of the given ones, by candidate; NaN is kept."""
     known = ~np.isnan(scores)
     total = np.where(known.any(axis=1), known @ weight, 1.0)[:, None]
     mean = np.nansum(weight * scores, axis=1, keepdims=True) / total
@@ -128,7 +129,7 @@ def _spread_weights(scores: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def _count(these: BoolArray, weight: FloatArray) -> IntArray:
-    """Weighted numbers of items by candidate: whole items if all weigh the same, otherwise millionths."""
+    """Return weighted numbers of items by candidate: whole items if all weights are equal, or millionths."""
     number: IntArray = these.sum(axis=1)
     if not _is_even(weight):
         number = np.rint(_PARTS * (these @ weight)).astype(np.int64)
@@ -138,7 +139,7 @@ def _count(these: BoolArray, weight: FloatArray) -> IntArray:
 def _likelihood(
     readable: BoolArray, avoided: BoolArray, effective: FloatArray, weight: FloatArray
 ) -> FloatArray:
-    """Â_ML of every candidate's readable answers plus each item's influence on it."""
+    """Return Â_ML of every candidate's readable answers plus each item's influence on it."""
     groups = np.unique(effective)
     whole = 1 if _is_even(weight) else _PARTS
     n = np.stack([_count(readable & (effective == g), weight) for g in groups], axis=1)
@@ -176,7 +177,7 @@ def _raw(readable: BoolArray, avoided: BoolArray, _: FloatArray, __: FloatArray)
 def _routed(
     y: IntArray, labelled: ExpertLabels, columns: IntArray, estimator: str, votes: IntArray
 ) -> FloatArray:
-    """Doubly robust outcomes; the posterior uses the votes of candidates with complete answers."""
+    """Return doubly robust outcomes; the posterior uses the votes of candidates with complete answers."""
     if estimator == "raw":
         raise EstimateError("raw q is not defined for options drawn with unequal propensities; use ml")
     data = labelled.routed_data(columns)

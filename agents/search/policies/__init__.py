@@ -1,4 +1,4 @@
-"""Proposers of new candidates: ADAS, AFlow, reflection, recombination."""
+"""Proposers of new candidates: ADAS, AFlow, reflection and recombination."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Describe candidates for a proposer: numbers with their noise, and never a right answer."""
+"""Describe candidates for a proposer: numbers with their noise, but never a right answer."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from oversight.harness.types import Item
 
 BEST, LATEST = 5, 5
 ALWAYS = 2
-"""Number of the best that every proposal sees; the others differ among those under way at once."""
+"""Number of the best candidates that every proposal sees; the others differ between concurrent proposals."""
 CASES = 6
 _ERROR_CHARACTERS = 300
 MOST_CALLS = 8
 _CALL_CHARACTERS = 320
-"""Of what a call asked, and of what it got."""
+"""Largest number of shown characters of a call's question and of its reply."""
 
 
 def describe_scale(view: PolicyView) -> str:
-    """Explain what a score is in this search, and that it is noisy."""
+    """Explain the meaning of a score in this search, and that it is noisy."""
     luck = "" if view.published else " Scores have been corrected for luck."
     return render_template(f"scale_{view.board.scale}", luck=luck)
 
 
 def describe_standing(view: PolicyView, name: str) -> str:
-    """``61 % ± 5 %, 2 % of answers unreadable, 310 tokens per question``; ± beside the other candidates.
+    """Return ``61 % ± 5 %, 2 % of answers unreadable, 310 tokens per question``; ± is relative to the others.
 
-    As published it is the score itself, else what is believed of it; where scores are q, ``q 0.87 ± 0.02``.
+    In parity mode, the number is the score itself, otherwise the posterior mean. If scores are on the scale
+    q, the text is ``q 0.87 ± 0.02``.
     """
     standing = view.board.standing(name)
     score = standing.value if view.published else standing.mean
@@ -44,8 +45,8 @@ def describe_standing(view: PolicyView, name: str) -> str:
 def describe_archive(view: PolicyView) -> str:
     """Describe the archive within limits: some of the best with source, the latest by name and number.
 
-    Except for the two best, concurrent proposals see different members, because proposers with the same
-    input write the same.
+    Except for the two best, concurrent proposals see different members, because proposers with the same input
+    write the same program.
     """
     ranked = view.board.ranked()
     best = _choose_best(ranked, view.slot % view.in_flight)
@@ -62,7 +63,7 @@ def describe_archive(view: PolicyView) -> str:
 
 
 def _choose_best(ranked: list[str], place: int) -> list[str]:
-    """The two best and three behind them, which differ between concurrent proposals."""
+    """Return the two best, and three of the following ones, which differ between concurrent proposals."""
     head, rest, width = ranked[:ALWAYS], ranked[ALWAYS:], BEST - ALWAYS
     pages = max(1, -(-len(rest) // width))
     start = (place % pages) * width
@@ -70,7 +71,7 @@ def _choose_best(ranked: list[str], place: int) -> list[str]:
 
 
 def describe_slot(view: PolicyView) -> dict[str, str]:
-    """Describe this proposal's own task, which differs from concurrent ones, and refused programs."""
+    """Describe this proposal's own task, which differs from concurrent ones, and list refused programs."""
     told = f"This is proposal {view.slot + 1} of {view.planned}."
     if view.in_flight > 1:
         told += f" Up to {view.in_flight} are written at once, and none sees the others."
@@ -86,7 +87,7 @@ def describe_slot(view: PolicyView) -> dict[str, str]:
 
 
 def describe_experience(view: PolicyView, parent: str) -> str:
-    """List what was tried on a parent: better, worse or undecided, each with its probability."""
+    """List the changes that were tried on a parent: better, worse or undecided, with probabilities."""
     advice = {"worse": "do not repeat it", "better": "build on it", "undecided": "not known to matter"}
     lines = []
     for name in view.board.ids:
@@ -108,10 +109,10 @@ async def describe_cases(
     refuted_only: bool = False,
     with_calls: bool = False,
 ) -> str:
-    """Feedback items that experts refuted, all certain errors, and as many that they did not.
+    """Show feedback items that experts refuted (certain errors), and as many that they did not refute.
 
-    They show what experts said about the candidate's own choice, never the right option. With calls, a
-    refuted item also shows the candidate's calls and replies.
+    The text shows experts' answers about the candidate's own choice, but never the right option. With
+    `with_calls`, a refuted item also shows the candidate's calls and replies.
     """
     certain = most if refuted_only else most // 2
     refuted: list[tuple[Item, str]] = []
@@ -140,7 +141,7 @@ async def describe_cases(
 
 
 def describe_calls(told: Replay, item: Item) -> str:
-    """A program's calls and replies, quoted and cut short; empty if unknown."""
+    """Return a program's calls and replies, quoted and cut short; empty if unknown."""
     lines = []
     for number, call in enumerate(told.calls[:MOST_CALLS], 1):
         asked = call.messages[-1].content.replace(item.text, "(the question)").strip()

@@ -1,4 +1,4 @@
-"""Proposers that call a model: a reply becomes a proposal, and a refused program is repaired."""
+"""Proposers that call a model: they convert a reply to a proposal, and repair a refused program."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from oversight.harness.types import Program
 
 FAILURES = 3
 ERROR_CHARACTERS = 600
-"""Characters of the reason for a refusal that the program's writer gets."""
+"""Number of characters of a refusal's reason that the program's writer receives."""
 _WHOLE = ("thought", "name", "code")
 _CHANGE = ("modification", "code")
 
 Fields = dict[str, str]
-"""Texts by name: of a reply, or of a template."""
+"""Texts by field name, of a reply or of a template."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelPolicy:
-    """A proposer whose programs the optimiser writes."""
+    """A proposer whose programs are written by the optimiser."""
 
     optimiser: Optimizer
     name: str = ""
@@ -40,11 +40,11 @@ class ModelPolicy:
         reason: str,
         attempt: int,  # noqa: ARG002  the conversation counts its turns
     ) -> Proposal | None:
-        """Report in its conversation why a program is refused; None if the reply is unusable."""
+        """Report in the conversation why a program is refused. Returns None if the reply is unusable."""
         if proposal.program is None or proposal.talk is None:
             return None
         talk, source = proposal.talk, proposal.program.source
-        # a later reply may have been unusable, so the program may differ from the refused one
+        # A later reply may have been unusable, so the last program may differ from the refused one.
         which = "" if talk.found.get("code") == source else f", which is\n\n```python\n{source}```\n\n"
         told = {"which": which, "reason": quote_data(reason, ERROR_CHARACTERS)}
         try:
@@ -69,18 +69,19 @@ class ModelPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Adas(ModelPolicy):
-    """Meta Agent Search: a model writes whole new workflows from the archive of those before.
+    """Meta Agent Search: a model writes complete new workflows from the archive of earlier ones.
 
-    After "Automated Design of Agentic Systems" (Hu, Lu & Clune 2025, ICLR): per proposal one call for an
-    idea, one to reflect on it beside the last member of the archive, one against a list of usual
-    mistakes; up to this number of repairs of a program that does not run. Unlike the original, a repair is
-    run before anything is scored, the archive in the prompt is bounded, and its numbers carry their noise.
+    After "Automated Design of Agentic Systems" (Hu, Lu & Clune 2025, ICLR). Per proposal: one call for an
+    idea, one to reflect on it in comparison with the last member of the archive, and one against a list of
+    common mistakes; then a limited number of repairs of a program that does not run. Unlike the original, a
+    repair is tried before anything is scored, the archive in the prompt is bounded, and its numbers have
+    error margins.
     """
 
     name: str = "adas"
 
     async def propose(self, view: PolicyView) -> Proposal:
-        """Idea, reflection, check: three calls; a later one that fails leaves the earlier program."""
+        """Make three calls: idea, reflection, check; if a later call fails, the earlier program is kept."""
         talk = Conversation.begin(self.optimiser, self.name, view.slot)
         told = {
             "task": self.optimiser.task,
@@ -128,24 +129,24 @@ class _LeaderPolicy(ModelPolicy, ABC):
 
     @abstractmethod
     async def change(self, view: PolicyView, parent: str, talk: Conversation, told: Fields) -> Fields:
-        """Ask for a changed program; `told` are the fields of all its templates."""
+        """Ask for a changed program; `told` contains the fields of all templates."""
 
 
 @dataclass(frozen=True, slots=True)
 class AFlow(_LeaderPolicy):
-    """Tree search over small changes of a workflow, with the experience of what was tried before.
+    """Tree search over small changes of a workflow, with the experience of earlier changes.
 
-    After "AFlow: Automating Agentic Workflow Generation" (Zhang et al. 2025, ICLR): one change of a parent is
-    asked for, knowing what was tried on it and where it failed. Unlike the original, experience has three
-    states, since most differences at a hundred labels are noise; only what is probably worse is discouraged,
-    failures show what experts refuted and never the right answer, and an unusable reply costs a slot, not a
-    round of evaluation.
+    After "AFlow: Automating Agentic Workflow Generation" (Zhang et al. 2025, ICLR): the model is asked for
+    one change of a parent, given earlier changes of the parent and its failures. Unlike the original,
+    experience has three states, because most differences at a hundred labels are noise. Only changes that are
+    probably worse are discouraged. Failures show what experts refuted, and never the right answer. An
+    unusable reply costs a slot, not a round of evaluation.
     """
 
     name: str = "aflow"
 
     async def change(self, view: PolicyView, parent: str, talk: Conversation, told: Fields) -> Fields:
-        """Ask for a change; a repeated change is asked to be different, once."""
+        """Ask for a change; if the change was tried before, ask once for a different one."""
         board = [view.candidates[c] for c in view.board.ids]
         prompt = render_template(
             "aflow",
@@ -164,11 +165,11 @@ class AFlow(_LeaderPolicy):
 class Reflect(_LeaderPolicy):
     """Reflective mutation: repair the one cause that explains most refuted answers.
 
-    After GEPA (Agrawal et al. 2025), with complementary feedback: a "no" about the chosen option is a
-    certain error and is shown as one; an answer that was not refuted may still be wrong, and is shown as
-    unknown with the share of wrong ones. No minibatch gate: with such labels a batch of three is perfect by
-    chance more often than not; children race like all others. For a refuted answer it also sees each call's
-    question and reply, as causes show there.
+    After GEPA (Agrawal et al. 2025), with complementary feedback: a "no" about the chosen option is a certain
+    error and is shown as one. An answer that was not refuted may still be wrong, and is shown as unknown with
+    the share of wrong ones. There is no minibatch gate, because with such labels a batch of three is perfect
+    by chance more often than not; children race like all others. For a refuted answer, the model also sees
+    each call's question and reply, because they show the cause.
     """
 
     name: str = "reflect"
@@ -183,11 +184,12 @@ class Reflect(_LeaderPolicy):
 
 
 def doubt(accuracy: float, avoided: float | None) -> float:
-    """P(wrong | not refuted) = 1 − A/q, with the candidate's accuracy and the share q it avoided.
+    """Return P(wrong | not refuted) = 1 − A/q, for the candidate's accuracy A and the share q it avoided.
 
     Examples
     --------
-    At K = 4 and A = .6: q = (A + K − 2)/(K − 1) = .867, so 31 % of what is not refuted is wrong.
+    At K = 4 and A = .6: q = (A + K − 2)/(K − 1) = .867, so 31 % of the answers that are not refuted are
+    wrong.
     """
     return min(1.0, max(0.0, 1 - accuracy / avoided)) if avoided else 0.0
 

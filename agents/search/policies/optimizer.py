@@ -1,15 +1,15 @@
 """Talk with the model that writes programs: read replies leniently, check contents strictly.
 
-A reply is wanted as one JSON object with named texts. Replies are read generously: thoughts, fences
-and prose around it, keys in any order and surplus ones, raw line breaks in strings, tagged sections,
-code in a fence, or in triple quotes inside JSON. Missing parts are never guessed: a cut or incomplete
-reply gets one turn for a correction, and then the proposal is refused with the reason. Nothing of a reply is
-ever executed here.
+A reply should be one JSON object with named texts. Replies are read leniently: thoughts, fences and prose
+around the object, keys in any order and additional keys, raw line breaks in strings, tagged sections, and
+code in a fence or in triple quotes inside JSON are accepted. Missing parts are never guessed: after a cut or
+incomplete reply, the model is asked once for a correction, and then the proposal is refused with the reason.
+Nothing in a reply is executed in this module.
 
-The text about them for an author of programs: everything they may use, with examples, and what is refused.
-
-The words are in ``prompts/guide.txt``. Every example there is a whole program whose calls an item are in
-its first line; a test runs each through gate and free run, so that text and code say the same.
+The guide for the author of programs describes everything that a program may use, with examples, and
+everything that is refused. Its text is in ``prompts/guide.txt``. Every example there is a complete program
+whose calls per item are in its first line. A test runs each example through the gate and a free run, so that
+text and code agree.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def write_guide(restrictions: str, roles: Sequence[Role], shape: PromptFormat) -
     Parameters
     ----------
     restrictions
-        What the sandbox refuses, see `oversight.agents.sandbox.Sandbox.restrictions`.
+        Description of what the sandbox refuses, see `oversight.agents.sandbox.Sandbox.restrictions`.
     roles, shape
-        The study's experts, and how it words calls.
+        The study's roles, and its wording of calls.
     """
     code = render_template("guide_code" if shape.code else "guide_no_code")
     return render_template(
@@ -55,7 +55,7 @@ def write_guide(restrictions: str, roles: Sequence[Role], shape: PromptFormat) -
 
 
 def quote_data(text: str, most: int) -> str:
-    """Quote others' text as data in a prompt: one line, no longer than `most` characters."""
+    """Quote foreign text as data in a prompt: one line of at most `most` characters."""
     quoted = json.dumps(text[:most] + ("…" if len(text) > most else ""), ensure_ascii=False)
     return quoted.replace("`", "'")
 
@@ -76,17 +76,17 @@ def _describe_shape(shape: PromptFormat) -> str:
 
 
 Ask = Callable[[Request, str], Awaitable[ModelReply]]
-"""`oversight.agents.runtime.broker.Broker.ask`: the optimiser's calls are cached and paid like all others."""
+"""See `oversight.agents.runtime.broker.Broker.ask`; the optimiser's calls are cached and paid as usual."""
 
 LONGEST = 60_000
-"""Characters of a program beyond which it is not one."""
+"""Largest number of characters of a program."""
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _TRIPLE = re.compile(r'(?<=:)\s*"""(.*?)"""(?=\s*(?:,\s*"|}))', re.DOTALL)
 _FENCE = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
 
 
 class ReplyRefused(ModelError):
-    """The optimiser's reply was unusable, even after one request to repair it."""
+    """The optimiser's reply was unusable, even after one request for a correction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Optimizer:
     task
         Description of the items, with one example and never an answer.
     guide
-        What a workflow may use, and what the sandbox refuses, see
+        Guide to the allowed and the refused parts of a workflow, see
         `oversight.agents.search.policies.optimizer`.
     temperature, max_tokens
         Settings of every call; the limit applies to a reply.
@@ -120,9 +120,9 @@ class Conversation:
     Attributes
     ----------
     path
-        Names the draws: a proposal resumed after a kill finds its replies in the cache.
+        Names of the draws, so that a resumed proposal finds its replies in the cache.
     log
-        Repairs that were necessary.
+        Corrections that were necessary.
     found
         Usable content of the last reply.
     """
@@ -137,7 +137,7 @@ class Conversation:
 
     @classmethod
     def begin(cls, optimiser: Optimizer, *path: object) -> Conversation:
-        """Begin with the system message; `path` names the proposal."""
+        """Start with the system message; `path` names the proposal."""
         name = "/".join(("meta", *map(str, path)))
         return cls(optimiser, name, [Message("system", render_template("system"))])
 
@@ -147,7 +147,7 @@ class Conversation:
         Raises
         ------
         ReplyRefused
-            If the reply lacks one after one request to repair it.
+            If the reply lacks a field after one request for a correction.
         ModelError
             If there was no reply.
         """
@@ -182,7 +182,7 @@ def render_template(template: str, **fields: object) -> str:
 
 
 def parse_fields(text: str, fields: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Find the wanted fields in a reply; return those found and the names of the others.
+    """Find the wanted fields in a reply. Returns the found fields and the names of the missing ones.
 
     A field called ``code`` must be Python that parses and defines ``forward``.
     """
@@ -195,14 +195,14 @@ def parse_fields(text: str, fields: Sequence[str]) -> tuple[dict[str, str], list
     for candidate in _objects(text):
         found |= {n: v for n in fields if isinstance(v := candidate.get(n), str) and (v := v.strip())}
     if "code" in fields:
-        # Otherwise the last fence with a program.
+        # If the field has no program, use the last fence with one.
         texts = (found.pop("code", ""), *reversed(_FENCE.findall(text)))
         found |= next(({"code": code} for block in texts if (code := _code(block))), {})
     return found, [name for name in fields if name not in found]
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
-    """JSON objects in a text: the whole, the content of fences, and text between outer braces."""
+    """Yield JSON objects in a text: the whole text, contents of fences, and text between outer braces."""
     text = _TRIPLE.sub(lambda found: json.dumps(found[1]), text)
     pieces = [text, *_FENCE.findall(text)]
     if "{" in text and "}" in text:
@@ -215,7 +215,7 @@ def _objects(text: str) -> list[dict[str, Any]]:
 
 
 def _code(text: str) -> str:
-    """A program's text without the fence around it; empty without one."""
+    """Return a program's text without the fence around it; empty if it is not a program."""
     fenced = _FENCE.search(text)
     source = (fenced[1] if fenced else text).strip("\n")
     if not source or len(source) > LONGEST:

@@ -1,13 +1,14 @@
 """The interface of proposers: their view of a search, the draw of a parent, and proposals.
 
 By default the parent is the largest of one draw from every candidate's posterior (Thompson 1933, Biometrika
-25), at a quarter of its standard deviation: mostly whoever is believed best. The expected accuracy of an edit
-is the parent's posterior mean and a step, even for a little known parent; full draws, which make each as
-often a parent as it is probably the best, spend half of the proposals on worse ones. The quarter leaves
-near-equals their turn, since a parent whose edits are all bad is no good however good it is. No steepness has
-to fit the scale and the noise of the score. The published rule (AFlow: Zhang et al. 2025, ICLR, appendix) is
-p_i = λ/n + (1 − λ) softmax_i(α s_i) among the start and the three best others, λ = 0.3, α = 0.2 per
-percentage point: on raw q at K = 16 nearly uniform, on the transform nearly greedy.
+25), with a quarter of its standard deviation, so it is mostly the candidate with the highest posterior mean.
+The expected accuracy of an edit is the parent's posterior mean plus a step, even for a parent with few
+answers. Full draws, with which each candidate is a parent as often as it is probably the best, spend half of
+the proposals on worse parents. With the quarter, nearly equal candidates are also drawn, because a parent may
+be good although all its edits are bad. No parameter depends on the scale and the noise of the score. The
+published rule (AFlow: Zhang et al. 2025, ICLR, appendix) is p_i = λ/n + (1 − λ) softmax_i(α s_i) among the
+start and the three best others, λ = 0.3, α = 0.2 per percentage point. On raw q at K = 16 it is nearly
+uniform, on the transform nearly greedy.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from oversight.harness import FloatArray
 from oversight.harness.types import Candidate, Item, Program
 
 DOUBT = 0.25
-"""Share of a posterior's standard deviation in the draw of a parent."""
+"""Share of a posterior's standard deviation that is used in the draw of a parent."""
 POOL = 4
 UNIFORM = 0.3
 STEEPNESS_PER_POINT = 0.2
@@ -63,7 +64,7 @@ class PolicyView:
     board
         The scored archive that the slot sees.
     candidates
-        By id.
+        Candidates by id.
     start
         Id of the workflow that the user would use without a search.
     published
@@ -71,7 +72,7 @@ class PolicyView:
     slot, in_flight, planned
         Number of the proposal, from 0; number of concurrent proposals; planned number.
     refused
-        Why the last programs were refused.
+        Reasons why the last programs were refused.
     judge
         Answers feedback items with a candidate in random order until the requested number is refuted, and
         returns the comparison with the experts.
@@ -99,20 +100,20 @@ class Proposal:
     Attributes
     ----------
     program
-        None if the proposer found none.
+        The program; None if the proposer made none.
     op, parents, note
         As in `oversight.harness.types.program.Candidate`.
     refused
-        Why there is no program.
+        Reason why there is no program.
     log
-        Events on the way: repairs, odd replies, refusals.
+        Events while the proposal was made: repairs, odd replies, refusals.
     tokens
         Tokens that the proposer itself used.
     is_told
         Whether later proposals learn why this one was refused, because the reason concerns the program and
         not the connection to the model.
     talk
-        The conversation in which a repair continues; None without.
+        The conversation in which a repair continues; None without a conversation.
     """
 
     program: Program | None
@@ -131,7 +132,7 @@ class Policy(Protocol):
 
     @property
     def name(self) -> str:
-        """Name in study.toml."""
+        """Name of the policy in study.toml."""
         ...
 
     async def propose(self, view: PolicyView) -> Proposal:
@@ -156,7 +157,7 @@ def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
 
 
 def draw_leader(view: PolicyView) -> Candidate:
-    """Draw a parent among all; in parity mode among the start and the three best others."""
+    """Draw a parent among all candidates; in parity mode among the start and the three best others."""
     if not view.published:
         return draw_any(view)
     others = [c for c in view.board.ranked() if c != view.start]
@@ -169,12 +170,12 @@ def draw_any(view: PolicyView) -> Candidate:
 
 
 def child_name(parent: Candidate, view: PolicyView) -> str:
-    """The name of its family and the number of its proposal."""
+    """Return a name made of the family's name and the number of the proposal."""
     return f"{parent.program.name.split('+')[0]}+{view.slot + 1}"
 
 
 def published_probabilities(scores: FloatArray) -> FloatArray:
-    """Selection by AFlow's formula; `scores` are shares in [0, 1], one per candidate.
+    """Return selection probabilities by AFlow's formula, from scores in [0, 1], one per candidate.
 
     Examples
     --------

@@ -1,15 +1,12 @@
-"""A proposer without a model: it recombines and edits existing workflows.
+"""A proposer without a model, which recombines and edits existing workflows.
 
-Children are made from selected parents by edits of their source
-(`oversight.agents.search.policies.recombine`): other numbers of samples, rounds and examples, other
-temperatures, roles and wordings, the thinking left out, constants of a second parent, a vote over runs, two
-workflows side by side. Free, seeded, and always a program.
+Children are made from selected parents by edits of their source: other numbers of samples, rounds and
+examples, other temperatures, roles and wordings, omitted thinking, constants of a second parent, a vote over
+several runs, or two workflows side by side. Proposals are free of cost, seeded, and always valid programs.
 
-Changing a workflow's source in ways that keep it a workflow: its constants, roles, samples, fields.
-
-Workflows keep what is worth changing in constants in capitals at the top; beside those, every call of
-``task.ask`` can be given a role or a number of examples, and a whole workflow can be voted over or put
-beside another. All edits go through the syntax tree, so the result always parses.
+Workflows keep the values that are worth changing in constants in capitals at the top. In addition, every call
+of ``task.ask`` can be given a role or a number of examples, and a complete workflow can be run several times
+for a vote, or beside another one. All edits change the syntax tree, so the result always parses.
 """
 
 from __future__ import annotations
@@ -105,7 +102,7 @@ def run_beside(first: str, second: str) -> str:
 
 
 def count_calls(source: str) -> int:
-    """Count the calls of the model in a source, a rough measure of its size."""
+    """Return the number of model calls in a source, a rough measure of its size."""
     return sum(_is_ask(node) for node in ast.walk(ast.parse(source)))
 
 
@@ -136,7 +133,7 @@ def _is_docstring(statement: ast.stmt) -> bool:
 
 
 def _own_names(tree: ast.Module) -> set[str]:
-    """Names defined at the top of a module."""
+    """Return the names defined at the top of a module."""
     names: set[str] = set()
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -172,7 +169,7 @@ EXAMPLES = (0, 1, 2, 4, 8)
 TEMPERATURES = (0.0, 0.2, 0.5, 0.8, 1.0)
 
 Edit = tuple[str, str]
-"""The changed source, and what was changed in words."""
+"""The changed source, and a description of the change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +194,7 @@ class Wordings:
 
 @dataclass(frozen=True, slots=True)
 class Recombine:
-    """The proposer.
+    """The proposer that edits and recombines workflows.
 
     Parameters
     ----------
@@ -209,7 +206,7 @@ class Recombine:
     name: str = "recombine"
 
     async def propose(self, view: PolicyView) -> Proposal:
-        """Change one parent, or combine two; an existing program is changed again."""
+        """Change one parent, or combine two; if the program already exists, try again."""
         known = set(view.board.ids)
         first = draw_any(view)
         for _ in range(TRIES):

@@ -1,4 +1,4 @@
-"""Data of a search's page, as JSON values."""
+"""Data of a search's page as JSON values."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""One candidate: its source compared with its parent's, and its answers."""
+"""One candidate: its source compared with its parent's source, and its answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oversight.harness.store import SearchProgress, Store, split_into_batches
 from oversight.harness.types import Candidate, Item, Prediction, PredictionStatus
 
 SHOWN_BEFORE = ("feedback", "select")
-"""Splits whose items are shown before a winner is named; those of the others must not steer a search."""
+"""Splits whose items are shown before a winner is named; other items must not influence a search."""
 _SPLITS = (*SHOWN_BEFORE, "confirm", "test")
 PAGE, _PORTION = 50, 100
 _LINES, _TEXT = 5_000, 160
@@ -30,7 +30,7 @@ def read_candidate(
     after: str = "",
     only: str = "",
 ) -> dict[str, Any]:
-    """One candidate of a search, by default the newest.
+    """Return one candidate of a search, by default the newest.
 
     Its standing is shown with all candidates of the search, because it is relative to them.
 
@@ -64,7 +64,7 @@ class CandidatePages:
     def __init__(self, store: Store, search: SearchProgress) -> None:
         self._store, self._search = store, search
         self._splits = store.searches.read_splits(search.id)
-        # A position does not change while answers arrive: it counts all items of the splits in order.
+        # Positions count all items of the splits in order, so they do not change while answers arrive.
         self._ordered = [(split, item) for split in _SPLITS for item in self._splits.get(split, ())]
         self._items: dict[str, Item] = {}
         self._verdicts: dict[str, list[dict[str, str]]] = {}
@@ -115,7 +115,7 @@ class CandidatePages:
     def _list_items(self, answers: Sequence[Prediction], after: str, only: str) -> dict[str, Any]:
         """List at most fifty answered items after a position."""
         if after and not after.isdecimal():
-            raise BadInput(f"after: is a place among the items, not {after!r}")
+            raise BadInput(f"after: must be a position among the items, not {after!r}")
         said = {p.item_id: p for p in answers}
         places = [
             (place, split, item)
@@ -149,7 +149,7 @@ class CandidatePages:
 
 
 def find_search(store: Store, name: str) -> SearchProgress:
-    """Return the search with this id, or the newest; BadInput if it does not exist."""
+    """Return the search with this id, or the newest; raise BadInput if it does not exist."""
     known = store.searches.read_progress()
     for search in known:
         if search.id == (name or search.id):
@@ -158,7 +158,7 @@ def find_search(store: Store, name: str) -> SearchProgress:
 
 
 def find_candidate(store: Store, search: str, name: str) -> Candidate:
-    """Return the candidate with this id; BadInput if it does not exist."""
+    """Return the candidate with this id; raise BadInput if it does not exist."""
     found = store.searches.read_candidates(search, [name])
     if not found:
         raise BadInput(f"search {search} has no candidate {name!r}")
@@ -166,7 +166,7 @@ def find_candidate(store: Store, search: str, name: str) -> Candidate:
 
 
 def compare_sources(old: str | None, new: str) -> list[dict[str, str]]:
-    """Lines of a source: ``same``, ``added`` or ``removed`` against another, if there is one."""
+    """Return the lines of a source, marked ``same``, ``added`` or ``removed`` against another, if given."""
     lines = new.splitlines()[:_LINES]
     if old is None:
         return [{"kind": "same", "text": line} for line in lines]
@@ -192,7 +192,7 @@ def is_shown(search: SearchProgress, split: str) -> bool:
 
 
 def tell_answer(item: Item, prediction: Prediction, verdicts: list[dict[str, str]]) -> dict[str, Any]:
-    """A candidate's answer with the experts' answers about the item."""
+    """Return a candidate's answer with the experts' answers about the item."""
     if not -1 < (prediction.option or 0) < len(item.options):
         told = f"is option {prediction.option}, which it does not have"
         raise StoreError(f"the answer to the item {item.id!r} {told}")
@@ -211,7 +211,7 @@ def tell_answer(item: Item, prediction: Prediction, verdicts: list[dict[str, str
 def _outcome(option: str | None, prediction: Prediction, verdicts: Sequence[Mapping[str, str]]) -> str:
     if (status := _status(prediction)) != "answered":
         return status
-    for said in verdicts:  # exactly one option is true: a yes to another one refutes this one
+    for said in verdicts:  # exactly one option is true, so a yes to another option refutes this one
         if said["verdict"] == "yes":
             return "confirmed" if said["option"] == option else "refuted"
     no = any(said == {"option": option, "verdict": "no"} for said in verdicts)
@@ -219,7 +219,7 @@ def _outcome(option: str | None, prediction: Prediction, verdicts: Sequence[Mapp
 
 
 def read_verdicts(store: Store, items: Sequence[Item]) -> dict[str, list[dict[str, str]]]:
-    """Experts' verdicts about items: options with verdicts, by item."""
+    """Return experts' verdicts by item: options with their verdicts."""
     questions = store.content.read_questions_about(items)
     said = store.content.replies.find_values([q.id for q in questions])
     options = {item.id: item.options for item in items}

@@ -25,9 +25,9 @@ from oversight.harness.store import SearchProgress, Store
 from oversight.harness.types import Candidate, Item, Prediction
 
 _SECONDS = 30.0
-"""Most seconds of a replayed run."""
+"""Largest number of seconds of a replayed run."""
 _TEXT = 20_000
-"""Most characters of one message or reply."""
+"""Largest number of characters of one message or reply."""
 
 
 def read_candidate_item(
@@ -41,8 +41,8 @@ def read_candidate_item(
 ) -> dict[str, Any]:
     """Return a candidate's calls and replies on an item, and its answer.
 
-    Calls are not stored by candidate: its program runs again in the sandbox with the stored calls as its
-    only endpoint. A missing call ends the replay with a remark.
+    Calls are not stored by candidate, so its program runs again in the sandbox, with the stored calls instead
+    of an endpoint. A missing call ends the replay with a remark.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def tell_items(
     splits: Mapping[str, str],
     replicate: int = 0,
 ) -> dict[str, dict[str, Any]]:
-    """The same by id for items that the candidate answered; their runs share one sandbox.
+    """Return the same data by id, for items that the candidate answered; their runs share one sandbox.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def tell_items(
 def _replay(
     store: Store, search: SearchProgress, candidate: Candidate, items: Sequence[Item], replicate: int
 ) -> Sequence[Replay | BaseException]:
-    """The run on each item, or what ended it."""
+    """Return the run on each item, or the error that ended it."""
     section = SearchSection.model_validate(search.spec["section"])
     shape, roles = read_format(search.spec)
     model = name_model(ModelSection.model_validate(search.spec["model"]))

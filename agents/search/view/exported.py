@@ -1,4 +1,4 @@
-"""The parts of a search's page in a file: all candidates, and calls of the winner and the start."""
+"""The parts of a search's page in a file: all candidates, and calls of the winner and of the start."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from oversight.harness.config import Study
 from oversight.harness.store import Store
 
 _ITEMS_TOLD = 10
-"""Items whose calls are held, of winner and start each."""
+"""Number of items whose calls are included, for the winner and the start each."""
 _MOST_BYTES = 16_000_000
 
 
@@ -31,16 +31,16 @@ def read_exported_parts(
     most_bytes: int = _MOST_BYTES,
     context: SearchContext | None = None,
 ) -> Iterator[tuple[str, Any]]:
-    """Name and query, as the page requests it, and payload of each part of a search's page.
+    """Yield name (with query, as the page requests it) and payload of each part of a search's page.
 
     Parameters
     ----------
     search
-        Its id; None for the newest.
+        Id of the search; empty for the newest.
     truth
         True options by item id, for the true accuracies of winner and start.
     most_bytes
-        Size limit of all candidates; the best come first, and the page says how many it has.
+        Size limit in bytes of all candidates; the best come first, and the page says how many it has.
     context
         The search, if it was opened before.
 

@@ -1,6 +1,6 @@
 """All searches of a study, and the state of one of them, without sources.
 
-One number for a search, the most honest there is, and what all its other numbers are.
+The page shows one headline number of a search, the most reliable one, and explains all its other numbers.
 """
 
 from __future__ import annotations
@@ -52,9 +52,10 @@ _DIFFERENCE = (
 def headline(
     winner: SearchedWinner | None, candidates: Sequence[SearchedCandidate], scale: str = "accuracy"
 ) -> dict[str, Any] | None:
-    """The one number to show; None while nothing can be scored.
+    """Return the headline number; None while nothing can be scored.
 
-    Those of the selection are on the search's scale, ``"accuracy"`` or ``"q"``; a test is of accuracies.
+    Numbers from the selection are on the search's scale, ``"accuracy"`` or ``"q"``; numbers from a test are
+    accuracies.
     """
     if winner is None:
         ahead = [(c, c.standing) for c in candidates if c.standing is not None and not c.raced_out]
@@ -72,7 +73,7 @@ def headline(
 
 
 def other_numbers(winner: SearchedWinner | None, scale: str = "accuracy") -> list[dict[str, Any]]:
-    """All further numbers about the winner, each with its meaning and why it differs."""
+    """Return all other numbers about the winner, each with its meaning and the reason why it differs."""
     if winner is None:
         return []
     numbers = [_reported(winner)] if winner.test else []
@@ -121,13 +122,13 @@ def _number(
 
 
 _MOST_REFUSED = 200
-"""Refused proposals that are listed; all are counted."""
+"""Number of refused proposals that are listed; all are counted."""
 _NOTE, _NAME = 300, 120
-"""Most characters of a note and a name in a list; the candidate's own page has all of it."""
+"""Largest number of characters of a note or name in a list; the candidate's own page shows all."""
 
 
 def read_searches(study: Study, store: Store, *, id: str = "") -> dict[str, Any]:  # noqa: A002  the name in the address
-    """All searches of a study, newest first, and the state of one, by default the newest.
+    """Return all searches of a study, newest first, and the state of one, by default the newest.
 
     Raises
     ------
@@ -144,9 +145,9 @@ def show_searches(
     truth: Mapping[str, int] | None = None,
     context: SearchContext | None = None,
 ) -> dict[str, Any]:
-    """Describe searches; with `truth` (by item id) also how right winner and start are on the test items.
+    """Describe searches; with `truth` (by item id), also the true accuracy of winner and start on test items.
 
-    `context` is the search of that name, where it was opened before.
+    `context` is the search of that name, if it was opened before.
     """
     known = store.searches.read_progress()
     chosen = next((search for search in known if search.id == (name or search.id)), None)

@@ -1,4 +1,4 @@
-"""Parts of a page that may fail separately, and numbers as JSON values."""
+"""Parts of a page that may fail independently, and numbers as JSON values."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class SearchParts:
-    """Parts of a page that could not be made, and why.
+    """Parts of a page that could not be made, with the reasons.
 
     Attributes
     ----------
     missing
-        Part and reason, in words.
+        Texts with part and reason.
     """
 
     missing: list[dict[str, str]] = field(default_factory=list)
@@ -32,7 +32,7 @@ class SearchParts:
             return make()
         except OversightError as error:
             reason = str(error)
-        except Exception as error:  # noqa: BLE001  an archive that somebody changed by hand; the rest is shown
+        except Exception as error:  # noqa: BLE001  somebody may have edited the archive; show the other parts
             reason = _describe_misfit(error)
         self.missing.append({"part": part, "why": reason})
         return otherwise
@@ -40,12 +40,12 @@ class SearchParts:
 
 @contextmanager
 def whole_archive() -> Iterator[None]:
-    """Read an archive completely or not at all.
+    """Read an archive completely, or raise an error.
 
     Raises
     ------
     StoreError
-        If it is inconsistent, for example after manual changes.
+        If the archive is inconsistent, for example after manual changes.
     """
     try:
         yield
@@ -61,16 +61,16 @@ def _describe_misfit(error: Exception) -> str:
 
 
 def finite(value: float | None) -> float | None:
-    """A number as JSON; None for missing and non-finite values."""
+    """Return a number as JSON; None for missing and non-finite values."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
 def share(value: float | None) -> float | None:
-    """An accuracy clipped to [0, 1], for display only."""
+    """Return an accuracy clipped to [0, 1], only for display."""
     found = finite(value)
     return None if found is None else min(1.0, max(0.0, found))
 
 
 def shorten_text(text: str, most: int) -> str:
-    """Shorten a text to a number of characters, saying how much is left out."""
+    """Shorten a text to a number of characters, and say how many are left out."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"

@@ -1,3 +1,3 @@
-"""The verbs of a study's database itself: ``store`` and ``verify``."""
+"""The verbs of a study's database: ``store`` and ``verify``."""
 
 __all__: list[str] = []

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Copy, move, check or upgrade the study's database, or make a copy the study."""
+    """Copy, move, verify or upgrade the study's database, or adopt a copy."""
     if args.action == "verify":
         return verify(args)
     if args.head is not None:
@@ -74,7 +74,7 @@ def _copy(args: argparse.Namespace) -> None:
     except ValueError as error:
         raise BadInput(f"TO: {error}") from None
     if not has_database(study.store_url):
-        raise BadInput("there is no database of this study yet; draw questions with: oversight label route")
+        raise BadInput("this study has no database yet; draw questions with: oversight label route")
     url = args.to if "://" in args.to else f"sqlite:///{Path(args.to)}"
     if args.action == "move":
         _move(args, study)
@@ -84,7 +84,7 @@ def _copy(args: argparse.Namespace) -> None:
     rows = sum(copied.values())
     text = f"{counted(rows, 'row')} of {counted(len(copied), 'table')} copied to {args.to} and compared"
     then = (
-        "the copy is marked: it can be read, and collects nothing; to go on there, name it under [study] in "
+        "the copy is marked, so it is read-only; to continue there, name it under [study] in "
         f'{args.study}: store = "{args.to}", and make it the study with: oversight store adopt'
     )
     emit(args, {"rows": rows, "tables": copied, "to": args.to}, f"{text}\n{then}")
@@ -95,25 +95,25 @@ def _adopt(args: argparse.Namespace) -> None:
     if args.to is not None:
         raise BadInput(_TO)
     if not has_database(url):
-        raise BadInput("there is no database of this study; name the copy as store in study.toml first")
+        raise BadInput("this study has no database; name the copy as store in study.toml first")
     with Store(url, write_marked=True) as store:
         mark, shown = store.marks.adopt(), store.shown
     if mark is None:
-        raise BadInput(f"{shown}: this database has no mark; it collects already")
+        raise BadInput(f"{shown}: this database has no mark, so it already collects answers")
     text = (
-        f"{shown} is the study now; it was {mark}; do not use the other database any more: answers "
+        f"{shown} is the study's database now; it was {mark}; do not use the other database: answers "
         "given there are lost"
     )
     emit(args, {"adopted": shown, **asdict(mark)}, text)
 
 
 def _move(args: argparse.Namespace, study: Study) -> None:
-    """Move the rows, name the new database in study.toml, and have it collect; each step may be repeated."""
+    """Move the rows, name the new database in study.toml, and adopt it; each step may be repeated."""
     path = Path(args.study)
     to = args.to if "://" in args.to else str(Path(args.to).absolute())
     url = to if "://" in to else f"sqlite:///{to}"
     copied = dict[str, int]()
-    if study.store_url != url:  # as after a move that was killed at the end
+    if study.store_url != url:  # for example after a move that was killed at the end
         try:
             text = change_setting(read_text(path), "study", "store", to)
         except BadInput as error:

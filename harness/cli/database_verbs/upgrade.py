@@ -29,7 +29,7 @@ def upgrade(args: argparse.Namespace) -> None:
         known = re.search(r"search_path(?:=|%3D)(\w+)", old)
         to = args.to or f"{_without_version(known[1]) if known else 'oversight'}_{HEAD}"
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", to):
-            raise BadInput(f"TO: {to!r} is no name of a schema: use small letters, digits and _")
+            raise BadInput(f"TO: {to!r} is not a schema name: use lower-case letters, digits and _")
         named = name_schema(old, to)
     else:
         file = Path(url.removeprefix("sqlite:///"))
@@ -48,5 +48,5 @@ def upgrade(args: argparse.Namespace) -> None:
 
 
 def _without_version(name: str) -> str:
-    """The name of a database without the version that an earlier upgrade added."""
+    """Return the name of a database without the version that an earlier upgrade added."""
     return re.sub(r"[-_][0-9]{4}$", "", name)

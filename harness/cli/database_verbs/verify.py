@@ -1,8 +1,8 @@
 """Check that nothing was altered: the study's own database, or a bundle that `label audit` wrote.
 
-Without a bundle the database is checked: the links of all events, answers and comments against their events,
-and what was drawn against the design as it was frozen. A head that somebody noted tells more: without one,
-the owner of the database or the file could have replaced it as a whole.
+Without a bundle, the database is checked: the links of all events, answers and comments against their events,
+and the drawn questions against the frozen design. A head that somebody noted makes the check stronger:
+without one, the owner of the database or the file could have replaced it completely.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from oversight.harness.store import Store
 if TYPE_CHECKING:
     from oversight.harness.analysis import Audit, AuditFindings, CheckedIds, Freeze
 
-_UNCHECKED = "not checked against a head: whoever wrote the file could have written the head, too"
+_UNCHECKED = "not checked against a head: whoever wrote the file could also have written the head"
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Check, and say what does not hold; the exit code is 1 then."""
+    """Check, and print violations; with violations, the exit code is 1."""
     from oversight.harness.analysis import audit_bundle, audit_study
 
     if args.to is not None:
@@ -91,7 +91,7 @@ def _tell_redacted(found: Audit) -> str:
 
 
 def _tell_covered(found: Audit) -> list[str]:
-    """Which of the events a head that is one of their links covers."""
+    """Describe which of the events a known head covers."""
     if found.covered is None:
         return []
     after = found.events - found.covered
@@ -115,7 +115,7 @@ def _tell_uncovered(uncovered: int, unchecked: int) -> str:
 
 
 def _tell_freezes(freezes: Sequence[Freeze], *, drawn: bool) -> list[str]:
-    """How the design was frozen, and what changed from one freeze to the next."""
+    """Describe how the design was frozen, and what changed between freezes."""
     if not freezes:
         why = "drawn by a version that did not freeze designs" if drawn else "nothing was drawn"
         return [f"design not covered: {why}"]
@@ -132,7 +132,7 @@ def _tell_freezes(freezes: Sequence[Freeze], *, drawn: bool) -> list[str]:
 
 
 def _tell_ids(ids: CheckedIds) -> list[str]:
-    """Source of the questions' ids, and how many could not be checked."""
+    """Describe the source of the questions' ids, and how many could not be checked."""
     if ids.sealed and not ids.checked:
         why = "only the study's database holds the secret key that they follow from"
         return [f"question ids: {ids.unchecked:,} not checked: {why}"]

@@ -1,3 +1,3 @@
-"""The verbs of panels: ``agree``, ``certify``, ``parity``, and what the three share."""
+"""The verbs of panels: ``agree``, ``certify``, ``parity``, and their shared arguments."""
 
 __all__: list[str] = []

@@ -30,9 +30,9 @@ from oversight.harness.report import agreement_to_json, to_json
 from oversight.harness.types import format_number
 
 _ROWS = 20
-"""Classes, and annotators, that the tables show; JSON has all."""
+"""Largest number of classes and of annotators in the printed tables; JSON has all."""
 _MOST_IN_PAIRS = 50
-"""Annotators of whom JSON has Cohen's kappa of every two."""
+"""Largest number of annotators for which JSON has Cohen's kappa of every pair."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Compute, print, draw."""
+    """Compute and print agreement, and write the picture."""
     panel = panel_study(args).read_panel()
     values = class_values(panel, args.measurement, f"--measurement {args.measurement}")
     report = measure_agreement(
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _name_order(panel: Panel, values: FloatArray | None) -> list[str]:
-    """The order of classes that ordinal agreement used."""
+    """Describe the order of classes that ordinal agreement used."""
     numbers = np.arange(panel.K) if values is None else values
     ranks = np.unique(numbers, return_inverse=True)[1]
     tied = [list[str]() for _ in range(ranks.max() + 1)]
@@ -73,7 +73,7 @@ def _name_order(panel: Panel, values: FloatArray | None) -> list[str]:
 
 
 def _answer(report: AgreementReport) -> list[str]:
-    """Whether the ratings are reliable, and the one number that says so."""
+    """Return whether the ratings are reliable, with the number that decides it."""
     a = report.alpha
     if a is None:
         return [

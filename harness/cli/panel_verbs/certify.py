@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Certify and print; not certified is an answer, not an error."""
+    """Certify and print; "not certified" is a result, not an error."""
     found, points, replaced = _from_counts(args) if args.counts else _from_panel(args)
     payload = certificate_to_json(found, points)
     if replaced is not None:
@@ -148,7 +148,7 @@ def _text(found: Superhuman) -> list[Any]:
 
 
 def _condition_lines(found: Superhuman) -> list[str]:
-    """The condition of a certificate, and what would refute it."""
+    """Describe the condition of a certificate, and results that would refute it."""
     lines = []
     for c in found.conditions:
         lines += [f"  not known: {c.unseen}", f"  it would be refuted by {c.refuted_by}"]
@@ -160,7 +160,7 @@ def _condition_lines(found: Superhuman) -> list[str]:
 
 
 def _direct_lines(found: Superhuman) -> list[str]:
-    """The cost of the direct route, if nothing is certified or only under a condition."""
+    """Describe the cost of the direct route if nothing is certified, or only under a condition."""
     if found.direct:
         name = (
             "the cheapest direct check, which assumes none of this" if found.certified else "the direct route"
@@ -182,7 +182,7 @@ def _direct_lines(found: Superhuman) -> list[str]:
 
 
 def _alternative_lines(found: Alternative) -> list[Any]:
-    """The verdict of the alternative annotator test, and a row per annotator."""
+    """Return the verdict of the alternative annotator test, with a row per annotator."""
     from rich.table import Table
 
     if found.passed is None:

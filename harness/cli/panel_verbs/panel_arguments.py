@@ -1,4 +1,4 @@
-"""Arguments that agree, certify and parity share, and how they print numbers and write pictures."""
+"""Arguments that agree, certify and parity share, and functions that print numbers and write pictures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def add_panel(parser: argparse.ArgumentParser) -> None:
-    """Add the ratings file, its classes, the level and the picture."""
+    """Add the arguments for the ratings file, its classes, the level and the picture."""
     add = parser.add_argument
     add(
         "ratings",
@@ -39,12 +39,12 @@ def add_panel(parser: argparse.ArgumentParser) -> None:
 
 
 def panel_study(args: argparse.Namespace) -> PanelStudy:
-    """The ratings that the command names, or those of the study.
+    """Return the ratings that the command names, or the study's ratings.
 
     Raises
     ------
     ConfigError
-        If there is neither a file nor a study.
+        If neither a file nor a study is given.
     DataError
         If an item of the study has no cluster.
     """
@@ -60,14 +60,14 @@ def panel_study(args: argparse.Namespace) -> PanelStudy:
 
 def _clusters(study: Study) -> dict[str, str]:
     from oversight.harness.analysis import (
-        study_clusters,  # loads the database's tables, which files need not pay
+        study_clusters,  # imported here, because it loads the database's tables, which files do not need
     )
 
     return study_clusters(study)
 
 
 def _level(text: str) -> float:
-    """A confidence level; ``--level`` was once what the labels are on."""
+    """Parse a confidence level; in older versions ``--level`` was the scale of the labels."""
     if text in LEVELS:
         told = f"is the confidence level, such as 0.95; did you mean --measurement {text} of agree?"
         raise argparse.ArgumentTypeError(told)
@@ -84,7 +84,7 @@ def emit_panel(
     draw: Callable[[Axes], object] | None,
     height: float = LEAST_HEIGHT,
 ) -> None:
-    """Write the picture that ``--svg`` asks for, whole or not at all, and print with its name.
+    """Write the picture for ``--svg`` atomically, and print the result with the picture's name.
 
     Raises
     ------
@@ -101,9 +101,9 @@ def emit_panel(
 def cluster_lines(
     items: int, clusters: int | None, assumptions: Iterable[str], withheld: Mapping[str, str]
 ) -> list[str]:
-    """The independent units of items in clusters, and which results such items do not give.
+    """Describe items in clusters: their independent units, and the results that are not available for them.
 
-    Nothing of other items.
+    Returns no lines for items without clusters.
     """
     if clusters is None:
         return []

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Compare, print, draw."""
+    """Compare and print, and write the picture."""
     study = panel_study(args)
     panel = study.read_panel()
     predicted = study.read_model(panel, args.model)
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _answer(found: Parity) -> list[str]:
-    """Whether the model does as well as the humans, and the difference that says so."""
+    """Return whether the model does as well as the humans, with the difference that decides it."""
     gap = found.overall.delta
     answer = "No, it is below." if gap.low > 0 else "It is above." if gap.high < 0 else "Not decided."
     if found.stratify:

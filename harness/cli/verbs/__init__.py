@@ -1,4 +1,4 @@
-"""One module a verb: its arguments, one call into the library, its output."""
+"""One module per verb: its arguments, one call into the library, and its output."""
 
 import lazy_loader
 

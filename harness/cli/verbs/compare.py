@@ -87,7 +87,7 @@ def _compare_accuracies(args: argparse.Namespace) -> None:
 
 
 def _answer_one(c: Comparison) -> list[str]:
-    """The question in words, its answer, and the difference with its interval."""
+    """Return the question in words, its answer, and the difference with its interval."""
     answer = {c.first: "Yes.", c.second: f"No, {c.second} is better.", "tie": "Not decided."}[c.verdict]
     doubt = "" if c.holds else " (!)"
     interval = f"{100 * c.level:g} % interval {100 * c.low:+.1f} to {100 * c.high:+.1f}{doubt}"
@@ -110,9 +110,9 @@ def _what_fits(c: Comparison) -> list[str]:
 
 
 def _answer_many(ranking: Ranking, pairs: Sequence[Comparison]) -> str:
-    """Which of several models is best, or which cannot be told apart from the best.
+    """Return which of several models is best, or which cannot be distinguished from the best.
 
-    It is marked if an interval of a difference with a first model may not hold.
+    The answer is marked if an interval of a difference with a first-ranked model may not be valid.
     """
     first = [name for name, (best, _) in zip(ranking.names, ranking.ranks, strict=True) if best == 1]
     *others, last = first

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look at everything; 1 if something is wrong."""
+    """Run all checks. Returns 1 if something is wrong."""
     from rich.table import Table
     from rich.text import Text
 

@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judge, print and write; the exit code is the verdict."""
+    """Test, print and write the verdict, which is also the exit code."""
     bars = Bars(
         at_least=args.at_least,
         baseline=args.not_worse_than,
@@ -83,12 +83,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_files(report: GateReport, junit: str | None, markdown: str | None) -> None:
-    """Both files, each whole or not at all.
+    """Write both files atomically.
 
     Raises
     ------
     BadInput
-        If the summary that is to be added to cannot be read, or a file cannot be written.
+        If the existing summary cannot be read, or a file cannot be written.
     """
     if junit:
         write_whole(gate_to_junit(report), junit)
@@ -97,5 +97,7 @@ def _write_files(report: GateReport, junit: str | None, markdown: str | None) ->
         try:
             before = read_text(path) + "\n" if path.is_file() else ""
         except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(f"--markdown: {path} cannot be read, to be added to: {error}") from None
+            raise BadInput(
+                f"--markdown: {path} cannot be read, so nothing can be appended: {error}"
+            ) from None
         write_whole(before + gate_to_markdown(report), path)

@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write the files that are not there yet; never overwrite one."""
+    """Write the missing files; never overwrite a file."""
     refuse_study(args.folder)
     if args.endpoint and not args.model:
         raise BadInput("--endpoint: also name the model, as in --model gpt-5-mini")
@@ -112,7 +112,7 @@ def _begin(args: argparse.Namespace) -> None:
 
 
 def _begin_like(args: argparse.Namespace) -> None:
-    """Begin a study with the settings of another one."""
+    """Start a study with the settings of another study."""
     refused = ("text", "classes", "preset", "open", "model", "endpoint", "encoding")
     if given := [f"--{name}" for name in refused if getattr(args, name)]:
         raise BadInput(f"{', '.join(given)}: --from takes this from the other study; change study.toml then")
@@ -124,7 +124,7 @@ def _begin_like(args: argparse.Namespace) -> None:
 
 
 def _choose_protocol() -> str:
-    """Ask what the user wants to know; return the protocol for it."""
+    """Ask for the user's aim. Returns the protocol for it."""
     sys.stdout.write("What do you want to know?\n")
     for number, aim in enumerate(AIMS, start=1):
         sys.stdout.write(f"  {number}  {aim}\n")
@@ -135,7 +135,7 @@ def _choose_protocol() -> str:
 
 
 def _recode(folder: str, items: str | None, encoding: str) -> str:
-    """Write the items file as UTF-8 beside it; the new name, as seen from the folder."""
+    """Write a UTF-8 copy of the items file beside it. Returns the new name relative to the folder."""
     path = Path(os.path.normpath(Path(folder) / (items or "")))
     if items is None or path.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
         raise BadInput(
@@ -155,7 +155,9 @@ def _recode(folder: str, items: str | None, encoding: str) -> str:
 
 
 def _begin_open(args: argparse.Namespace) -> None:
-    from oversight.harness.open_answers import begin_open_study  # with what reads rubrics
+    from oversight.harness.open_answers import (
+        begin_open_study,
+    )  # imported here, because it loads the readers of rubrics
 
     if args.preset or args.classes:
         raise BadInput("--open: open answers are texts, without options; leave out --preset and --classes")
@@ -171,7 +173,7 @@ def _begin_open(args: argparse.Namespace) -> None:
 
 
 def _find_items(folder: str, given: str | None, *, asks: bool) -> str | None:
-    """The file with the items, as seen from the folder, or None."""
+    """Return the file with the items relative to the folder, or None."""
     if given:
         if (Path(folder) / given).is_file():
             return given
@@ -184,8 +186,8 @@ def _find_items(folder: str, given: str | None, *, asks: bool) -> str | None:
     if len(found) > 1:
         names = ", ".join(found)
         if not asks:
-            raise BadInput(f"several files could hold the items: {names}; name one with --items")
-        chosen = _put(f"which file holds the items: {names}?", found[0])
+            raise BadInput(f"several files could contain the items: {names}; name one with --items")
+        chosen = _put(f"which file contains the items: {names}?", found[0])
         if chosen not in found:
             raise BadInput(f"there is no file {chosen!r} here; there are: {names}")
         return chosen
@@ -196,9 +198,9 @@ def _find_items(folder: str, given: str | None, *, asks: bool) -> str | None:
 
 
 def _ask(proposal: StudyProposal, items: str) -> StudyProposal:
-    """Have a person confirm or correct the guesses; Enter takes what is in brackets."""
+    """Let the user confirm or correct the proposals; Enter accepts the value in brackets."""
     sys.stdout.write(f"{items}: {proposal.rows} rows; columns: {', '.join(proposal.columns)}\n")
-    text = _put("column with what is asked", proposal.text)
+    text = _put("column with the text of the question", proposal.text)
     classes = proposal.classes
     if not proposal.options:
         classes = tuple(split_names(_put("classes, separated by commas", join_names(classes))))

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Check or export, which stores nothing; or change an item."""
+    """Check or export the items without storing anything, or change one item."""
     _check_options(args)
     study = study_of(args)
     if args.action in ("remove", "correct") and study.is_open:

@@ -75,9 +75,9 @@ def run(args: argparse.Namespace) -> int:
         (_import if args.action == "import" else _ask)(args)
         return 0
     if args.file or args.url or args.type:
-        raise BadInput("a file goes with import, --url and --type go with ask")
+        raise BadInput("a file needs import; --url and --type need ask")
     if not 0 < args.margin < 1:
-        raise BadInput(f"--margin: must lie between 0 and 1, such as 0.1 for 10 points, is {args.margin:g}")
+        raise BadInput(f"--margin: must be between 0 and 1, such as 0.1 for 10 points, is {args.margin:g}")
     return _report(args)
 
 
@@ -117,7 +117,7 @@ def _next(study: object, name: str) -> str:
 
 def _import(args: argparse.Namespace) -> None:
     if not args.file:
-        raise BadInput("import: give a file with a probability of every option")
+        raise BadInput("import: give a file with the probability of every option")
     study = study_of(args)
     made = import_probabilities(study, args.file, _only_judge(args))
     text = f"{made.name}: probabilities of {counted(made.items, 'item')}"

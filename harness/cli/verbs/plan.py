@@ -54,7 +54,7 @@ _GUESSES = {
     "accuracy": 0.7,
     "models": 1,
 }
-"""Guesses for a plan without a study; with a study, its answers replace them."""
+"""Guessed values for a plan without a study; a study's answers replace them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,14 +89,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print what a study's further questions buy, or what questions cost without a study."""
+    """Print the benefit of a study's further questions, or the cost of questions without a study."""
     if args.width is not None and not 0 < args.width < 1:
-        raise BadInput(f"--width must lie in (0, 1), is {args.width:g}: 0.03 is 3 points")
+        raise BadInput(f"--width must be between 0 and 1, is {args.width:g}; 0.03 is 3 points")
     (_plan_study if args.options is None else _plan_anew)(args)
 
 
 def _plan_study(args: argparse.Namespace) -> None:
-    _refuse(args, _GUESSES, "is for a plan without a study, with --options K; a study's answers tell it")
+    _refuse(
+        args,
+        _GUESSES,
+        "is only for a plan without a study (--options K); with a study, its answers give the value",
+    )
     if args.study == STUDY_FILE and not Path(STUDY_FILE).exists():
         raise BadInput("there is no study.toml here; name one with --study, or plan without: --options K")
     from oversight.harness.analysis import plan_study
@@ -124,7 +128,7 @@ def _plan_study(args: argparse.Namespace) -> None:
 
 
 def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan) -> list[PricedPlan]:
-    """Price the plan, and those of the other protocols if none is named; none if the questions are given."""
+    """Price the plan, and the plans of other protocols if none is named; empty if --questions is given."""
     from oversight.harness.analysis import plan_study
     from oversight.harness.judges import price_plans
 
@@ -137,14 +141,14 @@ def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan
             continue
         experts = study.experts.model_copy(update={"protocol": protocol})
         other = study.model_copy(update={"experts": experts})
-        with contextlib.suppress(EstimateError, BadInput):  # a protocol that this pilot cannot plan
+        with contextlib.suppress(EstimateError, BadInput):  # this pilot cannot plan the protocol
             plans.append(plan_study(store, other, runs=args.model, half_width=args.width))
     pool = store.count_rows("item")["item"]
     return price_plans(plans, study.costs, pool=pool, judges=len(study.judges))
 
 
 def _mix_lines(priced: Sequence[PricedPlan]) -> list[Any]:
-    """The cheapest mix of each model, and what the study's own questions alone cost."""
+    """Return the cheapest mix of each model, and the cost of the study's own questions alone."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -172,7 +176,7 @@ def _lines(name: str, made: PilotPlan) -> list[Any]:
 
 
 def _plan_anew(args: argparse.Namespace) -> None:
-    """Both tables: for an accuracy, and for the difference of two models."""
+    """Print both tables: for an accuracy, and for the difference of two models."""
     _refuse(args, ("model",), "needs a study; leave out --options")
     if args.study != STUDY_FILE:
         raise BadInput("--options plans without a study; leave out --study or --options")
@@ -209,7 +213,7 @@ def _refuse(args: argparse.Namespace, names: Any, why: str) -> None:
     Raises
     ------
     BadInput
-        Naming them.
+        If one of the options is given; names the options.
     """
     given = [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) is not None]
     if given:
@@ -251,8 +255,8 @@ def _fewest(payload: dict[str, Any]) -> str:
 
 
 def _named(protocol: str) -> str:
-    """The name by which study.toml knows a protocol."""
-    # the first draws options uniformly, the second those that models chose, of several models as of one
+    """Return the name of a protocol in study.toml."""
+    # The first protocol draws options uniformly; the second draws those that models chose.
     uniform, chosen, *_ = PROTOCOLS
     protocol = protocol.replace("shared", chosen).replace("uniform", uniform)
     return protocol.replace("disagreements", "disagreement")

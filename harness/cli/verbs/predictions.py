@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do one of the five."""
+    """Perform one of the five actions."""
     actions = {
         "import": _import,
         "items": _write_items,
@@ -59,9 +59,9 @@ def run(args: argparse.Namespace) -> None:
         if args.file is None:
             raise ConfigError(f"{args.action}: give a file")
         if args.write:
-            raise ConfigError(f"--write goes with reread, not with {args.action}")
+            raise ConfigError(f"--write is only for reread, not for {args.action}")
     if args.items is not None and args.action != "items":
-        raise ConfigError(f"{args.action} takes one file, not also {args.items!r}")
+        raise ConfigError(f"{args.action} takes one file; leave out {args.items!r}")
     if args.action in ("import", "scores") and not args.model:
         raise ConfigError("give the model a name with --model")
     actions[args.action](args)
@@ -118,7 +118,7 @@ def _import(args: argparse.Namespace) -> None:
     for line in reading_lines(found.read_by):
         text += f"\n    {line}"
     if found.ended:
-        text += f"\n    the log ended before its end ({found.ended}): what it holds was read"
+        text += f"\n    the log is incomplete ({found.ended}); the answers in it were read"
     payload: dict[str, object] = {"run": found.run, "answers": found.answers, "items": found.items}
     payload |= {"errors": found.errors, "ended": found.ended, "left_out": dict(found.left_out)}
     payload["read_by"] = dict(found.read_by)

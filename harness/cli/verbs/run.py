@@ -64,14 +64,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run every model asked for; 1 if one was stopped or any item failed."""
+    """Run every requested model. Returns 1 if a model was stopped or an item failed."""
     study = study_of(args)
     if args.sample is not None and args.sample < 1:
         raise ConfigError(f"--sample: give a number of items ≥ 1, not {args.sample}")
     if args.workflow:
         if study.is_open:
             raise ConfigError("--workflow does not apply to open answers: a workflow chooses an option")
-        # Named as a string: nothing here imports upwards.
+        # Named as a string, so that this package does not import an upper one.
         results, text = load_module("oversight.agents.cli.workflow_run").run(args, study)
         emit(args, {"workflows": results}, text)
         return 1 if any(result["failed"] for result in results.values()) else 0
@@ -90,7 +90,7 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
         _refuse_with_batch(args)
     if args.batch == "cancel":
         n = give_up_batches(study, args.model, uncertain=args.uncertain, take_over=args.take_over)
-        emit(args, {"cancelled": n}, f"{n} batches given up; what they had answered is stored")
+        emit(args, {"cancelled": n}, f"{n} batches cancelled; answers that had arrived are stored")
         return 0
     if args.batch:
         results = batch_study(
@@ -132,17 +132,17 @@ def _refuse_with_batch(args: argparse.Namespace) -> None:
     if (args.budget_usd, args.budget_tokens, args.budget_requests) != (None, None, None):
         raise ConfigError("--batch cannot keep a budget: nothing can be stopped once it is handed over")
     if args.on is not None:
-        raise ConfigError("--on does not go with --batch: its requests go out together, from this process")
+        raise ConfigError("--on cannot be combined with --batch, whose requests are sent from this process")
 
 
 def _kind_words(kind: str) -> str:
-    """``unreadable: none`` of an answer that names no option is no reason to a reader."""
+    """Return a reader's words for the kind of an unreadable or failed answer."""
     status, _, reason = kind.partition(": ")
     return f"{status}: {_REASONS.get(reason, reason)}"
 
 
 def head_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """Whether all models have answered, and if not, what to do: the first line of the output."""
+    """Return the first line of the output: whether all models have answered, or what to do."""
     stopped = [name for name, result in results.items() if "stopped" in result]
     failed = {name: result["failed"] for name, result in results.items() if result["failed"]}
     if stopped:
@@ -158,7 +158,7 @@ def head_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def tail_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """The next step, as the last line of the output; nothing if the first line says it."""
+    """Return the last line of the output: the next step; empty if the first line gives it."""
     if any(result["failed"] or "stopped" in result for result in results.values()):
         return ""
     if any("sample" in result for result in results.values()):
@@ -167,7 +167,7 @@ def tail_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def describe_run(name: str, result: dict[str, Any]) -> str:
-    """Say what `summarise_run` counted."""
+    """Describe the counts of `summarise_run` in text."""
     said = [
         f"{name}: {counted(result['predictions'], 'answer')}, {result['asked_now']} asked now; "
         f"{result['ok']} readable, {result['unreadable']} unreadable, {result['truncated']} truncated, "
@@ -179,11 +179,11 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
     cost = "price unknown" if result["usd"] is None else f"${result['usd']:.4f}"
     said.append(f"    {result['input_tokens']:,} + {result['output_tokens']:,} tokens, {cost}")
     if result["guessed"]:
-        said.append(f"    {result['guessed']} answers without usage, charged by guess")
+        said.append(f"    {result['guessed']} answers without reported usage, charged by an estimate")
     if result["over_limit"]:
         said.append(
-            f"    {result['over_limit']} answers are longer than max_tokens: the endpoint does not keep the "
-            "limit as it is sent; limit_as names the field that it is sent in"
+            f"    {result['over_limit']} answers are longer than max_tokens: the endpoint ignores the "
+            "limit; set limit_as to the field in which it expects the limit"
         )
     if result["unfinished"]:
         said.append(

@@ -40,7 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def write_door(url: str) -> str:
-    """The address of a private file that leads to the page: arguments of programs are seen by everybody."""
+    """Write a private file that redirects to the page, and return its address.
+
+    The page's own address must not be an argument of a program, because all users can see arguments.
+    """
     text = f'<!doctype html><meta http-equiv="refresh" content="0; url={url}"><title>oversight</title>'
     path = cache_dir() / "view" / f"open-{urlsplit(url).port}.html"
     return write_whole(text, path, mode=0o600).as_uri()
@@ -57,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
         reveal(url)
         sys.stdout.write((json.dumps({"url": url}) if args.json else f"{url}\nCtrl-C stops it") + "\n")
         sys.stdout.flush()
-        if not args.json:  # one for a terminal does not return before it is left
+        if not args.json:  # a browser in a terminal returns only when it is closed
             threading.Thread(target=webbrowser.open, args=(write_door(url),), daemon=True).start()
 
     serve_study(study_of(args), host=host, port=args.port, ready=ready)

@@ -1,8 +1,8 @@
 """The Batch API: the same requests and answers at a lower price, some hours later.
 
-Each batch is recorded in the store before it is submitted, with a marker that is also in its metadata. A
-command that was killed finds its batches by these markers and submits none twice. Answers are stored in the
-same rows as those of single calls.
+Each batch is recorded in the store before it is submitted. Its marker is also in the batch's metadata at the
+endpoint. So after a command was killed, the next command finds its batches and submits none twice. Answers
+are stored in the same rows as the answers of single calls.
 """
 
 from __future__ import annotations
@@ -41,32 +41,32 @@ def run_batches(
     Parameters
     ----------
     wait
-        Whether to wait until all answers have arrived. The time between two looks doubles, up to one
-        minute. If false, look once.
+        Whether to wait until all answers have arrived. The time between two polls doubles, up to one
+        minute. If false, poll once.
     wait_for_lock
         Whether to wait for other processes that work on the same runs.
     take_over
-        Whether the user says that processes on other machines that hold the runs have ended.
+        Whether the user confirms that processes on other machines that hold the runs have ended.
     uncertain
-        What to do with a batch if it is unknown whether the endpoint has it: submit it again, or count its
+        Treatment of a batch if it is unknown whether the endpoint has it: submit it again, or count its
         requests as failed. None raises an error.
 
     Returns
     -------
     list of (Target, int)
-        Every target with its number of requests that are still under way.
+        Every target, with its number of requests whose answers are still missing.
 
     Raises
     ------
     ConfigError
-        If a model is not behind an endpoint.
+        If a model is a callable or a command and has no endpoint.
     ModelError
         If the endpoint refuses a batch, does not know it, or does not return its answers; raised after all
-        other batches were collected. The batch stays under way unless it was refused.
+        other batches were collected. The batch remains unfinished unless it was refused.
     RunHeld
         If another process works on one of the runs.
     Stopped
-        At SIGTERM or SIGHUP; the batches stay under way.
+        At SIGTERM or SIGHUP; the batches remain unfinished.
     """
     _check(targets)
 
@@ -94,12 +94,12 @@ def cancel_batches(
     uncertain: Uncertain | None = None,
     take_over: bool = False,
 ) -> int:
-    """Cancel the batches that are under way and keep the answers that have arrived.
+    """Cancel the unfinished batches, and keep the answers that have arrived.
 
-    Return the number of batches.
+    Returns the number of batches.
 
-    A batch that the endpoint does not know is cancelled in the store only; with `uncertain`, this also
-    holds for a batch about which the endpoint says nothing. A cancelled request has no answer (``"retry"``)
+    A batch that the endpoint does not know is cancelled in the store only. With `uncertain`, this also holds
+    for a batch about which the endpoint gives no information. A cancelled request has no answer (``"retry"``)
     or counts as failed (``"hold"``).
     """
     _check(targets)
@@ -119,7 +119,7 @@ def _check(targets: Sequence[Target]) -> None:
     require("openai", "the Batch API", "openai")
     for target in targets:
         if target.is_program:
-            raise ConfigError(f"{target.spec.name}: there is no Batch API behind {target.settings.where}")
+            raise ConfigError(f"{target.spec.name}: no Batch API is available for {target.settings.where}")
 
 
 @asynccontextmanager
@@ -146,7 +146,7 @@ async def _collect_all(runs: Sequence[BatchRun], *, wait: bool, poll: float) -> 
         waiting = sum(run.count_waiting() for run in runs)
         if not wait or not waiting:
             break
-        say(f"{waiting:,} requests are in batches under way; stop and come back at any time")
+        say(f"{waiting:,} requests are in unfinished batches; you may stop, and run this command again later")
         await asyncio.sleep(poll)
         poll = min(2 * poll, LONGEST_POLL)
     errors = [error for run in runs for error in run.errors.values()]

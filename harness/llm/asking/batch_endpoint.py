@@ -44,25 +44,25 @@ class RemoteBatch:
         return self.status in _WAITING
 
     def find_lack(self, found: int, expected: int, unreadable: int) -> str:
-        """Say why some answers may not have been read; "" if all were read.
+        """Return the reason why some answers may not have been read; "" if all were read.
 
         Parameters
         ----------
         found, expected
             Number of requests with a line in the files, and number of all requests.
         unreadable
-            Number of lines that name no request.
+            Number of lines without the id of a request.
         """
         if found >= expected:
             return ""
         if self.status not in _ENDED:
-            return f"its state {self.status!r} is not known"
+            return f"its state {self.status!r} is unknown"
         if self.status == "completed" and not self.output_file:
-            return "it is completed, but names no output file"
+            return "it is completed, but has no output file"
         if unreadable:
             return f"{unreadable:,} lines of its files cannot be read"
         if found < self.answered:
-            return f"{self.answered:,} requests are answered, but its files have only {found:,}"
+            return f"{self.answered:,} requests are answered, but its files contain only {found:,}"
         return ""
 
 
@@ -72,7 +72,7 @@ def read_batch(payload: Any) -> RemoteBatch:
     Raises
     ------
     TransientModelError
-        If it has no id or no state.
+        If the description has no id or no state.
     """
     match payload:
         case {"id": str(name), "status": str(status), **rest} if name:
@@ -115,7 +115,7 @@ def read_page(payload: Any) -> BatchPage:
     Raises
     ------
     UncertainBatch
-        If it is no list of batches.
+        If the reply is not a list of batches.
     TransientModelError
         If one of its batches has no id or no state.
     """
@@ -161,14 +161,14 @@ class BatchEndpoint:
     settings: ModelSection
 
     async def create(self, marker: str, data: bytes) -> str:
-        """Submit a file of requests; return the id of the batch."""
+        """Submit a file of requests. Returns the id of the batch."""
         files, batches = self.client.files.with_raw_response, self.client.batches.with_raw_response
         uploaded = await self._call(files.create(file=(_file_name(marker), data), purpose="batch"))
         match models.load_body(uploaded):
             case {"id": str(file)} if file:
                 pass
             case _:
-                raise TransientModelError("the reply names no uploaded file", fault=Fault.MALFORMED)
+                raise TransientModelError("the reply has no id of the uploaded file", fault=Fault.MALFORMED)
         created = await self._call(
             batches.create(
                 input_file_id=file,
@@ -180,7 +180,7 @@ class BatchEndpoint:
         return read_batch(models.load_body(created)).id
 
     async def retrieve(self, name: str) -> RemoteBatch:
-        """Look at a batch."""
+        """Return the present state of a batch."""
         found = await self._call(self.client.batches.with_raw_response.retrieve(name))
         return read_batch(models.load_body(found))
 
@@ -211,7 +211,7 @@ class BatchEndpoint:
         return files, errors
 
     async def find(self, marker: str, data: bytes, n_requests: int, known: set[str]) -> str | None:
-        """Return the id of the batch that carries a marker; None if the endpoint does not have it.
+        """Return the id of the batch with a marker; None if the endpoint does not have the batch.
 
         If the endpoint returns no metadata, batches are recognised by the names and contents of their input
         files.
@@ -224,7 +224,8 @@ class BatchEndpoint:
         Raises
         ------
         UncertainBatch
-            If the endpoint does not list its batches, or one of them may be this one.
+            If the endpoint does not list its batches, or a listed batch may be this one but cannot be
+            compared.
         """
         doubtful = 0
         async for batch in self._list_all():
@@ -237,7 +238,7 @@ class BatchEndpoint:
                     return batch.id
                 doubtful += same is None
         if doubtful:
-            raise UncertainBatch(f"{doubtful} batches at the endpoint may be the one that was handed over")
+            raise UncertainBatch(f"{doubtful} batches at the endpoint may be the submitted one")
         return None
 
     async def _list_all(self) -> AsyncIterator[RemoteBatch]:
@@ -261,14 +262,14 @@ class BatchEndpoint:
             seen, query = seen | {batch.id for batch in new}, dict(page.following)
 
     async def _is_input(self, batch: RemoteBatch, marker: str, data: bytes) -> bool | None:
-        """Whether a batch was made of these requests; None if its input file cannot be compared."""
+        """Whether a batch consists of these requests; None if its input file cannot be compared."""
         try:
             files = self.client.files.with_raw_response
             described = await self._call(files.retrieve(batch.input_file or "none"))
             match models.load_body(described):
                 case {"filename": str(name)} if _OUR_FILE.fullmatch(name):
                     return name == _file_name(marker)
-        except ModelError:  # its content may still be there
+        except ModelError:  # other files of the batch may still be readable
             pass
         try:
             return has_same_requests(await self.read_file(batch.input_file or "none"), data)

@@ -110,11 +110,11 @@ def _read_line(line: Any, settings: ModelSection) -> ModelReply:
             return parse_completion(body) if 200 <= status < 300 else read_refusal(status, body, {}, settings)
         case {"response": {"body": body}}:
             used = read_usage(body).whole
-            raise TransientModelError("no status code came with it", fault=Fault.MALFORMED, used=used)
+            raise TransientModelError("the line has no status code", fault=Fault.MALFORMED, used=used)
         case {"error": {"message": str(message)}}:
             raise TransientModelError(message, fault=Fault.EXPIRED)
         case _:
-            raise TransientModelError("no answer came before the batch ended", fault=Fault.EXPIRED)
+            raise TransientModelError("the batch ended without an answer", fault=Fault.EXPIRED)
 
 
 def _book(counts: Usage, sent: int, received: int, n_guessed: int) -> None:

@@ -30,7 +30,7 @@ from oversight.harness.types import Item, Prediction, PredictionStatus, Source, 
 
 LONGEST_POLL = 60.0
 _TRIES = 5  # attempts to submit or cancel a batch
-_LOOKS = 20  # failed polls in a row until a batch is given up, about as long as single calls are retried
+_LOOKS = 20  # failed polls in a row until a batch is given up
 _LOOKS_FOR_FILES = 3  # number of polls of an ended batch before its files count as final
 
 
@@ -40,9 +40,9 @@ class _Incomplete(TransientModelError):
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """Largest number of requests and bytes of one batch (more are split).
+    """Largest number of requests and of bytes per batch (larger ones are split), and the polling interval.
 
-    Seconds between the first two looks.
+    The interval is the number of seconds between the first two polls.
     """
 
     requests: int = 50_000
@@ -60,11 +60,11 @@ class BatchRun:
     Attributes
     ----------
     uncertain
-        What to do with requests if it is unknown whether the endpoint has them; None raises an error.
+        Treatment of requests if it is unknown whether the endpoint has them; None raises an error.
     gives_up
         Whether batches are being cancelled.
     errors
-        Why this command could not continue with a batch, by its marker; the key "" stands for submitting.
+        Reason why this command gave up a batch, by the batch's marker; the key "" stands for submitting.
     """
 
     store: Store
@@ -78,11 +78,11 @@ class BatchRun:
     _not_cancelled: dict[str, ModelError] = field(default_factory=dict)
 
     def find_under_way(self) -> list[Batch]:
-        """Batches whose answers may still arrive."""
+        """Return the batches whose answers may still arrive."""
         return self.store.calls.read_batches(self.target.spec.id, UNDER_WAY)
 
     def count_waiting(self) -> int:
-        """Number of requests in batches that this command still waits for."""
+        """Return the number of requests in batches that this command still waits for."""
         here = [b for b in self.find_under_way() if b.marker not in self.errors]
         return sum(len(b.requests) for b in here if b.remote_id is not None)
 
@@ -97,26 +97,26 @@ class BatchRun:
             left = chain.from_iterable(wanted.find_left(self.target))
             todo = (request for request in left if request not in taken)
             for requests in split_into_batches(todo, self.limits.requests):
-                if not taken:  # answers of batches under way keep their price
+                if not taken:  # answers of unfinished batches keep their price
                     self.target.note_price(self.store)
                 await self._settle(self._note(requests), is_new=True)
         except ModelError as error:
             self.errors[""] = copy_error(error, f"{self.target.spec.name}: {error}")
 
     async def cancel(self) -> int:
-        """Ask the endpoint to cancel the batches under way; return their number."""
+        """Ask the endpoint to cancel the unfinished batches. Returns their number."""
         batches = self.find_under_way()
         for batch in batches:
             try:
                 if await self._cancel(batch) is None:
                     self._close(batch, "cancelled")
-            except ModelError as error:  # the batch may have ended, which the next look shows
-                told = f"it cannot be cancelled, so it may go on and be charged: {error}"
+            except ModelError as error:  # the batch may have ended, which the next poll shows
+                told = f"it cannot be cancelled, so it may continue and be charged: {error}"
                 self._not_cancelled[batch.marker] = copy_error(error, told)
         return len(batches)
 
     async def collect(self, *, wait: bool) -> None:
-        """Store the answers that have arrived; if the command waits, a failed look is repeated."""
+        """Store the answers that have arrived; if the command waits, repeat failed polls."""
         for batch in self.find_under_way():
             marker = batch.marker
             if marker in self.errors:
@@ -139,14 +139,14 @@ class BatchRun:
                 self._stop(batch, error)
 
     def _stop(self, batch: Batch, error: ModelError) -> None:
-        """Ignore a failed batch or drop it, as `uncertain` says."""
+        """Skip a failed batch in this command, or drop it, depending on `uncertain`."""
         is_unknown = isinstance(error, RefusedRequest) and error.status in (403, 404, 410)
         if self.gives_up and (is_unknown or self.uncertain or isinstance(error, _Incomplete)):
             self._drop(batch, str(error))
             return
         told = f"{self.target.spec.name}: batch {batch.remote_id or 'in doubt'}: {error}"
         if any(other.marker == batch.marker for other in self.find_under_way()):
-            told += "; it stays under way: look again with --batch, or give it up with --batch cancel"
+            told += "; it remains unfinished: poll again with --batch, or give it up with --batch cancel"
             told += " --uncertain retry (or hold)" if self.gives_up else ""
         self.errors[batch.marker] = copy_error(error, told)
 
@@ -175,7 +175,7 @@ class BatchRun:
         return make_failed(item, sample, f"{Fault.LOST}: {why}", counts, Source.BATCH)
 
     async def _settle(self, batch: Batch, *, is_new: bool) -> None:
-        """Submit a batch; if it is unknown whether the endpoint has it, do what `uncertain` says."""
+        """Submit a batch; if it is unknown whether the endpoint has it, apply `uncertain`."""
         try:
             await self._submit(batch, is_new=is_new)
         except UncertainBatch as error:
@@ -185,13 +185,13 @@ class BatchRun:
                 await self._settle(batch, is_new=True)
             else:
                 raise UncertainBatch(
-                    f"whether a batch of {len(batch.requests):,} requests was handed over is not known: "
-                    f"{error}; hand it over again, which may cost twice, with --uncertain retry, or count "
+                    f"it is unknown whether a batch of {len(batch.requests):,} requests was submitted: "
+                    f"{error}; submit it again, which may cost twice, with --uncertain retry, or count "
                     "its requests as failed with --uncertain hold"
                 ) from error
 
     async def _submit(self, batch: Batch, *, is_new: bool) -> None:
-        """Submit a batch unless the endpoint has it; a batch that is too large is split in halves."""
+        """Submit a batch unless the endpoint has it; split a batch that is too large in halves."""
         data = self._write(batch)
         if is_new and len(data) > self.limits.size and len(batch.requests) > 1:
             middle = len(batch.requests) // 2
@@ -209,7 +209,7 @@ class BatchRun:
         await self._repeat(attempt)
 
     async def _repeat(self, attempt: Callable[[int], Awaitable[str | None]]) -> str | None:
-        """Call an attempt with the number of earlier ones, until it succeeds or the last one fails."""
+        """Call `attempt` with the number of earlier attempts until one succeeds or the last one fails."""
         for tries in range(_TRIES - 1):
             try:
                 return await attempt(tries)
@@ -225,12 +225,12 @@ class BatchRun:
     async def _create(self, batch: Batch, data: bytes) -> str:
         try:
             return await self.endpoint.create(batch.marker, data)
-        except FatalModelError:  # no batch was created, so none is under way
+        except FatalModelError:  # no batch was created
             self._close(batch, "failed")
             raise
 
     async def _cancel(self, batch: Batch) -> str | None:
-        """Ask the endpoint to cancel a batch; return its id, or None if the endpoint does not have it."""
+        """Ask the endpoint to cancel a batch. Returns its id; None if the endpoint does not have it."""
 
         async def attempt(_: int) -> str | None:
             remote_id = batch.remote_id or await self._find(batch, self._write(batch))
@@ -242,7 +242,7 @@ class BatchRun:
         return await self._repeat(attempt)
 
     async def _look(self, batch: Batch) -> None:
-        """Look at a batch once and store its answers if it has ended."""
+        """Poll a batch once, and store its answers if it has ended."""
         remote = await self.endpoint.retrieve(batch.remote_id or "")
         if remote.is_waiting:
             if remote.status != "cancelling" and batch.marker in self._not_cancelled:
@@ -254,7 +254,7 @@ class BatchRun:
         lack = remote.find_lack(found, len(batch.requests), len(lines.get("", ())))
         passing = [error for error in errors.values() if isinstance(error, TransientModelError)]
         is_open = remote.output_file in errors or (found < len(batch.requests) and bool(lack or errors))
-        # Unanswered requests of a cancelled batch have no row, so that they can be asked in another way.
+        # Unanswered requests of a cancelled batch get no row, so that a later command can ask them again.
         all_rows = not is_open and remote.status not in ("cancelled", "failed")
         self._store(batch, self._read(batch, lines, all_rows=all_rows))
         if is_open and passing:

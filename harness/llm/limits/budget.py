@@ -1,4 +1,4 @@
-"""A hard limit on the cost of calls that includes calls under way."""
+"""A hard limit on the cost of calls, which also counts unfinished calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Reservation:
-    """The most that one call may cost, reserved until the call is settled."""
+    """The most that one call may cost, reserved until the cost of the call is known."""
 
     budget: Budget
     input_tokens: int
@@ -25,7 +25,7 @@ class Reservation:
     usd: float
 
     def settle(self, input_tokens: int, output_tokens: int) -> None:
-        """Replace the reservation by what the call used."""
+        """Replace the reservation by the tokens that the call used."""
         self.budget.settle(self, input_tokens, output_tokens)
 
     def release(self) -> None:
@@ -35,7 +35,7 @@ class Reservation:
 
 @dataclass(slots=True, eq=False)
 class _Account:
-    """Amounts spent and reserved, shared by all models under one budget."""
+    """Spent and reserved amounts, shared by all models under one budget."""
 
     spent: Usage = field(default_factory=Usage)
     held: Usage = field(default_factory=Usage)
@@ -46,9 +46,9 @@ class _Account:
 class Budget:
     """A hard limit on dollars, tokens and requests, for calls made from one event loop.
 
-    Every call first reserves the most it may use, so that calls under way together cannot exceed the limit.
-    When its usage is known, the reservation is replaced by it. Only a call that uses more than it reserved
-    can exceed the limit, and only by the difference; later calls of the model then reserve as much.
+    Every call first reserves the most it may use, so that the unfinished calls together cannot exceed the
+    limit. When the usage of a call is known, it replaces the reservation. Only a call that uses more than it
+    reserved can exceed the limit, and only by the difference; later calls of the model then reserve as much.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Budget:
         self._account = _Account()
 
     def at(self, price: Price | None) -> Budget:
-        """Return the same budget for a model with another price; both share the same limits."""
+        """Return the same budget at another model's price; both share the same limits."""
         other = Budget(self._usd, self._tokens, price, requests=self._requests)
         other._account = self._account
         return other
@@ -131,7 +131,7 @@ class Budget:
         return call
 
     async def hold(self, guess: Callable[[], tuple[int, int]]) -> Reservation:
-        """Reserve as `reserve` does, waiting until calls under way have released enough.
+        """Reserve as `reserve` does, waiting until unfinished calls have released enough.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class Budget:
         Raises
         ------
         BudgetSpent
-            If there is no room and no call is under way that could release any.
+            If the budget has no room, and no unfinished call could release any.
         """
         while True:
             try:
@@ -153,7 +153,7 @@ class Budget:
             await self._account.changed.wait()
 
     def settle(self, call: Reservation, input_tokens: int, output_tokens: int, requests: int = 1) -> None:
-        """Replace a call's reservation by what the call used; a second call of this method does nothing."""
+        """Replace a call's reservation by the tokens that the call used; a second time this does nothing."""
         account = self._account
         if call not in account.calls:
             return
@@ -163,12 +163,12 @@ class Budget:
             self._expect(output_tokens)
         account.held.add(Usage(1, call.input_tokens, call.output_tokens, usd=call.usd), -1)
         if not account.calls:
-            account.held.usd = 0.0  # sums of floats drift; without reservations the sum is exactly zero
+            account.held.usd = 0.0  # float sums drift, but without reservations the sum is exactly zero
         account.changed.set()
         account.changed = asyncio.Event()
 
     def _expect(self, output_tokens: int) -> None:
-        """Reserve this much for each call of the model, because one call exceeded its limit."""
+        """Make each later call of the model reserve this much, because one call exceeded its limit."""
         for call in self._account.calls:
             more = output_tokens - call.output_tokens
             if call.budget is self and more > 0:
@@ -186,11 +186,11 @@ class Budget:
         self._account.spent.add(Usage(requests, input_tokens, output_tokens, usd=usd))
 
     def charge_amounts(self, usd: float, tokens: int) -> None:
-        """Count dollars and tokens that were used earlier, at any price."""
+        """Count dollars and tokens that were used earlier, whatever their price was."""
         self._account.spent.add(Usage(0, tokens, usd=usd))
 
     def charge_before(self, used: Iterable[Usage], noted: Sequence[NotedPrice] = ()) -> None:
-        """Count what earlier commands used for the same run, at the prices stored with it."""
+        """Count the usage of earlier commands for the same run, at the prices stored with the run."""
         paid = [part for part in used if part.source is not Source.IMPORT]
         total = Usage.sum(paid)
         total.usd = dollars(self._price, paid, noted) or 0.0

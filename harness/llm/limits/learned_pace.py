@@ -1,21 +1,21 @@
 """The rate that an endpoint accepts, estimated from its refusals.
 
-While an endpoint refuses calls it works at its limit, so its successes per second are its rate. Calls are
-then spaced out at slightly more than that rate: the rate is used fully and few calls are refused. While no
-call is refused, the rate is raised slowly.
+An endpoint that refuses calls works at its limit, so its successes per second are its rate. Calls are then
+spaced out at slightly more than this rate: the rate is fully used, and few calls are refused. Without
+refusals, the rate is raised slowly.
 """
 
 from __future__ import annotations
 
 _CLUSTER = 0.25  # share of refusals among the latest calls above which they indicate a limit
-_TOLERATED = 0.1  # share of refusals that the pace aims at
+_TOLERATED = 0.1  # target share of refusals
 _RARE = 0.015  # share of refusals below which the pace is raised
 _GREED = 1.03  # factor on the measured rate
-_GROWTH, _FASTEST = 0.1, 0.5  # growth of the pace if no call was refused; doubled each time in a row
+_GROWTH, _FASTEST = 0.1, 0.5  # growth of the pace if no call was refused; doubled after each such measurement
 _IN_VAIN, _A_WHILE = 8, 0.1  # refusals in a row, and seconds, after which the endpoint counts as closed
 _FIRST, _LOOK, _LONGEST_LOOK = 0.25, 0.75, 10.0  # seconds of a measurement
 _FEW, _ENOUGH = 4, 8  # successes in the first window; calls in later ones
-_UNUSED = 4.0  # a pace above this multiple of the rate in use is dropped, because it limits nothing
+_UNUSED = 4.0  # a pace above this multiple of the used rate is dropped, because it has no effect
 
 
 class LearnedPace:
@@ -38,7 +38,7 @@ class LearnedPace:
 
     @property
     def is_limited(self) -> bool:
-        """Whether refusals come in clusters, or did recently."""
+        """Whether refusals come in clusters, or did so recently."""
         return self._limited
 
     @property
@@ -54,7 +54,7 @@ class LearnedPace:
         return self._share > _CLUSTER
 
     def succeeded(self, now: float, under_way: float) -> None:
-        """Record a success while this number of calls, `under_way`, had been sent."""
+        """Record a success, given the number of unfinished calls."""
         self._share -= self._share / max(16.0, under_way)
         self._in_vain, self._taken = 0, now
         if self._limited:
@@ -63,7 +63,7 @@ class LearnedPace:
             self._look(now)
 
     def refused(self, now: float, under_way: float) -> bool:
-        """Record a refusal; return whether it belongs to a cluster."""
+        """Record a refusal. Returns whether it belongs to a cluster."""
         was_clustered = self.is_clustered
         self._share += (1 - self._share) / max(16.0, under_way)
         self._in_vain += 1
@@ -103,9 +103,9 @@ class LearnedPace:
         if not self._good:
             self.rate = self.rate and max(1.0, self.rate / 2)
         elif self.rate is None or self._bad > _TOLERATED * (self._good + self._bad):
-            # the fewer calls were counted, the wider the margin
+            # With fewer counted calls, the estimate is less certain, so the margin is wider.
             self._growth = max(_GROWTH, self._good**-0.5)
-            # nor does a window in which this machine was suspended
+            # At most halve the rate, because this machine may have been suspended during the measurement.
             self.rate = max(_GREED * taken, (self.rate or 0.0) / 2)
         elif self._bad <= _RARE * self._good:
             self.rate *= 1 + self._growth

@@ -1,9 +1,10 @@
-"""Limits on the calls to an endpoint: a window and a pace that adapt to its replies.
+"""Limits on the calls to an endpoint: a window and a pace, which adapt to its replies.
 
-The window is additive increase, multiplicative decrease (Chiu & Jain, 1989, Computer Networks 17): each
-success widens it by one call per window, and each cluster of refusals halves it, at most once per second. A
-single refusal only affects its own call. Calls are spaced out if a rate is known from the settings, from
-the endpoint's headers, or from refusals (`oversight.harness.llm.limits.learned_pace`).
+The window is the number of calls that may be unfinished at once. It follows additive increase, multiplicative
+decrease (Chiu & Jain, 1989, Computer Networks 17): each success widens it by one call per window, and each
+cluster of refusals halves it, at most once per second. A single refusal affects only its own call. The pace
+spaces calls out if a rate is known from the settings, from the endpoint's headers, or from refusals
+(`oversight.harness.llm.limits.learned_pace`).
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ from oversight.harness.llm.limits.outage import Outage
 from oversight.harness.output import say
 
 LONGEST_PAUSE = 300.0
-"""Seconds; an endpoint that asks for more is asked again after this long."""
+"""Longest pause in seconds, even if the endpoint asks for a longer one."""
 
 _BURST = 0.1  # seconds' worth of calls that may start at once after a pause
-_CATCH_UP = 0.25  # the same under a learned pace: calls missed while this machine was suspended
+_CATCH_UP = 0.25  # the same under a learned pace, in case this machine was suspended
 _WORTH_SAYING = 30.0  # seconds
 _SOON = 1e-4  # shorter waits are skipped, in seconds
 _BETWEEN = 1.0  # seconds between two halvings of the window
 
 
 class Limiter:
-    """The limits of one model at its endpoint, or of several models that share them; used in one event loop.
+    """The limits of one model at its endpoint, or of several models that share limits; for one event loop.
 
     Parameters
     ----------
     concurrency
-        Largest number of calls under way.
+        Largest number of unfinished calls.
     requests_per_minute, tokens_per_minute
         Known limits; None means no limit.
     patience
@@ -44,15 +45,15 @@ class Limiter:
     Attributes
     ----------
     concurrency
-        Most calls under way at once.
+        Largest number of unfinished calls.
     window
-        Calls that may be under way at once, as of now.
+        Number of calls that may be unfinished at present.
     counts_tokens
         Whether there is a limit on tokens.
     outage
-        Whether the endpoint answers at all.
+        Tracks whether the endpoint answers at all.
     sleep
-        Lets seconds pass.
+        Sleep function.
     """
 
     def __init__(
@@ -82,21 +83,21 @@ class Limiter:
 
     @property
     def is_limited(self) -> bool:
-        """Whether the endpoint refuses calls in clusters, or did recently."""
+        """Whether the endpoint refuses calls in clusters, or did so recently."""
         return self._learned.is_limited
 
     @property
     def is_paced(self) -> bool:
-        """Whether the endpoint accepts calls, and at which rate according to its refusals."""
+        """Whether the endpoint accepts calls and its rate is known from refusals."""
         return self._learned.is_known
 
     async def acquire(self, tokens: int = 0) -> float:
-        """Wait for a free place and for the endpoint's rates; return when the call may start.
+        """Wait for a free place and for the endpoint's rates. Returns the time at which the call may start.
 
         Parameters
         ----------
         tokens
-            Expected tokens of the call; only used with a limit on tokens.
+            Expected tokens of the call; used only if tokens are limited.
         """
         await self.outage.wait()
         # Waiting calls go first, so that a model with fast calls does not starve another.
@@ -142,8 +143,8 @@ class Limiter:
         Parameters
         ----------
         started
-            When the refused call started. Calls that started before the last halving do not halve the
-            window again.
+            Time at which the refused call started. Calls that started before the last halving do not halve
+            the window again.
         """
         now = self._clock()
         clustered = self._learned.refused(now, self._under_way)
@@ -153,10 +154,10 @@ class Limiter:
             self._narrowed = now
 
     def told(self, limit: float, reset: float) -> None:
-        """Use the endpoint's own headers: `limit` requests, available again after some seconds.
+        """Use the limit in the endpoint's headers: `limit` requests, available again after `reset` seconds.
 
-        Endpoints count per second, minute or day, and report the time to the end of a window or to a full
-        bucket. The longest reset seen is taken as the length of the window.
+        Endpoints count per second, minute or day. `reset` is the time until the window ends or until a bucket
+        is full again. The longest reset seen is taken as the length of the window.
         """
         self._longest_reset = max(self._longest_reset, reset)
         if self._longest_reset > 0:
@@ -171,7 +172,7 @@ class Limiter:
         known = [rate for rate in (self._set, self._told, self._learned.rate) if rate]
         rate = min(known, default=None)
         if self._requests.rate is None:
-            self._requests.free_at = self._clock()  # the saved allowance is used up
+            self._requests.free_at = self._clock()  # no burst, because the saved allowance is used up
         self._requests.rate = rate
         self._requests.burst = _CATCH_UP if rate == self._learned.rate else _BURST
 
@@ -199,7 +200,7 @@ class Limiter:
 
 
 class _Spacing:
-    """Spaces calls out to hold a rate per second; None means no rate."""
+    """Spaces calls out to keep a rate per second; without a rate (None), it does nothing."""
 
     def __init__(self, rate: float | None) -> None:
         self.rate, self.free_at, self.burst = rate, 0.0, _BURST

@@ -1,4 +1,4 @@
-"""Wait while an endpoint answers nobody, and test it with single calls at growing intervals."""
+"""Wait while an endpoint answers no calls, and test it with single calls at growing intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 _LOGGER = logging.getLogger(__name__)
 _IN_A_ROW = 16
-"""So many failures without an answer between them are an outage; fewer where fewer calls are under way."""
+"""Number of failures in a row that make an outage; smaller if few calls are unfinished."""
 _FIRST, _LONGEST = 1.0, 30.0  # seconds between test calls
 
 
@@ -18,16 +18,16 @@ class Outage:
     Parameters
     ----------
     concurrency
-        Largest number of calls under way.
+        Largest number of unfinished calls.
     patience
         Seconds to wait during an outage; 0 does not wait.
     clock, sleep
-        Seconds that pass.
+        Clock in seconds and sleep function; replaced in tests.
 
     Attributes
     ----------
     is_on
-        Whether an outage is under way.
+        Whether there is an outage at present.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class Outage:
 
     @property
     def is_too_long(self) -> bool:
-        """Whether the endpoint has been silent for longer than the patience."""
+        """Whether the endpoint has answered nothing for longer than `patience` seconds."""
         silent = 0.0 if self._answered is None else self._clock() - self._answered
         return bool(self.patience) and silent > self.patience
 
     async def wait(self) -> None:
-        """Wait until the outage is over, or until this call may test the endpoint."""
+        """Wait until the outage is over, or until this call may be the test call."""
         if self._answered is None:
             self._answered = self._clock()  # an answer cannot arrive before the call starts
         while self.is_on:
@@ -69,7 +69,7 @@ class Outage:
             return
 
     def answered(self, *, refused: bool = False) -> None:
-        """Record that the endpoint answers; a refusal by its rate limit does not end an outage."""
+        """Record that the endpoint answered; a refusal by its rate limit does not end an outage."""
         if not refused:
             self._answered = self._clock()
         self._failures = 0
@@ -78,24 +78,24 @@ class Outage:
         self.is_on, self._interval = False, _FIRST
 
     def failed(self, item: int, *, sent: bool) -> None:
-        """Record that a call failed for a reason that is probably not its item.
+        """Record that a call failed for a reason that is probably unrelated to its item.
 
         Parameters
         ----------
         item
-            Identifies the item: failures of a single item do not count, if the call could be sent.
+            Number that identifies the item; repeated failures of one item do not count if the call was sent.
         sent
-            Whether there was a connection.
+            Whether the call was sent.
         """
         self._failures += 1
         self._items.add(item)
         if self.patience and self._failures >= self._enough and (len(self._items) > 1 or not sent):
             if not self.is_on:
-                _LOGGER.info("the endpoint answers nothing; single calls look whether it is back")
+                _LOGGER.info("the endpoint answers nothing; single calls test whether it is back")
             self.is_on = True
 
     def looked(self) -> None:
-        """Release the next waiting call, or all of them, after a test call has ended."""
+        """Release the next waiting call, or all waiting calls, after a test call has ended."""
         if self._looking:
             self._looking = False
             self._changed.set()

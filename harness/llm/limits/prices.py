@@ -46,20 +46,20 @@ class Price:
     batch: float = 0.5
 
     def dollars(self, input_tokens: int, output_tokens: int) -> float:
-        """Cost of one call, or of several together."""
+        """Return the cost in dollars of one call, or of several together."""
         return (input_tokens * self.input + output_tokens * self.output) / 1_000_000
 
     def in_batch(self) -> Price:
-        """Price of the same tokens through the Batch API."""
+        """Return the price of the same tokens through the Batch API."""
         return Price(self.input * self.batch, self.output * self.batch, batch=1.0)
 
     def of(self, source: str) -> Price:
-        """Price of the same tokens by the way in which answers were obtained."""
+        """Return the price of the same tokens if answers are obtained from this source."""
         return {Source.BATCH: self.in_batch(), Source.IMPORT: FREE}.get(Source(source), self)
 
 
 FREE = Price(0.0, 0.0)
-"""Price of a model on this machine."""
+"""Price of models on this machine, which are free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class PriceTable:
 
 
 def read_prices(path: str | Path, *, required: bool = True) -> PriceTable:
-    """Read a price table.
+    """Read a price table from a TOML file.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def read_prices(path: str | Path, *, required: bool = True) -> PriceTable:
     Raises
     ------
     DataError
-        If the file is not TOML, has an unknown key, or a price is not a number ≥ 0; names file and key.
+        If the file is not TOML, has an unknown key, or a price is not a number ≥ 0.
     """
     path = Path(path)
     if not required and not path.exists():
@@ -119,7 +119,7 @@ def _price(entry: Any, path: Path, name: str) -> Price:
 
 
 def sum_tokens(used: Iterable[Usage]) -> dict[str, tuple[int, int]]:
-    """Input and output tokens of a run by the way in which answers were obtained."""
+    """Return a run's input and output tokens by source of the answers."""
     found = dict[str, tuple[int, int]]()
     for part in used:
         sent, received = found.get(part.source.value, (0, 0))
@@ -128,7 +128,7 @@ def sum_tokens(used: Iterable[Usage]) -> dict[str, tuple[int, int]]:
 
 
 def dollars(price: Price | None, used: Iterable[Usage], noted: Sequence[NotedPrice] = ()) -> float | None:
-    """Cost of what a run used, with each call at the price that was valid when it was made.
+    """Return the cost of a run in dollars, with each call at the price that was valid when it was made.
 
     Batches count at their own price, and imported answers cost nothing.
 
@@ -137,7 +137,7 @@ def dollars(price: Price | None, used: Iterable[Usage], noted: Sequence[NotedPri
     price
         The present price, used for a run without stored prices; None if unknown.
     used
-        Everything that the run used.
+        The run's complete usage.
     noted
         Prices stored with the run, the oldest first.
 

@@ -60,12 +60,16 @@ def local_folder() -> ServerFolder[LocalServer]:
         If the system cannot run the server, or the folder cannot be created.
     """
     if sys.platform == "win32":
-        raise ConfigError("the local model runs on Linux and macOS: on Windows use the subsystem for Linux")
+        raise ConfigError(
+            "the local model runs on Linux and macOS; on Windows, use the Windows Subsystem for Linux"
+        )
     path = cache_dir() / "local"
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"{path} cannot be made ({error}): set OVERSIGHT_CACHE") from error
+        raise ConfigError(
+            f"{path} cannot be created ({error}); set OVERSIGHT_CACHE to another folder"
+        ) from error
     return ServerFolder(
         path=path,
         kind=LocalServer,
@@ -94,7 +98,7 @@ def start_local_model(port: int = 0) -> LocalServer:
         If the weights could not be installed, or the server did not start.
     """
     if not 0 <= port <= 65535:
-        raise ConfigError(f"the port must lie between 0 and 65535, not {port}")
+        raise ConfigError(f"the port must be between 0 and 65535, not {port}")
     folder = local_folder()
     with hold_start_lock(folder.path):
         if not is_alive(folder.path):
@@ -109,7 +113,7 @@ def start_local_model(port: int = 0) -> LocalServer:
 
 
 def stop_local_model() -> bool:
-    """Stop the local model's server and wait until it has ended; return whether one was running."""
+    """Stop the local model's server and wait until it has ended. Returns whether a server was running."""
     folder = local_folder()
     with hold_start_lock(folder.path):
         was_running = folder.stop()
@@ -120,7 +124,7 @@ def stop_local_model() -> bool:
 def find_local_model() -> LocalServer | None:
     """Return the running server, or None; the files of a server that died are ignored."""
     folder = local_folder()
-    # Order matters: a starting server takes the lock after the state of the previous one was removed.
+    # Read the state after testing the lock: a new server takes the lock after it removed the old state.
     server = folder.read() if is_alive(folder.path) else None
     return server if server is not None and server.url else None
 

@@ -30,7 +30,7 @@ def main(weights: str, port: str) -> int:
         Port to listen on; 0 takes any free one.
     """
     folder = local_folder()
-    # Blocked in all threads started from here on, so that only sigwait below receives them.
+    # Block the signals in all threads started from here on, so that only sigwait below receives them.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGINT])
     loading = LocalServer(pid=os.getpid(), url="")
     folder.write(loading)
@@ -39,7 +39,7 @@ def main(weights: str, port: str) -> int:
         folder.write(replace(loading, url=f"{server.listening_address}/v1"))
         signal.sigwait([signal.SIGTERM, signal.SIGINT])
     except (ImportError, RuntimeError) as error:
-        say(str(error))  # printed after the library's log, where a traceback would hide it
+        say(str(error))  # no traceback, which would hide the message
         return 1
     finally:
         folder.state_file.unlink(missing_ok=True)

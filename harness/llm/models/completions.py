@@ -1,6 +1,6 @@
-"""Read the body of a completion as a `ModelReply` or as an error, with all names that endpoints use.
+"""Read the body of a completion as a `ModelReply` or as an error, under all field names that endpoints use.
 
-Pure functions, so that plain HTTP, the SDK and the Batch API read alike.
+These are pure functions, so that plain HTTP, the SDK and the Batch API read in the same way.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from oversight.harness.llm.models.reported_usage import find_usages, read_usage
 from oversight.harness.output import redact
 
 STOP, CUT, FILTERED = "stop", "length", "content_filter"
-"""Endings as `ModelReply.finish_reason` names them."""
+"""Endings under the names of `ModelReply.finish_reason`."""
 
 _ENDING_NAMES = {
     STOP: (
@@ -51,13 +51,13 @@ _OVERLOADED = re.compile(r"overload|capacity|\b(?:503|529)\b|unavailable|busy", 
 
 
 def parse_completion(data: bytes) -> ModelReply:
-    """Read the body of status 200. Only the needed fields are read, so that other fields cannot cause errors.
+    """Read the body of a reply with status 200, ignoring fields that are not needed.
 
     Raises
     ------
     TransientModelError
-        If it holds no message, as from a proxy or a broken connection; if the provider reports a failure in
-        it; or if the reason why the reply ended is not that of an answer.
+        If the body contains no message, for example from a proxy or a broken connection; if the provider
+        reports a failure in it; or if the reason why the reply ended is not that of an answer.
     """
     payload = load_body(data)
     usage = read_usage(payload)
@@ -84,16 +84,15 @@ def parse_completion(data: bytes) -> ModelReply:
 
 
 def load_body(data: bytes) -> Any:
-    """Parse a body.
+    """Parse a body as JSON.
 
-    Half a surrogate pair is replaced, because orjson refuses it and a retry would cost money.
-
-    A byte order mark is ignored, and the events of an unrequested stream are joined.
+    Half a surrogate pair is replaced, because orjson refuses it and a retry would cost money. A byte order
+    mark is ignored, and the events of an unrequested stream are joined.
 
     Raises
     ------
     TransientModelError
-        If it is not JSON, or nested too deep.
+        If the body is not JSON, or nested too deep.
     """
     data = data.removeprefix(b"\xef\xbb\xbf")
     if _IS_STREAM.match(data):
@@ -108,7 +107,7 @@ def load_body(data: bytes) -> Any:
 
 
 def _join_events(data: bytes) -> dict[str, Any]:
-    """Join the pieces of a stream into one completion."""
+    """Join the events of a stream into one completion."""
     texts, usages, found, ending = list[str](), list[Any](), dict[str, Any](), None
     for piece in _read_events(data):
         found |= {name: piece[name] for name in ("model", "error", "errors") if piece.get(name)}
@@ -161,7 +160,7 @@ def _fault_of(said: str) -> Fault:
 
 
 def _read_text(choice: Any) -> str:
-    """The text of a message; some endpoints send it in parts, or send a refusal instead."""
+    """Return the text of a message; some endpoints send it in parts, or send a refusal instead."""
     if "message" not in choice and isinstance(choice.get("text"), str):
         return str(choice["text"])
     message = choice["message"]
@@ -172,7 +171,7 @@ def _read_text(choice: Any) -> str:
 
 
 def _join_parts(content: Any) -> str:
-    """The text parts of a message's content, without reasoning and other kinds of parts."""
+    """Join the text parts of a message's content, without reasoning and other kinds of parts."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -180,7 +179,7 @@ def _join_parts(content: Any) -> str:
     if isinstance(content, dict):
         content = [content]
     if not isinstance(content, list):
-        raise TypeError("content is neither text nor parts")
+        raise TypeError("content is neither text nor a list of parts")
     texts = [part if isinstance(part, str) else _part_text(part) for part in content]
     if content and all(text is None for text in texts) and not any(map(_is_thought, content)):
         raise TypeError("no part of the content is text")
@@ -205,12 +204,12 @@ def _part_text(part: Any) -> str | None:
 
 
 def _read_ending(choice: Any) -> str:
-    """Why a reply ended, in one word for all names that endpoints use.
+    """Return the reason why a reply ended, as `ModelReply.finish_reason` names it.
 
     Raises
     ------
     TransientModelError
-        If the name is not that of an ended answer.
+        If the endpoint's name does not denote a complete or truncated answer.
     """
     said = choice.get("finish_reason") or choice.get("stop_reason")
     if isinstance(said, dict):
@@ -223,7 +222,7 @@ def _read_ending(choice: Any) -> str:
     if name in _ENDINGS:
         return _ENDINGS[name]
     fault = Fault.SERVER if _BROKEN.search(name) else Fault.MALFORMED
-    message = f"the reply ended with {said[:60]!r}, as no answer ends"
+    message = f"the reply ended with {said[:60]!r}, which is not the end of an answer"
     raise TransientModelError(message, fault=fault, in_reply=True)
 
 
@@ -233,7 +232,7 @@ def _plain_ending(said: str) -> str:
 
 
 def _read_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...]:
-    """Tokens with their log-probabilities; empty if one of them is malformed."""
+    """Return tokens with their log-probabilities; empty if one of them is malformed."""
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     found = list[tuple[str, float]]()
     for part in content if isinstance(content, list) else ():
@@ -247,7 +246,7 @@ def _read_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...]:
 
 
 def short(data: bytes) -> str:
-    """The beginning of a body, on one line."""
+    """Return the beginning of a body, on one line."""
     return one_line(data[: 4 * _LONGEST_MESSAGE].decode("utf-8", "replace"), 200) or "an empty body"
 
 

@@ -1,4 +1,4 @@
-"""Send requests to one endpoint with aiohttp, and turn its faults into errors of this project."""
+"""Send requests to one endpoint with aiohttp, and convert its faults into this project's errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oversight.harness.llm.models.completions import one_line
 
 _CONNECT_SECONDS = 15.0
 _KEPT = 4.0
-"""Seconds for which an idle connection is used again; widespread servers close theirs after 5."""
+"""Seconds for which an idle connection is used again; common servers close idle connections after 5."""
 _UNSAFE = re.compile(r"[\x00-\x20\x7f]")
 
 
@@ -31,7 +31,7 @@ class HttpReply(NamedTuple):
 class HttpClient:
     """Sends requests to one endpoint; it follows no redirects and keeps no cookies.
 
-    The pool has no limit, because callers limit the requests under way. A client serves one event loop,
+    The pool has no limit, because callers limit the concurrent requests. A client serves one event loop,
     from its first request until it is closed.
 
     Parameters
@@ -48,7 +48,7 @@ class HttpClient:
     Raises
     ------
     ConfigError
-        If the URL or the proxy of the environment cannot be used; messages show no values.
+        If the URL or the environment's proxy cannot be used; the message omits values, which may be secret.
     """
 
     def __init__(
@@ -61,7 +61,9 @@ class HttpClient:
     ) -> None:
         self._server = _parse_url(base_url, "the endpoint")
         if self._server.user is not None:
-            raise ConfigError("the endpoint holds a user or a password; a key is read from api_key_env")
+            raise ConfigError(
+                "the endpoint contains a user or a password; name the key's variable in api_key_env instead"
+            )
         self._proxy = _find_proxy(self._server)
         self._headers = {"Accept-Encoding": "gzip, deflate", **headers}
         self._timeout, self._most = timeout, max_reply_bytes
@@ -81,7 +83,7 @@ class HttpClient:
         Parameters
         ----------
         method, path
-            HTTP method, and the path that is appended to the base URL.
+            HTTP method, and path that is appended to the base URL.
         body
             JSON, or None.
         seconds
@@ -120,7 +122,7 @@ class HttpClient:
             await session.close()
 
     def _open_session(self) -> aiohttp.ClientSession:
-        # Reading the certificate authorities takes as long as many requests, so only TLS does it.
+        # Load the certificate authorities only for TLS, because loading takes as long as many requests.
         is_secure = "https" in (self._server.scheme, self._proxy and self._proxy.scheme)
         connector = aiohttp.TCPConnector(
             limit=0, keepalive_timeout=_KEPT, ssl=ssl.create_default_context() if is_secure else True
@@ -156,11 +158,11 @@ class HttpClient:
                 return self._unreached(str(cause) or type(cause).__name__)
             case TimeoutError():
                 fault, message = Fault.TIMEOUT, f"no answer within {seconds:g} s"
-            # uvloop raises the last of these
+            # uvloop raises RuntimeError
             case aiohttp.ServerDisconnectedError() | OSError() | RuntimeError():
                 fault, message = Fault.CONNECTION, "the connection was closed without a reply"
             case _:
-                fault, message = Fault.MALFORMED, f"this is no HTTP reply: {one_line(str(error), 200)}"
+                fault, message = Fault.MALFORMED, f"this is not an HTTP reply: {one_line(str(error), 200)}"
         return TransientModelError(message, fault=fault)
 
     def _unreached(self, reason: str) -> TransientModelError:
@@ -182,20 +184,20 @@ def _authority(url: URL) -> str:
 def _parse_url(url: str, what: str) -> URL:
     """Parse a base URL; messages call it `what`, because the URL may contain a password."""
     if _UNSAFE.search(url):
-        raise ConfigError(f"{what} holds a space, a line break or another control character")
+        raise ConfigError(f"{what} contains a space, a line break or another control character")
     try:
         parsed = URL(url.rstrip("/"))
     except ValueError:
-        raise ConfigError(f"{what} is no URL") from None
+        raise ConfigError(f"{what} is not a URL") from None
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise ConfigError(f"{what} is no URL that begins with http:// or https:// and a host")
+        raise ConfigError(f"{what} is not a URL that begins with http:// or https:// and a host")
     if parsed.raw_query_string or parsed.raw_fragment:
         raise ConfigError(f"{what} has a query or a fragment (after ? or #); give the base URL alone")
     return parsed
 
 
 def _find_proxy(server: URL) -> URL | None:
-    """Return the proxy of HTTP_PROXY or HTTPS_PROXY, in any case, unless NO_PROXY names the server."""
+    """Return the proxy of HTTP_PROXY or HTTPS_PROXY (in either case) unless NO_PROXY names the server."""
     url = getproxies().get(server.scheme)
     if not url or proxy_bypass(_authority(server)) or proxy_bypass(server.raw_host or ""):
         return None

@@ -21,7 +21,7 @@ from oversight.harness.llm.models.interface import ModelReply, Request
 
 _LOOK_SECONDS = 10.0
 MAX_REPLY_BYTES = 4_000_000
-"""Most bytes of a reply's body, unpacked; a larger one is no answer."""
+"""Largest size of a decompressed reply body in bytes; a larger body is an error."""
 
 
 class HttpModel:

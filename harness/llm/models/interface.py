@@ -1,4 +1,4 @@
-"""The interface of a model: it answers a request."""
+"""The interface of models that answer requests."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from oversight.harness.errors import Fault, TransientModelError
 from oversight.harness.output import shorten
 
 MOST_TOKENS = 20_000_000
-"""Most tokens of one reply; twice the longest context that any model has."""
+"""Largest accepted number of tokens of one reply, twice the longest context of any known model."""
 LEAST_LOGPROB, LARGEST_LOGPROB = -1e9, 0.01
-"""Some servers say a little more than 0."""
+"""Largest accepted log-probability, because some servers report slightly more than 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as it is sent, independent of model and endpoint.
+    """A request, independent of model and endpoint.
 
     Attributes
     ----------
     messages
-        The conversation; the model answers the last turn.
+        The turns of the conversation; the model answers the last one.
     temperature, max_tokens
         None uses the endpoint's default.
     stop
@@ -67,7 +67,7 @@ class Request:
         """Serialize the request as JSON in a fixed order, so that it can be hashed or stored."""
         # Written by hand, because `asdict` copies everything and takes longer than the rest of a call.
         fields: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
-        if fields["constraint"] is None:  # omitted if empty, because stored replies are found by this text
+        if fields["constraint"] is None:  # omitted if None, because stored replies are looked up by this text
             del fields["constraint"]
         fields["messages"] = [{"role": m.role, "content": m.content} for m in self.messages]
         return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode()
@@ -89,8 +89,8 @@ class ModelReply:
     text
         The answer; may be empty.
     finish_reason
-        Why it ended: ``"stop"``, ``"length"`` or ``"content_filter"``, translated from the endpoint's own
-        word.
+        Reason why the answer ended: ``"stop"``, ``"length"`` or ``"content_filter"``, translated from the
+        endpoint's own word.
     input_tokens, output_tokens
         Tokens as counted by the endpoint; 0 if not reported.
     model
@@ -138,9 +138,9 @@ def _malformed(name: str, wanted: str, value: object) -> TransientModelError:
 
 
 class Model(Protocol):
-    """The interface of a model has one method.
+    """The interface of a model, with two methods.
 
-    Retries, concurrency, parsing and storing belong to the runner.
+    The runner is responsible for retries, concurrency, parsing and storing.
     """
 
     async def ask(self, request: Request) -> ModelReply:

@@ -1,6 +1,6 @@
 """Calls to a model within the limits of its endpoint, with retries, usage counts and reservations.
 
-Retries happen only here; the clients that it uses do not retry.
+Only this module retries calls; the clients that it uses do not.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from oversight.harness.types import Usage
 
 LONGEST_WAIT = 60.0
 PATIENCE = 3
-"""So many times the tries for HTTP 429: a refused call costs nothing, and a later one will succeed."""
+"""Factor on the number of attempts for HTTP 429, because a refused call is free and may succeed later."""
 
 MALFORMED_IN_A_ROW = 20
-"""Unreadable replies in a row, or two per call under way, after which no reply is asked for again."""
+"""Unreadable replies in a row (or two per unfinished call) after which unreadable replies are not retried."""
 
-_LONGEST_UNDER_A_LIMIT = 1.0  # seconds; the pace spaces the calls, and the endpoint asked for no longer wait
+_LONGEST_UNDER_A_LIMIT = 1.0  # seconds between retries while a known pace spaces the calls
 _LOGGER = logging.getLogger(__name__)
 _random = random.Random()  # noqa: S311  spreads retries over time
 
 Hold: TypeAlias = Callable[[Callable[[], tuple[int, int]]], Awaitable[Reservation]]
-"""Reserves most tokens sent and received before a call goes out."""
+"""Reserves the most tokens sent and received before a call is sent."""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,7 +47,7 @@ class LimitedModel:
     tries
         Attempts before a request counts as failed.
     recognise
-        Raises a ModelError if answers of the model with this name are not accepted.
+        Called with the model name in a reply; raises a ModelError if its answers are not accepted.
     guess
         Estimates the tokens of a call from earlier calls.
     is_billed
@@ -55,7 +55,7 @@ class LimitedModel:
     name
         Name of the model in logs.
     holds_lost
-        Whether a call lost with its worker is never repeated, because it may have been answered.
+        Whether a call that was lost with its worker is not repeated, because it may have been answered.
     malformed
         Number of unreadable replies in a row.
     """
@@ -78,7 +78,7 @@ class LimitedModel:
     async def ask(self, request: Request, counts: Usage, hold: Hold | None = None) -> ModelReply:
         """Call the model until an answer arrives, at most `tries` times; more often under a rate limit.
 
-        Calls during an outage of the endpoint, or refused together with many others, do not count as
+        Calls during an outage of the endpoint, and calls refused together with many others, do not count as
         attempts while the limiter's patience lasts. Calls that were lost with their worker never count.
 
         Parameters
@@ -86,7 +86,7 @@ class LimitedModel:
         counts
             Counts the usage.
         hold
-            Reserves the most that each call may use; settled when the call has ended.
+            Reserves the most that each call may use; the reservation is settled when the call has ended.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class LimitedModel:
             failures.append(error)
 
         async def ask_again() -> ModelReply:
-            # The first call is made without tenacity, whose set-up takes half as long as a call; most
+            # Make the first call without tenacity, whose set-up is slow, because most first calls
             # succeed.
             if failures:
                 raise failures.pop()
@@ -135,7 +135,7 @@ class LimitedModel:
         except TransientModelError as error:
             self._tell(error, started, counts)
             raise
-        except FatalModelError:  # which is also an answer
+        except FatalModelError:  # a refusal shows that the endpoint answers
             limiter.outage.answered()
             raise
         finally:
@@ -153,7 +153,7 @@ class LimitedModel:
     async def _send(self, request: Request, counts: Usage, held: Reservation | None) -> ModelReply:
         """Send a request and count its usage, whether it succeeds or fails."""
         counts.requests += 1
-        # Any other outcome may have to be paid for: None stands for an estimate.
+        # None stands for an estimate, because any other outcome may have to be paid for.
         used: Sequence[int] | None = None if self.is_billed else (0, 0)
         is_guess = self.is_billed
         try:
@@ -178,7 +178,7 @@ class LimitedModel:
         return reply
 
     def _tell(self, error: TransientModelError, started: float, counts: Usage) -> None:
-        """Report a failure to the limiter, as one of its limits, of the endpoint, or of the reply alone."""
+        """Report a failure to the limiter as due to its rate limit, to the endpoint or to the reply."""
         limiter = self.limiter
         if error.fault is Fault.LOST:  # which says nothing about the endpoint
             return
@@ -201,7 +201,7 @@ class _Tries:
         self._model, self._failed, self._refused = model, 0, 0
 
     def allow_another(self, error: BaseException) -> bool:
-        """Count a failed call; return whether another attempt may succeed."""
+        """Count a failed call. Returns whether another attempt may succeed."""
         if not isinstance(error, TransientModelError) or self._model.is_always_malformed:
             return False
         if error.fault is Fault.LOST:  # which says nothing about the endpoint
@@ -213,13 +213,13 @@ class _Tries:
         return self._failed + self._refused < self._model.tries * (PATIENCE if is_refused else 1)
 
     def log(self, state: tenacity.RetryCallState) -> None:
-        """Log a failed call that will be repeated."""
+        """Log that a failed call will be repeated."""
         error = state.outcome and state.outcome.exception()
         where = self._model.name or type(self._model.model).__name__
         _LOGGER.info("%s: %s; asked again in %.1f s", where, error, state.upcoming_sleep)
 
     def _waits_out(self, error: TransientModelError) -> bool:
-        """Whether the endpoint caused the failure and should be given time."""
+        """Whether the endpoint caused the failure, so that waiting may help."""
         limiter = self._model.limiter
         outage = limiter.outage
         is_limited = error.fault is Fault.RATE_LIMIT and limiter.is_limited
@@ -230,9 +230,9 @@ class _Tries:
         return True
 
     def pause(self, state: tenacity.RetryCallState) -> float:
-        """Seconds until the next attempt: a little more than the endpoint asked for, else growing.
+        """Return the seconds until the next attempt: at least as long as the endpoint asked, else growing.
 
-        If the endpoint's rate is known, a refused call waits in line again, because the rate decides.
+        If the endpoint's rate is known, a refused call only waits in line again, because the rate decides.
         """
         error, limiter = state.outcome and state.outcome.exception(), self._model.limiter
         assert isinstance(error, TransientModelError)  # noqa: S101  no other failure is repeated
@@ -240,7 +240,7 @@ class _Tries:
             return 0.0
         is_refused = error.fault is Fault.RATE_LIMIT
         if error.retry_after is not None and not (is_refused and limiter.is_paced):
-            # Spread over time, because simultaneous retries would cause the same overload again.
+            # Add a random part, because simultaneous retries would overload the endpoint again.
             return min(error.retry_after, LONGEST_PAUSE) * _random.uniform(1.0, 1.1)
         if is_refused:
             longest = _LONGEST_UNDER_A_LIMIT if limiter.is_limited else LONGEST_WAIT

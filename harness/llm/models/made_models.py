@@ -16,7 +16,7 @@ def make_model(settings: ModelSection, function: Callable[[str], Any] | None = N
     Raises
     ------
     ConfigError
-        If a key, the extra that calls Azure, the local server, the callable or the command is missing.
+        If a key, the package for Azure, the local server, the callable or the command is missing.
     """
     if function is not None or settings.python is not None:
         from oversight.harness.llm.models.program_models import FunctionModel, load_function

@@ -19,7 +19,7 @@ from oversight.harness.errors import ConfigError, FatalModelError, Fault, ModelE
 from oversight.harness.llm.models.interface import ModelReply, Request
 
 _IS_SECRET = re.compile("KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|DATABASE|_URL$|DSN", re.IGNORECASE)
-"""Names of variables that a command does not inherit."""
+"""Pattern of the environment variables that a command does not inherit."""
 _Answer = TypeVar("_Answer")
 
 
@@ -30,7 +30,7 @@ class _ProgramModel:
         self._timeout = timeout
 
     async def _in_time(self, answer: Awaitable[_Answer]) -> _Answer:
-        """Return the answer after the callable or command has started."""
+        """Return the answer, or raise an error if it does not arrive in time."""
         try:
             async with asyncio.timeout(self._timeout):
                 return await answer
@@ -105,13 +105,13 @@ class CommandModel(_ProgramModel):
         self._most = most
         program = shutil.which(command[0])
         if program is None:
-            raise ConfigError(f"command: there is no program {command[0]!r}")
+            raise ConfigError(f"command: the program {command[0]!r} does not exist")
         self._command = (program, *command[1:])
 
     async def ask(self, request: Request) -> ModelReply:
         """Run the program; an exit code other than 0 is a transient failure."""
         pipe = asyncio.subprocess.PIPE
-        # Keys are for endpoints; a program of this study does not need them.
+        # Hide keys from the program, because only endpoints need them.
         shown = {name: value for name, value in os.environ.items() if not _IS_SECRET.search(name)}
         loop = asyncio.get_running_loop()
         transport, protocol = await loop.subprocess_exec(
@@ -126,10 +126,10 @@ class CommandModel(_ProgramModel):
         try:
             out, err = await self._in_time(self._talk(process, request.conversation.encode()))
         finally:
-            transport.close()  # kills the program; without it the wait never ends while an output is full
+            transport.close()  # kills the program; otherwise the wait never ends if an output pipe is full
             await process.wait()
         if process.returncode:
-            last = err.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
+            last = err.decode(errors="replace").strip().splitlines()[-1:] or ["it printed no message"]
             raise TransientModelError(f"exit code {process.returncode}: {last[0]}", fault=Fault.PROGRAM)
         return ModelReply(out.decode(errors="replace").strip())
 
@@ -139,7 +139,7 @@ class CommandModel(_ProgramModel):
         assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101, PT018  pipes
 
         async def write() -> None:
-            # a program may ignore its input; if it has ended, uvloop raises a RuntimeError
+            # A program may ignore its input; if it has ended, uvloop raises a RuntimeError.
             with contextlib.suppress(ConnectionError, RuntimeError):
                 stdin.write(text)
                 await stdin.drain()

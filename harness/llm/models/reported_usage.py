@@ -1,6 +1,7 @@
 """Read the token usage of a reply in all forms that providers use.
 
-Pure functions. If a reply can be read in two ways, the larger count is used, because a budget must hold.
+These are pure functions. If a reply can be read in two ways, the larger count is used, so that a budget
+holds.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _NAMES = {
 }
 _KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 _INNER = ("thought", "cached")
-"""Names that also count one level deeper, in the details of a usage."""
+"""Names of fields that also count one level deeper, in the details of a usage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class ReportedUsage:
 
     @property
     def whole(self) -> tuple[int, int] | None:
-        """Tokens sent and received; None if one of them is unknown."""
+        """Tokens sent and received; None if either is unknown."""
         return (self.sent, self.received) if self.sent and not self.is_partial else None
 
 
@@ -79,7 +80,7 @@ def read_usage(payload: Any) -> ReportedUsage:
 
 
 def find_usages(payload: Any) -> Iterator[Mapping[str, Any]]:
-    """The fields in which endpoints report their counts."""
+    """Yield the objects in which endpoints report their counts."""
     if not isinstance(payload, dict):
         return
     choices = payload.get("choices")

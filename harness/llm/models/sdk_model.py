@@ -29,7 +29,7 @@ def sdk_client(settings: ModelSection) -> SdkClient:
         If the key is not set, or the local server is not running.
     """
     url, key, seconds = base_url(settings), api_key(settings), settings.timeout
-    # Only oversight.harness.llm.models.limited_model retries.
+    # The SDK must not retry, because oversight.harness.llm.models.limited_model does.
     if settings.api_version is None:
         return openai.AsyncOpenAI(base_url=url, api_key=key, timeout=seconds, max_retries=0)
     return openai.AsyncAzureOpenAI(
@@ -38,7 +38,7 @@ def sdk_client(settings: ModelSection) -> SdkClient:
         api_version=settings.api_version,
         timeout=seconds,
         max_retries=0,
-        # A redirect to another host would keep the header with Azure's key.
+        # Do not follow redirects, because a redirect to another host would receive Azure's key.
         http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
     )
 

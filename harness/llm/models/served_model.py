@@ -14,7 +14,7 @@ class ServedModel:
     """Compares the model name in each reply with the name in the first reply.
 
     Endpoints report a more precise name than the requested one (``gpt-5-mini-2025-08-07``) or an alias, but
-    always the same one. A different name later therefore means a different model.
+    always the same name. So a different name in a later reply means a different model.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class ServedModel:
     tell
         Called with a sentence for the user if the first name does not resemble the requested one.
     patience
-        Number of replies in a row by another model that ends the run.
+        Number of replies in a row by another model after which the run ends.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class ServedModel:
         Raises
         ------
         TransientModelError
-            If it is another model.
+            If the name denotes another model.
         FatalModelError
             If another model has answered `patience` times in a row.
         """
@@ -58,8 +58,8 @@ class ServedModel:
             self._known = served
             self._fix(served)
             if not _resemble(self._asked, served):
-                right = f"set answers_as = {served!r} if that is right"
-                self._tell(f"{self._asked} was asked, {served} answers; {right}")
+                right = f"set answers_as = {served!r} if that is the same model"
+                self._tell(f"the model {self._asked} was requested, but {served} answers; {right}")
         if served == self._known or _bare(served) == _bare(self._known):
             self._wrong = 0
             return

@@ -1,4 +1,4 @@
-"""Estimate how many tokens a call will use at most, and has used if its endpoint does not say."""
+"""Estimate the most tokens a call may use, and the tokens it used if its endpoint does not report them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MAYBE_BILLED = frozenset({Fault.TIMEOUT, Fault.CONNECTION, Fault.MALFORMED, Fau
 class TokenGuess:
     """Upper estimates of tokens that improve with the usage of earlier calls.
 
-    Before the first answer, a token is assumed to be three Latin letters, or one byte of anything else,
+    Before the first answer, a token is assumed to be three Latin letters, or one byte of any other text,
     because tokenizers split digits, punctuation and rare scripts. An answer without a limit is assumed to
-    have 1,024 tokens. Afterwards the largest ratio and the longest answer seen are used, plus a quarter.
-    Every text is assumed to have an overhead: 64 tokens at first, then the smallest that was seen. A token
-    limit is trusted until an answer exceeds it; then no answer is assumed to be shorter than the longest
-    such answer.
+    have 1,024 tokens. After the first answers, the largest ratio and the longest answer seen are used, plus a
+    quarter. Every text has an assumed overhead: at first 64 tokens, later the smallest overhead seen. A token
+    limit is trusted until an answer exceeds it. From then on, each answer is assumed to be at least as long
+    as the longest such answer.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class TokenGuess:
         return max(sent, self._least), max(request.max_tokens or int(self._output), self._past_limit)
 
     def complete(self, request: Request, reply: ModelReply) -> tuple[ModelReply, bool]:
-        """Fill in tokens that the endpoint did not report, and learn from those it reported.
+        """Fill in tokens that the endpoint did not report, and learn from the reported ones.
 
         Returns
         -------
@@ -62,9 +62,9 @@ class TokenGuess:
         return replace(reply, input_tokens=sent, output_tokens=received), True
 
     def charge(self, request: Request, error: TransientModelError) -> tuple[int, int, bool]:
-        """Return tokens sent and received that may have to be paid for a failed call.
+        """Return the sent and received tokens that may have to be paid for a failed call.
 
-        The last value says whether they are estimated.
+        The last value says whether these numbers are estimated.
         """
         if error.used is not None:
             self._take(request, *error.used)

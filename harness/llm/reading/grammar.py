@@ -24,14 +24,14 @@ _AFTER_LETTER = ("verb", "reason", "joins", "deny", "but", "right")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """Patterns for text in which one character stands for each mention of an option.
+    """Patterns for text in which each mention of an option is replaced by one character.
 
     Attributes
     ----------
     letters
         Words around an option's letter.
     claims, weak_claims
-        Clauses that state an answer; a weak claim counts only if there is no other claim.
+        Clauses that state an answer; a weak claim counts only if no other claim is found.
     refutations
         Clauses that call an option wrong.
     deny, doubt, assured, final, instead, retract

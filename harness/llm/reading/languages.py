@@ -19,7 +19,7 @@ class Language:
     Attributes
     ----------
     noun
-        Words for what is named: an answer, an option.
+        Words for an answer or an option.
     verb
         Words between the noun and the option: "is".
     right
@@ -47,7 +47,7 @@ class Language:
     instead
         Words that end a denial within a clause: Korean 아니라.
     retract
-        Words that take back the sentence before.
+        Words that retract the previous sentence.
     """
 
     noun: str = ""
@@ -533,7 +533,7 @@ _SCRIPTS = {
     "Japanese": "\u3040-\u30ff",
     "Korean": "\uac00-\ud7a3",
 }
-"""Languages that their script tells, as ranges of characters; the others are recognised by their words."""
+"""Languages that are recognised by their script, as ranges of characters; others are recognised by words."""
 _LATIN = re.compile(r"[A-Za-zÀ-ɏḀ-ỿ']+")
 
 

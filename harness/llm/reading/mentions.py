@@ -19,11 +19,11 @@ Notation = Literal["letter", "option"]
 # First letters of alphabets that are used to enumerate, by position.
 _ALPHABETS = ("ΑΒΓΔΕΖΗΘ", "АБВГДЕЖЗ", "ابجدهوزح", "אבגדהוזח", "甲乙丙丁戊己庚辛", "가나다라마바사아")
 _LOOKALIKES = {"В": "B", "Е": "E", "Н": "H"}
-"""Cyrillic capitals that look like a Latin letter of another position: which is meant, nobody knows."""
+"""Cyrillic capitals that look like a Latin letter of another position, so that they are ambiguous."""
 _EXACT = re.compile(r"[\d+<>=^%$\\]")  # numbers and formulas, in which signs matter
 _NAME = r"[A-ZＡ-ＺⒶ-Ⓩⓐ-ⓩ🅐-🅩\u0391-\u0398\u0410-\u0417\u05d0-\u05d7أ-د甲-癸가나다라마바사아]"
 FIRST, SEVERAL = 0xE000, "\uf8ff"
-"""Code of the character that stands for the first option; the character of several options at once."""
+"""Code of the character that stands for the first option, and the character for several options at once."""
 MENTION = "[\ue000-\uf8ff]"
 _COMMON = frozenset(
     [
@@ -67,7 +67,7 @@ _COMMON = frozenset(
         "아니오",
     ]
 )
-"""Options that are also words of every sentence: they are named only at the end of a clause."""
+"""Option texts that are also common words; they count as mentions only at the end of a clause."""
 
 
 @cache
@@ -105,7 +105,7 @@ def make_comparable(options: tuple[str, ...]) -> tuple[Callable[[str], str], tup
         folded = tuple(fold(option) for option in options)
         if all(folded) and len(set(folded)) == len(folded):
             return fold, folded
-    return str.strip, options  # some options differ only in spaces
+    return str.strip, options  # some options differ only in letter case, signs or inner spaces
 
 
 def _words(text: str) -> str:
@@ -113,13 +113,13 @@ def _words(text: str) -> str:
 
 
 def _signs(text: str) -> str:
-    """Keep the most common signs: -2 is not 2, and A < B is not A > B."""
+    """Normalize a text but keep the most common signs: -2 is not 2, and A < B is not A > B."""
     kept = re.sub(r"[^\w+\-<>=^/%\\{}|.]+", " ", text.casefold().replace("−", "-"))
     return " ".join(re.sub(r"\.(?!\d)", " ", kept).split())
 
 
 def _trimmed(text: str) -> str:
-    """Keep letter case and all signs: kW is not KW, and B ∨ W is not B ⊃ W."""
+    """Normalize a text but keep letter case and all signs: kW is not KW, and B ∨ W is not B ⊃ W."""
     return " ".join(text.split()).strip(" .*_`")
 
 
@@ -128,14 +128,14 @@ _LATEX = re.compile(
 )
 _DECORATION = re.compile(r"[*_`\"“”„«»‘「」『』]+|(?<!\w)['’]|['’](?!\w)|~~")
 _CJK = r"\u3040-\u9fff\uac00-\ud7a3"
-# If letter case is ignored, Python folds every character of these ranges, which takes 50 ms per pattern.
+# Match letter case here, because otherwise Python folds every character of these ranges, which is slow.
 _BEFORE, _AFTER = rf"(?<!(?-i:[^\W_{_CJK}]))", rf"(?!(?-i:[^\W_{_CJK}]))"
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """Build a pattern of the options' texts, longest first, with the position of each option."""
+    """A pattern of the options' texts, longest first, with the position of each option."""
 
     pattern: re.Pattern[str] | None
     places: tuple[int, ...]
@@ -171,7 +171,7 @@ def _text_pattern(option: str, folded: str, fold: Callable[[str], str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _doubles(options: tuple[str, ...]) -> frozenset[int]:
-    """Return the options whose text is the letter of another option."""
+    """Return the options whose text equals the letter of another option."""
     return frozenset(
         j
         for j, option in enumerate(options)
@@ -222,9 +222,9 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
 
 @cache
 def _letters(*, by_number: bool) -> tuple[re.Pattern[str], ...]:
-    """Build the pattern of letters in brackets, letters that begin a line, and others.
+    """Build the patterns of letters in brackets, of letters at the start of a line, and of other letters.
 
-    Group 1 is the text before them.
+    Group 1 is the text before the letter.
     """
     name = r"\d{1,3}" if by_number else _NAME
     lower = r"\d{1,3}" if by_number else "[a-z]"
@@ -242,21 +242,21 @@ def _letters(*, by_number: bool) -> tuple[re.Pattern[str], ...]:
 
 @dataclass(frozen=True, slots=True)
 class LetterWords:
-    """Words around a letter that show whether it names an option.
+    """Patterns of words around a letter that show whether the letter names an option.
 
     Attributes
     ----------
     before
-        Pattern of words that show this when they precede the letter.
+        Pattern of preceding words that show that the letter names an option.
     after
-        Pattern of words that show that ``A`` is not an article when they follow it.
+        Pattern of following words that show that ``A`` is not an article.
     """
 
     before: re.Pattern[str]
     after: re.Pattern[str]
 
     def allow(self, match: re.Match[str]) -> bool:
-        """Whether a letter is not an article, a pronoun or part of a name such as "vitamin B"."""
+        """Whether a letter names an option, and is not an article, a pronoun or part of "vitamin B"."""
         text, start, end = match.string, match.start(2), match.end(2)
         leads = _is_line_start(text, start)
         if match[0] != match[1] + match[2] or (leads and _LEADER_END.match(text, end)):
@@ -286,5 +286,5 @@ def _is_line_start(text: str, start: int) -> bool:
 
 
 def _merge(text: str) -> str:
-    """Join mentions of the same option that only punctuation separates, such as ``B) neurology``."""
+    """Join mentions of the same option that are separated only by punctuation, such as ``B) neurology``."""
     return re.sub(rf"({MENTION})(?:[\s)\].:,(\[=–—-]{{0,6}}\1)+", r"\1", text)

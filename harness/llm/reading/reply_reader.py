@@ -37,15 +37,15 @@ class Step(StrEnum):
     """The step that read an answer."""
 
     FORM = "form"
-    """It has the form that was asked for."""
+    """The reply has the requested form."""
     MARK = "mark"
-    """It has another unmistakable form."""
+    """The reply has another unambiguous form."""
     WHOLE = "whole"
-    """The reply is only the option."""
+    """The reply consists only of the option."""
     STATEMENT = "statement"
-    """A sentence states it, which is the loosest reading."""
+    """A sentence states the option; this is the least strict reading."""
     LOG = "log"
-    """Another program read it."""
+    """Another program read the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class ReplyForm:
 
 
 ANY_FORM = ReplyForm()
-"""Nothing is known of what was asked for."""
+"""The requested form is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,8 @@ class ReplyReading:
     step
         The step that read it; None if the reply is unreadable.
     reason
-        Why it is unreadable: ``"empty"``, ``"refusal"``, ``"several"``, ``"denied"``, ``"doubted"``,
-        ``"mentioned"``, ``"malformed"``, ``"pattern"`` or ``"none"``.
+        Reason why the reply is unreadable: ``"empty"``, ``"refusal"``, ``"several"``, ``"denied"``,
+        ``"doubted"``, ``"mentioned"``, ``"malformed"``, ``"pattern"`` or ``"none"``.
     """
 
     option: int | None
@@ -98,7 +98,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 100_000
-"""Characters beside the thoughts; a longer text answers no question, and its reading would hold up others."""
+"""Largest length of a reply in characters, without its reasoning; longer ones take too long to read."""
 _RESERVED = re.compile(MENTION)
 _GAP = re.compile(r"[^\S\n]{8,}|\n\s{8,}")  # patterns with several optional spaces take O(n³) time
 _RUN = re.compile(r"(([^\w\s])\2{7})\2+")
@@ -121,7 +121,7 @@ _ANSWER_WORDS = (
 )
 _ANSWER_KEYS = frozenset(_ANSWER_WORDS.split())
 _WEAK_KEYS = frozenset(["value", "text", "name", "output", "letter"])
-"""Keys of an answer inside the object of an answer."""
+"""Keys of an answer within a nested object of an answer."""
 _NO_ANSWER = re.compile("not|wrong|exclu|reject|elimin|incorrect|rule|worst|least|reason|why|expl|thought")
 _ALONE = re.compile(r"[\s*_`\"'“”‘’(（\[【{<#$\\>•·-]*(\w)[\s*_`\"'“”‘’)）\]】}>.:：。,，;!！$\\/-]*")
 _NUMBER = re.compile(r"\W*(\d{1,3})\W*")
@@ -140,10 +140,10 @@ def read_reply(
     shown_options
         The options in display order.
     asked
-        What was asked for.
+        The requested form.
     cut
-        Whether the text ended at the token limit. If so, only forms count that further text could not have
-        changed.
+        Whether the text ended at the token limit. If so, only those forms count which further text could not
+        have changed.
 
     Examples
     --------
@@ -196,7 +196,7 @@ class _Reader:
         return ReplyReading(None, reason="several" if named else "none" if found else "pattern")
 
     def _by_form(self, answer: str) -> ReplyReading | None:
-        """Read unambiguous marks; several different ones are unreadable."""
+        """Read unambiguous marks; if they name different options, the reply is unreadable."""
         values, is_object = _find_values(answer)
         found = [(self._phrase(value), "schema") for value in values]
         if is_object and not values:
@@ -238,16 +238,15 @@ class _Reader:
         return ReplyReading(ord(option) - FIRST, Step.STATEMENT)
 
     def _mark_rest(self, said: re.Match[str]) -> str:
-        """Treat the rest of a line as one option if it is the option's text, whatever words it contains."""
+        """Treat the rest of a line as one option if it equals that option's text, whatever it contains."""
         named = self._by_name(said[2])
         return said[0] if not isinstance(named, int) else f"{said[1]}{chr(FIRST + named)}."
 
     def _phrase(self, part: str, *, bare: bool = False) -> int | str | None:
         """Return the option that a short text names without saying anything else.
 
-        `SEVERAL` if it names more than one.
-
-        `bare` allows no words around the option, such as "the answer is".
+        Returns `SEVERAL` if the text names more than one. With `bare`, no words such as "the answer is" may
+        surround the option.
         """
         part = part.strip()
         named = self._by_name(part)
@@ -262,14 +261,14 @@ class _Reader:
         return SEVERAL if len(mentions) > 1 or SEVERAL in mentions else ord(mentions.pop()) - FIRST
 
     def _by_name(self, part: str) -> int | str | None:
-        """Return the option whose letter or text a short text is; `asked` decides between two."""
+        """Return the option whose letter or text equals a short text; `asked` decides between the two."""
         notation, k = self.asked.notation, len(self.options)
         alone = (_NUMBER if k > 26 else _ALONE).fullmatch(part) if len(part) <= 16 else None
         letter = letter_position(alone[1], k) if alone else None
         fold, names = make_comparable(self.options)
         texts = (fold(part), fold(re.sub(r"^[-*•·]\s+", "", part)))
         by_text = next((names.index(text) for text in texts if text in names), None)
-        # a minus sign, not a list item
+        # A leading "-" before a number is a minus sign, not the mark of a list item.
         if letter is None or (by_text is not None and re.match(r"[-−]\S", part)):
             return by_text
         if by_text is None:
@@ -285,7 +284,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _find_values(answer: str) -> tuple[list[str], bool]:
-    """Return the values of the answer keys in a reply's JSON, and whether it is one object only."""
+    """Return the values of answer keys in a reply's JSON, and whether the reply is a single object."""
     found, place = list[str](), answer.find("{")
     is_object = re.match(r'(?:```\w*\s*)?\{\s*["\']', answer) is not None
     for _ in range(50):

@@ -1,4 +1,4 @@
-"""Find what the sentences of a reply state about options: that one is the answer, is not, or may be."""
+"""Find what a reply's sentences state about options: which one is the answer, is not, or may be."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BRACKET = re.compile(r"\([^()]*\)|（[^（）]*）")
 _FIELD = re.compile(rf"\W*(\w{{1,30}}(?: \w{{1,30}}){{0,2}}\W{{0,2}}[:：])\W{{0,3}}{MENTION}\W*")
 _SHORT = 4
 _LONG_WORD, _LONGEST_SENTENCE = re.compile(r"[A-Za-z0-9_]{60,}"), 2_000
-"""Text that no sentence of an answer has, and whose matching would take quadratic time."""
+"""Pattern of text that no answer contains and whose matching would take quadratic time."""
 
 
 @dataclass(slots=True)
@@ -23,11 +23,11 @@ class Findings:
     Attributes
     ----------
     affirmed
-        Options that are stated, in order, each with whether the statement is a conclusion.
+        Stated options in order, each with a flag whether the statement is a conclusion.
     weakly
-        Options that are stated by a weak claim.
+        Options stated by a weak claim.
     refuted, doubted, mentioned
-        Options that are called wrong, named in doubt, or named at all.
+        Options that a clause calls wrong, that are named with doubt, and that are mentioned.
     """
 
     affirmed: list[tuple[str, bool]] = field(default_factory=list)
@@ -37,9 +37,9 @@ class Findings:
     mentioned: set[str] = field(default_factory=set)
 
     def settle(self) -> str | None:
-        """Return the one option that is affirmed.
+        """Return the only affirmed option.
 
-        None if there is none, if there are several, or if it is also refuted.
+        None if no option is affirmed, if several are, or if the affirmed option is also refuted.
         """
         said = {option for option, _ in self.affirmed}
         if not said and self.weakly == self.mentioned - self.refuted:
@@ -52,7 +52,7 @@ class Findings:
 
     @property
     def reason(self) -> str:
-        """Return why `settle` found no option."""
+        """Return the reason why `settle` found no option."""
         if (len(self.mentioned) > 1 and (self.affirmed or self.weakly)) or SEVERAL in self.mentioned:
             return "several"
         if self.refuted:
@@ -63,7 +63,7 @@ class Findings:
 
 
 def find_statements(marked: str, grammar: Grammar) -> Findings:
-    """Read the sentences of a text in which characters stand for options."""
+    """Read the sentences of a text in which each option is replaced by a character."""
     found = Findings()
     marked = _LONG_WORD.sub("…", marked)
     lines = [line for line in marked.split("\n") if line.strip()]
@@ -86,14 +86,14 @@ def find_statements(marked: str, grammar: Grammar) -> Findings:
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """Whether a sentence is the first or the last of a reply, so that an option may form it alone."""
+    """Whether a sentence is the first or last of a reply, where it may consist of an option only."""
 
     first: bool
     last: bool
 
 
 def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge) -> None:
-    """Record what a sentence states."""
+    """Record the statements of a sentence."""
     if (found.affirmed or found.weakly) and grammar.retract.search(sentence):
         found.doubted |= {option for option, _ in found.affirmed} | found.weakly
         found.affirmed.clear()
@@ -134,7 +134,7 @@ def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge
 
 
 def _is_bare(clause: str, grammar: Grammar, *, has_denied: bool = False) -> bool:
-    """Whether a clause is a single option; after a denial also with a short word before it."""
+    """Whether a clause is a single option; after a denial, a short word may precede the option."""
     if len(set(re.findall(MENTION, clause))) != 1:
         return False
     rest = grammar.fill.sub("", re.sub(MENTION, "", clause))
@@ -155,5 +155,5 @@ def _join_several(joined: re.Match[str]) -> str:
 
 
 def _is_denial(clauses: list[str], grammar: Grammar) -> bool:
-    """Whether a clause denies the one before: "hate speech, no"."""
+    """Whether a clause denies the previous one: "hate speech, no"."""
     return any(grammar.deny.match(c.strip()) and not re.search(MENTION, c) for c in clauses)

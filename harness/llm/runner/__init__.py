@@ -1,4 +1,4 @@
-"""Run models over items and store everything: prompts, readings, jobs, batches, progress."""
+"""Run models over items, and store prompts, readings, batches and progress."""
 
 import lazy_loader
 

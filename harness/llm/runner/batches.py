@@ -1,4 +1,4 @@
-"""Group commit: store or read together what many tasks request within a few milliseconds."""
+"""Group commit: store or read together the values that many tasks request within a few milliseconds."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ Found = TypeVar("Found")
 
 
 class Batches(Generic[Given, Found]):
-    """Passes single requests in batches to a function; a context manager if the last ones must not be lost.
+    """Passes single requests to a function in batches; use it as a context manager to process the last ones.
 
-    The function is called in the event loop's thread. With another thread, Python's lock would change hands
-    at every row, which takes longer than the work itself.
+    The function is called in the event loop's thread. In another thread, Python's interpreter lock would
+    change hands at every row, which takes longer than the work itself.
 
     Parameters
     ----------
     work
-        Called with one batch at a time; returns the results in order, or None.
+        Called with one batch at a time. Returns the results in order, or None.
     enough
-        A batch of this size is not delayed.
+        Size from which a batch is processed without delay.
     linger
         Seconds that a smaller batch waits for more requests.
     """
@@ -38,7 +38,7 @@ class Batches(Generic[Given, Found]):
         self._timer: asyncio.TimerHandle | None = None
 
     async def put(self, item: Given) -> Found:
-        """Add a request; return when its batch is done.
+        """Add a request, and return its result when its batch is processed.
 
         Raises
         ------
@@ -64,7 +64,7 @@ class Batches(Generic[Given, Found]):
             raise error
 
     def _flush(self) -> Exception | None:
-        """Process the waiting requests and wake their tasks; return the exception, if any."""
+        """Process the waiting requests and wake their tasks. Returns the exception, if any."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,4 +1,4 @@
-"""The event loop of a run and its stop signals; the first signal lets calls under way finish."""
+"""The event loop of a run and its stop signals; at the first signal, unfinished calls may still finish."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from oversight.harness.output import say
 T = TypeVar("T")
 
 DRAIN = 10.0
-"""Seconds that what is under way has when a run is stopped."""
+"""Seconds that unfinished calls have when a run is stopped."""
 
 
 def run_in_loop(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, as `asyncio.run` does; if a loop is already running, in another thread."""
+    """Run a coroutine to its end, as `asyncio.run` does; in another thread if a loop is already running."""
     return _run_beside(main) if _is_running() else _run(main)
 
 
 def _is_running() -> bool:
-    # Outside the except block, because exceptions raised while one is handled carry it as their context.
+    # Return outside the except block, because exceptions raised inside it would carry it as their context.
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -38,7 +38,7 @@ def _is_running() -> bool:
 
 
 def _run_beside(main: Coroutine[Any, Any, T]) -> T:
-    """Run in another thread; an interrupt, which only this thread receives, stops the work there."""
+    """Run in another thread; an interrupt, which only this thread receives, stops the work in that thread."""
     started = list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]]()
 
     async def begin() -> T:
@@ -62,7 +62,7 @@ def _run(main: Coroutine[Any, Any, T]) -> T:
 
 
 async def _stoppable(main: Coroutine[Any, Any, T]) -> T:
-    """Make SIGTERM and SIGHUP stop the work in order, as Ctrl-C does, unless other code handles them."""
+    """Let SIGTERM and SIGHUP stop the work as Ctrl-C does, unless other code handles them."""
     loop, task, came = (
         asyncio.get_running_loop(),
         cast("asyncio.Task[Any]", asyncio.current_task()),
@@ -97,7 +97,7 @@ def _find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 @contextmanager
 def collecting_rarely() -> Iterator[None]:
-    """Collect garbage rarely, and not among imported modules, which saves a fast run 23 % of its CPU time."""
+    """Collect garbage rarely, and ignore imported modules, because collection would slow down a fast run."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
@@ -121,10 +121,10 @@ def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
     def receive() -> None:
         stop(0.0 if len(came) > 1 else DRAIN)
         if len(came) == 1:
-            say(f"\nstopping; what is under way has {DRAIN:.0f} s to come, once more stops at once")
+            say(f"\nstopping; unfinished calls have {DRAIN:.0f} s to finish; Ctrl-C again stops at once")
 
     def note(number: int, _: FrameType | None) -> None:
-        # Not done in receive(), because a loop that is ending may never call it.
+        # Record the signal here, because a loop that is ending may never call receive().
         came.append(number)
         loop.call_soon_threadsafe(receive)
 

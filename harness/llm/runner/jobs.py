@@ -1,4 +1,4 @@
-"""The items that a model must still be asked, and how a reply becomes a prediction."""
+"""The items that a model must still be asked about, and the conversion of a reply into a prediction."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from oversight.harness.store import ReservedAnswer, add_usage
 from oversight.harness.types import Item, Prediction, Usage
 
 _UNBOUNDED = (
-    "{}: without max_tokens nothing bounds an answer, so the budget takes each to be a quarter longer than "
-    "the longest seen; set max_tokens for a hard stop"
+    "{}: without max_tokens answers have no limit, so the budget assumes each to be a quarter longer "
+    "than the longest so far; set max_tokens for a hard limit"
 )
 MORE = 4
-"""An answer that was cut by the token limit is asked for once more with this many times as many."""
+"""Factor on the token limit when an answer that was cut by the limit is requested once more."""
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A run under way.
+    """A model's part of a run.
 
     Attributes
     ----------
@@ -48,13 +48,13 @@ class Job:
     model
         The model, within the limits of its endpoint.
     todo
-        Items and sample numbers without a stored answer; read as places become free.
+        Items and sample numbers without a stored answer; read lazily.
     budget
         Remaining budget; None means no limit.
     reserve
         Stores what an answer may use, before each of its calls under a budget is sent.
     before
-        Usage of earlier answers that these will replace; counted as theirs.
+        Usage of earlier answers that the new answers will replace; added to the new answers' usage.
     """
 
     spec: RunSpec
@@ -67,7 +67,7 @@ class Job:
     _first: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
-        self.run_id = self.spec.id  # hashed once, not per row
+        self.run_id = self.spec.id  # hashed once, because every row needs it
 
     async def predict(self, item: Item, sample: int) -> Prediction:
         """Ask the model about one item and read its answer.
@@ -75,13 +75,13 @@ class Job:
         Raises
         ------
         BudgetSpent
-            If the budget has no room and no call under way could release any.
+            If the budget has no room, and no unfinished call could release any.
         FatalModelError
             If a call failed in a way that affects all items.
         """
         request = make_request(self.spec, item)
         if self.budget is not None and self.budget.counts_tokens and not self.model.guess.bounds(request):
-            # The cost of an answer is unknown, so the first call is sent alone.
+            # Send the first call alone, because the cost of an answer is still unknown.
             async with self._first:
                 if not self.model.guess.bounds(request):
                     return await self._ask(request, item, sample)
@@ -90,7 +90,7 @@ class Job:
     async def _ask(self, request: Request, item: Item, sample: int) -> Prediction:
         """Ask; a refusal, an error of this program, or the last transient fault becomes a failed prediction.
 
-        An answer that was cut at the token limit before it could be read is requested once more with a
+        If an answer was cut at the token limit before it could be read, it is requested once more with a
         higher limit.
         """
         started, counts, asked = time.perf_counter(), Usage(), reply_form_of(self.spec)
@@ -109,13 +109,13 @@ class Job:
         except RefusedRequest as error:
             reason = f"{Fault.REFUSED}: {error}"
         except FatalModelError as error:
-            if hold is not None:  # the reserved amount is no longer needed
+            if hold is not None:  # the next call's reservation is not needed
                 await self._note(item, sample, counts, 0, 0)
             raise FatalModelError(f"item {item.id!r}: {error}") from error
         except ModelError as error:
             reason = f"{error.fault}: {error}" if isinstance(error, TransientModelError) else str(error)
         except BudgetSpent:
-            if counts.requests:  # paid for, but not yet an answer
+            if counts.requests:  # the calls are paid for but gave no answer
                 await self._note(item, sample, counts, 0, 0)
             raise
         except OversightError:
@@ -133,7 +133,7 @@ class Job:
         counts: Usage,
         guess: Callable[[], tuple[int, int]],
     ) -> Reservation:
-        """Reserve what the next call for an answer may use, in memory and in the store."""
+        """Reserve the most that an answer's next call may use, in memory and in the store."""
         held = await budget.hold(guess)
         try:
             await self._note(item, sample, counts, held.input_tokens, held.output_tokens, requests=1)
@@ -145,7 +145,7 @@ class Job:
     async def _note(
         self, item: Item, sample: int, counts: Usage, sent: int, received: int, requests: int = 0
     ) -> None:
-        """Store what an answer has used so far, and what its next call may use."""
+        """Store an answer's usage so far, and the most that its next call may use."""
         if self.reserve is not None:
             used = counts.requests + requests, counts.input_tokens + sent, counts.output_tokens + received
             await self.reserve(ReservedAnswer(self.run_id, item.id, sample, *used))
@@ -198,14 +198,14 @@ def make_jobs(
 
 
 def _limits_of(settings: ModelSection) -> tuple[str, str]:
-    """Key under which models share a limiter, since most limits are set per model."""
+    """Return the key under which models share a limiter; most limits are set per model."""
     return settings.where, "" if settings.shared_limits else settings.model
 
 
 def _make_limiters(
     settings: Sequence[ModelSection], patience: float, workers: int
 ) -> dict[tuple[str, str], Limiter]:
-    """Create one limiter per model of an endpoint; shared ones use the widest window and the lowest rates."""
+    """Create one limiter per model of an endpoint; a shared one has the widest window and lowest rates."""
     shared = defaultdict[tuple[str, str], list[ModelSection]](list)
     for one in settings:
         shared[_limits_of(one)].append(one)

@@ -1,14 +1,13 @@
 """Run jobs with a fixed pool of workers per endpoint; one writer per pool stores the results in batches.
 
-Each endpoint has as many workers as it accepts concurrent calls. Workers take items from the endpoint's
-models in turn, and store each row before they take the next item. So memory does not grow with the number
+A pool has as many workers as the endpoint accepts concurrent calls. Workers take items from the endpoint's
+models in turn, and each stores its row before it takes the next item. So memory does not grow with the number
 of items, and a killed run loses at most one paid answer per worker.
 
-Rows are written together when all workers wait for theirs, or after a few milliseconds. The cost of a
-transaction does not depend on its number of rows, so on a fast endpoint a second transaction would cost a
-fifth of the run.
+Rows are written together when all workers wait for their rows, or after a few milliseconds, because the cost
+of a transaction does not depend on its number of rows.
 
-A model that fails, or a signal, stops the workers from taking items; calls under way have some seconds to
+If a model fails, or at a signal, the workers take no more items; unfinished calls have some seconds to
 finish.
 """
 
@@ -33,7 +32,7 @@ from oversight.harness.types import Item, Prediction, PredictionStatus, Usage
 StoredRow: TypeAlias = tuple[str, Prediction]
 _LOGGER = logging.getLogger(__name__)
 IN_A_ROW = 20
-"""So many items in a row that end in a refusal, a malformed reply or an unexpected error end a run."""
+"""Number of items in a row that end in a refusal, a malformed reply or an unexpected error, and end a run."""
 
 
 async def run_jobs(
@@ -41,15 +40,15 @@ async def run_jobs(
 ) -> tuple[list[OversightError | None], int | None]:
     """Ask every model about its items, store predictions as they arrive, and close the models.
 
-    A failing model stops its own items only.
+    A failing model stops only its own items.
 
     Parameters
     ----------
     jobs
         One job per model.
     write
-        Called from one thread with run ids and the predictions finished since the last call; it must have
-        stored them when it returns.
+        Called from one thread with run ids and the predictions finished since the last call. It must store
+        them before it returns.
 
     Returns
     -------
@@ -86,14 +85,14 @@ async def run_jobs(
 
 @dataclass(slots=True, eq=False)
 class _Course:
-    """State of a job: its calls under way, and whether it has ended.
+    """State of a job: its unfinished calls, and whether it has ended.
 
     Attributes
     ----------
     fruitless
         Number of items in a row that ended in a refusal, a malformed reply or an unexpected error.
     given_up
-        Whether the time for calls under way at the end has passed.
+        Whether the time for finishing calls at the end has passed.
     """
 
     job: Job
@@ -108,7 +107,7 @@ class _Course:
         return None if self.ended else next(self.job.todo, None)
 
     def end(self, seconds: float) -> None:
-        """Stop taking items, and give calls under way this many seconds."""
+        """Stop taking items, and give unfinished calls this many seconds."""
         self.ended = True
         if seconds < math.inf:
             asyncio.get_running_loop().call_later(seconds, self._give_up)
@@ -119,7 +118,7 @@ class _Course:
             lane.cancel()
 
     async def ask(self, item: Item, sample: int, lane: asyncio.Task[Any]) -> Prediction | None:
-        """Ask about one item; None if the job ended before the answer arrived."""
+        """Ask about one item. Returns None if the job ended before the answer arrived."""
         self.under_way.add(lane)
         try:
             prediction = await self.job.predict(item, sample)
@@ -150,8 +149,8 @@ class _Course:
     def _fail(self, error: OversightError) -> None:
         if self.error is None:
             self.error = error
-            _LOGGER.info("%s: no more items are asked about: %s", self.job.spec.name, error)
-            # Calls within a budget are waited for, because they are paid for; a broken endpoint may never
+            _LOGGER.info("%s: the model receives no more items: %s", self.job.spec.name, error)
+            # Wait for calls after the budget is spent, because they are paid for; a broken endpoint may never
             # answer.
             self.end(math.inf if isinstance(error, BudgetSpent) else DRAIN)
 
@@ -161,7 +160,7 @@ async def _pool(
     source: Iterator[tuple[_Course, Item, int]],
     write: Callable[[Sequence[StoredRow]], None],
 ) -> None:
-    """The workers of one endpoint, with a separate writer, because a writer waits for its slowest worker."""
+    """Run the workers of one endpoint with their own writer, which waits for its slowest worker."""
     with Batches[StoredRow, None](write, lanes) as rows:
         async with asyncio.TaskGroup() as group:
             for _ in range(lanes):
@@ -178,7 +177,7 @@ async def _work(source: Iterator[tuple[_Course, Item, int]], rows: Batches[Store
 
 
 def _in_turn(courses: list[_Course]) -> Iterator[tuple[_Course, Item, int]]:
-    """Take items from all jobs in turn, so that models that share an endpoint have equal shares of it."""
+    """Take items from all jobs in turn, so that models of one endpoint get equal shares of its calls."""
     left = deque(courses)
     while left:
         course = left.popleft()

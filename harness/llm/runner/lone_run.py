@@ -1,6 +1,6 @@
-"""Run models over items from one process, storing everything: progress, resume, budget, retries.
+"""Run models over items from one process, and store the answers: progress, resume, budget, retries.
 
-No other process works on the same runs meanwhile.
+No other process may work on the same runs meanwhile.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from oversight.harness.store import ReservedAnswer, Store
 from oversight.harness.types import Item, Prediction
 
 _LOGGER = logging.getLogger(__name__)
-_LINGER = 0.002  # seconds during which reservations are gathered, to store them together
+_LINGER = 0.002  # seconds during which reservations are collected, so that they are stored together
 
 
 def run(
@@ -48,8 +48,8 @@ def run(
     Parameters
     ----------
     model
-        The model's name at its endpoint, or a callable from prompt to answer. The name and module of a
-        callable name the run, so change its name when it answers differently.
+        The model's name at its endpoint, or a callable that maps a prompt to an answer. The name and module
+        of a callable name the run, so change its name when it answers differently.
     items
         Items to ask about; read once, in portions.
     store
@@ -80,7 +80,7 @@ def run(
     RunHeld
         If another process runs the same model with the same settings.
     Stopped
-        At Ctrl-C (it is a KeyboardInterrupt), SIGTERM or SIGHUP, after calls under way have finished.
+        At Ctrl-C (`Stopped` is a KeyboardInterrupt), SIGTERM or SIGHUP, after unfinished calls have finished.
     """
     check_records("items", items, Item)
     target = _make_target(model, check_template(template), system, settings)
@@ -118,7 +118,8 @@ def run_alone(
     """Ask every model about the selected stored items that have no stored answer.
 
     Models that share an endpoint's limits are asked in turn, and an error of one model does not stop the
-    others. Raises as `run` does; errors of a model after its first call are part of the result.
+    others. Raises the errors of `run`, except that an error of a model after its first call is part of the
+    result.
     """
     store, targets = wanted.store, [target.priced(prices) for target in targets]
     budgets = _make_budgets(targets, terms)  # refuses unknown prices before anything is sent
@@ -141,9 +142,9 @@ def run_alone(
 
 
 def _make_budgets(targets: Sequence[Target], terms: RunTerms) -> list[Budget | None]:
-    """Create one budget for all; raise an error before anything is sent if a price is unknown.
+    """Create one budget for all runs; raise an error before anything is sent if a price is unknown.
 
-    If lost answers are held, the budget has no limits, because reservations need a budget.
+    If lost answers are held as failed, a budget without limits is created, because it stores reservations.
     """
     usd, tokens, requests = terms.budget
     if terms.budget == (None, None, None) and terms.uncertain == "retry":
@@ -153,7 +154,7 @@ def _make_budgets(targets: Sequence[Target], terms: RunTerms) -> list[Budget | N
 
 
 def _charge_looks(store: Store, prepared: Sequence[Prepared]) -> None:
-    """Charge the runs for the calls that tested the features of their models, now and for later commands."""
+    """Charge the runs for the calls that tested their models' features, for this and later commands."""
     for one in prepared:
         if one.error is None and one.used.requests:
             store.calls.charge(one.target.spec.id, one.used)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from oversight.harness.llm.models import ModelReply
 
 _BRIEF = 200
-"""Characters of a text that may come again, so that what it says is kept."""
+"""Number of characters from which a text is cached, because it may recur."""
 
 
 def read_prediction(
@@ -50,10 +50,10 @@ def read_prediction(
     source: Source = Source.CALL,
     asked: ReplyForm = ANY_FORM,
 ) -> Prediction:
-    """Read an answer; an unreadable one includes the reason.
+    """Read an answer as a prediction; if the answer is unreadable, the prediction contains the reason.
 
-    If reading raises an exception, the answer counts as failed and its reason names the exception, so that
-    no reply can end a run.
+    If reading raises an exception, the answer counts as failed and its reason names the exception, so that no
+    reply can end a run.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def read_prediction(
 def make_failed(
     item: Item, sample: int, reason: str, counts: Usage, source: Source = Source.CALL
 ) -> Prediction:
-    """Record that no answer arrived; passwords in URLs are removed from the reason."""
+    """Make the prediction of an item without an answer; passwords in URLs are removed from the reason."""
     status = PredictionStatus.FAILED
     return Prediction(
         item.id,
@@ -115,7 +115,7 @@ def make_failed(
 def make_unreadable(read: ReplyReading, *, cut: bool) -> tuple[PredictionStatus, str]:
     """Return status and reason of an answer that names no option.
 
-    `cut` means that it ended at the token limit.
+    `cut` says whether the answer ended at the token limit.
     """
     if cut:
         return PredictionStatus.TRUNCATED, "cut by the token limit"
@@ -132,7 +132,7 @@ def read_option(item: Item, reply: ModelReply, asked: ReplyForm) -> ReplyReading
 
 
 def read_open_answer(text: str) -> ReplyReading:
-    """An answer in words is the item's only option, unless nothing is left of it beside the thoughts."""
+    """Read an open answer, which counts as the item's only option unless it is empty after its reasoning."""
     is_answer = bool(cut_thoughts(text).strip())
     return ReplyReading(0, Step.WHOLE) if is_answer else ReplyReading(None, reason="empty")
 
@@ -140,11 +140,11 @@ def read_open_answer(text: str) -> ReplyReading:
 def answer_confidence(
     logprobs: Sequence[tuple[str, float]], shown_options: Sequence[str], shown: int
 ) -> float | None:
-    """Return the probability of the tokens that name the option.
+    """Return the model's probability of the tokens that name the option.
 
     The answer is assumed to be the last place where the option's letter is a separate token, or where the
-    option's text occurs. The probability is the product over the tokens there. It is the model's own
-    probability, given everything it wrote before, not a frequency of being right.
+    option's text occurs. The result is the product of the probabilities of the tokens there. It is the
+    model's own probability, given everything it wrote before, and not a frequency of being right.
 
     Parameters
     ----------
@@ -153,12 +153,12 @@ def answer_confidence(
     shown_options
         The options in display order.
     shown
-        Position of the option that was read.
+        Position of the option that was read from the reply.
 
     Returns
     -------
     float or None
-        In [0, 1]; None if there are no log-probabilities, or the tokens do not spell the option.
+        Probability in [0, 1]; None without log-probabilities, or if the tokens do not spell the option.
     """
     letter = option_letters_of(len(shown_options))[shown]
     for token, logprob in reversed(logprobs):
@@ -183,7 +183,7 @@ def _probability(logprob: float) -> float | None:
 
 
 def refuse_stranger(answer: ForeignAnswer, file: object) -> DataError:
-    """Return the error for an answer without an item."""
+    """Make the error for an answer that belongs to no item of the study."""
     told = f"no item of the study has the id {answer.id!r} or this text"
     return DataError(told, file=file, line=answer.line)
 
@@ -191,9 +191,10 @@ def refuse_stranger(answer: ForeignAnswer, file: object) -> DataError:
 def read_foreign_option(
     answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object, asked: ReplyForm = ANY_FORM
 ) -> tuple[int | None, PredictionStatus, str, str]:
-    """Return option, status, reason and step of an answer to an item with these options.
+    """Return option, status, reason and step of another program's answer to an item with these options.
 
-    If the other program read an option, it is used. Otherwise the model's reply is read as `asked` says.
+    If the other program read an option, that option is used. Otherwise the model's reply is read in the
+    requested form.
 
     Raises
     ------
@@ -226,7 +227,7 @@ def read_foreign_option(
 def _read_exported(
     answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object
 ) -> tuple[int | None, PredictionStatus, str, str]:
-    """Return the same for an answer that a study exported, without changes."""
+    """Return the same values for an answer that a study exported, without changes."""
     status = PredictionStatus(answer.status)
     if status is not PredictionStatus.OK:
         return None, status, answer.error, ""
@@ -237,7 +238,7 @@ def _read_exported(
 
 
 def read_named_options(answers: Iterable[str | int | None], options: tuple[str, ...]) -> dict[object, int]:
-    """Return the options that answers name literally; `read_foreign_option` reads the others."""
+    """Return the options that answers name literally; other answers need `read_foreign_option`."""
     found = {said: _read_brief(said, options) for said in set(answers) if isinstance(said, str)}
     return {
         said: read.option
@@ -246,7 +247,7 @@ def read_named_options(answers: Iterable[str | int | None], options: tuple[str, 
     }
 
 
-@lru_cache(maxsize=4096)  # with fixed classes there are few different answers
+@lru_cache(maxsize=4096)  # cached, because fixed classes lead to few different answers
 def _read_brief(
     text: str, options: tuple[str, ...], asked: ReplyForm = ANY_FORM, *, cut: bool = False
 ) -> ReplyReading:
@@ -254,12 +255,14 @@ def _read_brief(
 
 
 def _places(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object) -> Sequence[int]:
-    """Return the positions of the other program's options among the item's."""
+    """Return the position among the item's options of each option of the other program."""
     if len(answer.options) != len(options):
-        told = f"item {item_id!r} has {len(options)} options, here it has {len(answer.options)}"
+        told = f"item {item_id!r} has {len(options)} options in the study, but {len(answer.options)} here"
         raise DataError(told, file=file, line=answer.line)
     if options == option_letters_of(len(options)) and not set(options) & set(answer.options):
-        return range(len(options))  # the item's text lists the options under these letters, as the log does
+        return range(
+            len(options)
+        )  # the item's text lists the options under these letters, and so does the log
     places = []
     for option in answer.options:
         place = find_option(options, option)

@@ -1,4 +1,4 @@
-"""Check endpoints before anything is paid for: that they answer, and what they offer."""
+"""Check endpoints before anything is paid for: whether they answer, and which features they offer."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from oversight.harness.store import Store, Uncertain
 from oversight.harness.types import Usage
 
 _NEVER_SAID = ("green-4", "blue-7")
-"""Texts that no model says unless it must."""
+"""Texts that a model answers only if a constraint forces it."""
 _QUESTION = "Is 2 smaller than 3? Answer yes or no."
 _Feature = str
-"""``"structured"``, ``"logprobs"``, or ``"choice:NAME"`` with a name of `CHOICES`."""
+"""``"structured"``, ``"logprobs"``, or ``"choice:NAME"``, where NAME is one of `CHOICES`."""
 _Ask: TypeAlias = Callable[[Request], Awaitable[ModelReply]]
 MakeModel: TypeAlias = Callable[[ModelSection, Callable[[str], Any] | None], RunnableModel]
 
@@ -43,8 +43,8 @@ class Prepared:
     target
         The target, including the features that the model offers once they are known.
     error
-        Why the model cannot be asked: the endpoint cannot be reached or refuses the key, or the budget is
-        spent.
+        Reason why the model cannot be asked: the endpoint cannot be reached or refuses the key, or the budget
+        is spent.
     used
         Usage of the calls that tested its features.
     """
@@ -64,8 +64,8 @@ def prepare(
 ) -> list[Prepared]:
     """Find out which features each model offers, and check every endpoint that will be asked.
 
-    Nothing is sent to an endpoint without remaining items. A feature is tested once per model and endpoint,
-    and the result is stored.
+    An endpoint receives no calls if it has no remaining items. A feature is tested once per model and
+    endpoint, and the result is stored.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def prepare(
         Budgets of the targets (None means no limit), if tests of features count towards them. Earlier usage
         of the runs is counted first, also for a model that cannot be asked now.
     uncertain
-        What to do with answers that were under way when a command was killed.
+        Treatment of answers that were unfinished when a command was killed.
     make_model
         Creates the models to check.
 
@@ -149,14 +149,14 @@ def _find_choice(store: Store, settings: ModelSection) -> str | None:
 def _count_before(store: Store, target: Target, budget: Budget | None, uncertain: Uncertain) -> None:
     """Count the earlier usage of a run.
 
-    Answers under way when a command was killed are charged in full, with a message.
+    Answers that were unfinished when a command was killed are charged in full, with a message.
     """
     left = store.calls.charge_left(target.spec.id, uncertain)
     if left.answers:
-        held = "" if uncertain == "retry" else "; they are held as failed, see --retry-errors"
+        held = "" if uncertain == "retry" else "; they count as failed, see --retry-errors"
         say(
-            f"{target.spec.name}: {left.answers} answers were under way when an earlier command ended; they "
-            f"are charged with all they may have used, {left.input_tokens:,} + {left.output_tokens:,} "
+            f"{target.spec.name}: {left.answers} answers were unfinished when an earlier command ended; they "
+            f"are charged with the most they may have used, {left.input_tokens:,} + {left.output_tokens:,} "
             f"tokens{held}"
         )
     if budget is not None:
@@ -166,7 +166,7 @@ def _count_before(store: Store, target: Target, budget: Budget | None, uncertain
 
 @dataclass(slots=True)
 class _Looks:
-    """Checks endpoints, each of them once."""
+    """Checks endpoints, each only once."""
 
     wanted: Wanted
     looked: set[str] = field(default_factory=set)
@@ -201,7 +201,7 @@ class _Looks:
             if await offers(f"choice:{name}"):
                 return name
         raise ConfigError(
-            f'{target.spec.name}: [prompt] answer = "choice", but {target.settings.where} does not keep an '
+            f'{target.spec.name}: [prompt] answer = "choice", but {target.settings.where} cannot limit an '
             f'answer to given texts by any of {", ".join(CHOICES)}; use "schema" or "line"'
         )
 
@@ -226,7 +226,7 @@ async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
     Returns
     -------
     bool, str
-        Whether it does, and the reply.
+        Whether the model offers the feature, and the reply.
 
     Raises
     ------
@@ -243,10 +243,10 @@ async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
     try:
         reply = await ask(request)
     except RefusedRequest as error:
-        if error.status in (403, 404):  # a property of the model, not of the feature
+        if error.status in (403, 404):  # the status concerns the model, not the feature
             raise
         return False, str(error)
-    if choice:  # a server may ignore an unknown field and answer freely
+    if choice:  # a server may ignore the unknown field and answer without the constraint
         return reply.text.strip() in _NEVER_SAID, reply.text[:200]
     if feature == "logprobs":
         return bool(reply.logprobs), f"{len(reply.logprobs)} tokens"

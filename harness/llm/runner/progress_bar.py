@@ -1,4 +1,4 @@
-"""Progress of a run: rate, cost so far, expected total, errors."""
+"""Progress of a run: rate, cost so far, expected total, and errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Progress(AbstractContextManager["Progress"]):
             unit="item",
             mininterval=0.5 if sys.stderr.isatty() else 10.0,
             file=sys.stderr,
-            # the library set it when it was loaded, perhaps long ago
+            # read again, because tqdm reads the variable only when it is imported
             disable=bool(os.environ.get("TQDM_DISABLE")),
         )
 
@@ -61,7 +61,7 @@ class Progress(AbstractContextManager["Progress"]):
             raise FullDisk(f"{error}; {stored:,} of {self._total:,} answers are stored") from error
 
     def wrote(self, rows: Sequence[tuple[str, Prediction]]) -> None:
-        """Count stored answers."""
+        """Count answers that were stored."""
         for run_id, prediction in rows:
             price = self._prices[run_id]
             if price is not None:

@@ -34,7 +34,7 @@ def check_template(template: str) -> str:
     Raises
     ------
     ConfigError
-        If it does not contain ``$text`` or has an unknown field; ``$$`` writes a dollar sign.
+        If the template does not contain ``$text``, or has an unknown field; ``$$`` is a dollar sign.
     """
     parsed = Template(template)
     fields = set(parsed.get_identifiers()) if parsed.is_valid() else None
@@ -63,7 +63,7 @@ def render_prompt(template: str, item: Item, max_words: int | None = None) -> st
 
 @lru_cache(maxsize=64)
 def _parts(template: str) -> tuple[tuple[str, bool], ...]:
-    """Split a template into texts and field names once, not for every item."""
+    """Split a template into texts and field names; cached, so that this happens once per template."""
     parts: list[tuple[str, bool]] = []
     end = 0
     for match in Template.pattern.finditer(template):
@@ -119,7 +119,7 @@ def reply_form_of(spec: RunSpec) -> ReplyForm:
 
 @lru_cache(maxsize=64)
 def _notation_of(template: str) -> Notation:
-    """Return the values to answer with: letters if the template shows them, else the options' texts."""
+    """Return the values to answer with: letters if the template shows them, otherwise the options' texts."""
     shown = Template(template).get_identifiers()
     return "letter" if "options" in shown or "letters" in shown else "option"
 
@@ -140,7 +140,7 @@ CHOICES: dict[str, Callable[[Sequence[str]], dict[str, Any]]] = {
     "regex": lambda names: {"regex": "(" + "|".join(map(re.escape, names)) + ")"},
     "grammar": lambda names: {"grammar": "root ::= " + " | ".join(map(_quote, names))},
 }
-"""Parameters that make servers choose among several texts: vLLM, its older versions, SGLang, llama.cpp."""
+"""Body fields with which servers restrict an answer to given texts: vLLM, old vLLM, SGLang, llama.cpp."""
 
 
 def _quote(name: str) -> str:

@@ -1,4 +1,4 @@
-"""A model to run: its settings, its function if any, its remaining items and their expected cost."""
+"""A model to run: its settings, its function if any, its remaining items, and their expected cost."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from oversight.harness.types import Item, Usage
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """A model to run, with its settings and its price (None: unknown).
+    """A model to run, with its settings and its price (None if unknown).
 
-    If `function` is given, this callable answers instead of an endpoint.
+    If `function` is given, it answers instead of an endpoint.
     """
 
     spec: RunSpec
@@ -38,7 +38,7 @@ class Target:
         return any((self.settings.python, self.settings.command, self.function))
 
     def priced(self, prices: PriceTable) -> Target:
-        """Fill in the price from the table; models on this machine are free."""
+        """Return the target with the price from the table; models on this machine are free."""
         return replace(self, price=FREE if self._is_free else prices.models.get(self.settings.model))
 
     @property
@@ -46,7 +46,7 @@ class Target:
         return self.is_program or self.settings.endpoint == LOCAL_ENDPOINT
 
     def note_price(self, store: Store, used: Sequence[Usage] | None = None) -> None:
-        """Store that the run is asked at this price from now on; earlier usage keeps its price.
+        """Store the present price of the run; earlier usage keeps its price.
 
         `used` is the earlier usage of the run; with None it is summed up from answers and charges.
         """
@@ -55,7 +55,7 @@ class Target:
             store.runs.note_price(self.spec.id, NotedPrice(asdict(self.price), sum_tokens(used)))
 
     def settled(self, store: Store) -> Target:
-        """Return the same target with the features that were found.
+        """Return the target with the model's tested features.
 
         An untested feature is assumed to be offered.
         """
@@ -69,7 +69,7 @@ class Target:
         return replace(self, spec=self.spec.model_copy(update=update))
 
     def announce(self, wanted: Wanted) -> None:
-        """Store the run, and say what differs from the stored run if it changed."""
+        """Store the run, and print the differences from the stored run if the settings changed."""
         spec, runs = self.spec, wanted.store.runs
         known = {run["id"]: run for run in runs.read_runs()}
         if spec.id not in known:
@@ -77,25 +77,25 @@ class Target:
             if before:
                 changed = "; ".join(spec.differences(before[-1]["spec"]))
                 old = before[-1]["id"]
-                say(f"{spec.name}: a new run, since {changed}; the answers of run {old} are kept")
-        # a changed pattern does not make a new run
+                say(f"{spec.name}: this is a new run, because {changed}; the answers of run {old} are kept")
+        # A changed pattern does not make a new run, but it must be stored.
         if spec.id not in known or spec.differences(known[spec.id]["spec"]):
             runs.add_run(spec)
 
     def refuse_waiting(self, store: Store) -> None:
-        """Raise BadInput if a batch of this run is under way, because its items would be paid for twice."""
+        """Raise BadInput if a batch of this run is unfinished, because its items would be paid for twice."""
         waiting = store.calls.read_batches(self.spec.id, UNDER_WAY)
         if waiting:
             n = sum(len(batch.requests) for batch in waiting)
             raise BadInput(
-                f"{self.spec.name}: {n} items are in a batch that is under way; collect it with --batch, or "
+                f"{self.spec.name}: {n} items are in an unfinished batch; collect it with --batch, or "
                 "give it up with --batch cancel"
             )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomPart:
-    """Return how many items were drawn at random, out of how many, and with which seed."""
+    """Number of items drawn at random, number from which they were drawn, and the seed."""
 
     items: int
     of: int
@@ -104,9 +104,9 @@ class RandomPart:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Return the stored items to be answered; with `retry_failed`, failed answers do not count as answered.
+    """The stored items to be answered; with `retry_failed`, failed answers do not count as answered.
 
-    `sample` describes the items of which these are a random part, if any.
+    `sample` describes the random draw of these items, if they were drawn.
     """
 
     store: Store
@@ -115,7 +115,7 @@ class Wanted:
     sample: RandomPart | None = None
 
     def find_left(self, target: Target) -> Iterator[list[tuple[str, int]]]:
-        """Yield portions of item ids and sample numbers without a stored answer."""
+        """Yield item ids and sample numbers without a stored answer, in portions."""
         runs, samples = self.store.runs, target.settings.samples
         return runs.find_unasked(target.spec.id, self.ids, samples, retry_failed=self.retry_failed)
 
@@ -123,13 +123,13 @@ class Wanted:
 def refuse_without_keys(targets: Sequence[Target]) -> None:
     """Raise ConfigError, before anything is written, if a model has no key."""
     for target in targets:
-        # an endpoint that is not a URL is refused later, for that reason
+        # An endpoint that is not a URL is refused later, with a message about the URL.
         if not target.is_program and target.settings.endpoint.startswith("http"):
             api_key(target.settings)
 
 
 def draw_sample(ids: Sequence[str], n: int, seed: int) -> list[str]:
-    """Draw n ids at random and keep their order; a larger n with the same seed adds to a smaller one."""
+    """Draw n ids at random and keep their order; with the same seed, a larger n adds to a smaller one."""
     first = set(sorted(ids, key=lambda name: derive_seed(seed, "sample", name))[:n])
     return [name for name in ids if name in first]
 
@@ -143,7 +143,7 @@ def make_spec(
     answer: AnswerForm = "line",
     pattern: str | None = None,
 ) -> RunSpec:
-    """Collect everything that determines a model's answers; `prepare` settles the endpoint's features."""
+    """Collect all settings that determine a model's answers; `prepare` adds the endpoint's features."""
     return RunSpec(
         name=name,
         model=settings.model,
@@ -165,7 +165,8 @@ def hold_runs(
 ) -> AbstractContextManager[HeldLocks]:
     """Hold the locks of runs, as `oversight.harness.store.calls.LockRepository.hold` does.
 
-    The locks use what is known of a run before its endpoint is checked, because the check also costs calls.
+    The locks are taken before the endpoint is checked, because the check also costs calls. So they use the
+    features known at that time.
     """
     runs = {target.spec.id: target.spec.name for target in targets}
     return store.locks.hold(runs, wait=wait, take_over=take_over, tell=say)
@@ -209,7 +210,8 @@ class Forecast:
         prompts (three bytes per token, a slight overestimate) and `max_tokens`; None if both are
         unavailable.
     usd, usd_batch
-        Expected cost, and that through the Batch API; None if the price or the output is unknown.
+        Expected cost in dollars, and expected cost through the Batch API; None if the price or the output is
+        unknown.
     checked
         Date on which the prices were checked.
     """
@@ -234,7 +236,7 @@ class Forecast:
 
 
 def forecast(wanted: Wanted, target: Target, prices: PriceTable) -> Forecast:
-    """Count a model's remaining calls and estimate their tokens and cost; sends nothing.
+    """Count a model's remaining calls, and estimate their tokens and cost, without sending anything.
 
     An untested feature is assumed to be offered.
     """

@@ -1,4 +1,4 @@
-"""The terms on which models are asked, and the result."""
+"""The terms on which models are asked, and the result of asking."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oversight.harness.llm.runner.targets import Target
 from oversight.harness.store import Uncertain
 
 DEFAULT_PATIENCE = 600.0
-"""Seconds for which an endpoint that answers nothing is waited for, where nobody says otherwise."""
+"""Default number of seconds to wait for an endpoint that answers nothing."""
 
 
 class Workers(Protocol):
@@ -26,18 +26,18 @@ class Workers(Protocol):
     def make_model(
         self, settings: ModelSection, function: Callable[[str], Any] | None = None
     ) -> RunnableModel:
-        """Create the model that settings describe, or one of `function`, for these processes."""
+        """Create a model from settings, or from `function`, whose calls these processes make."""
 
 
 class _ThisProcess:
-    """Calls are made in this process."""
+    """Makes all calls in this process."""
 
     number = 1
     make_model = staticmethod(make_model)
 
 
 THIS_PROCESS: Workers = _ThisProcess()
-"""Makes its calls itself."""
+"""Workers that make all calls in this process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +54,9 @@ class RunTerms:
     wait
         Whether to wait for another process that works on the same runs.
     take_over
-        Whether the user says that processes on other machines which hold the runs have ended.
+        Whether the user confirms that processes on other machines which hold the runs have ended.
     uncertain
-        What to do with answers that were under way when a process died.
+        Treatment of answers that were unfinished when a process died.
     workers
         The processes that make the calls.
     """
@@ -72,7 +72,7 @@ class RunTerms:
 
     @property
     def budget(self) -> tuple[float | None, int | None, int | None]:
-        """The limits in dollars, tokens and requests."""
+        """Limits in dollars, tokens and requests."""
         return self.budget_usd, self.budget_tokens, self.budget_requests
 
 
@@ -82,9 +82,9 @@ DEFAULT_TERMS = RunTerms()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """A target as `prepare` left it, the number of answers asked for, and the error that stopped it.
+    """A target after `prepare`, the number of answers asked for, and the error that stopped it.
 
-    `asked` counts the answers that were missing before.
+    `asked` counts the answers that were missing before the run.
     """
 
     target: Target

@@ -1,4 +1,4 @@
-"""The audit trail as a hash chain; absences, handovers and links."""
+"""The audit trail, which is a hash chain; also absences, handovers and links of experts."""
 
 import lazy_loader
 

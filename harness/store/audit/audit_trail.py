@@ -1,8 +1,8 @@
 """SQL of the audit trail: events about a study's design and answers, in a hash chain.
 
-An event's link is a hash of the previous link and of the event. So anybody who recorded a link can later
-detect whether anything up to it was changed, removed or added. Of a comment only a salted hash is in the
-chain, so a comment may be erased and the chain still verifies.
+An event's link is a hash of the event and of the previous link. Anybody who recorded a link can later detect
+whether an event up to this link was changed, removed or added. The chain contains only a salted hash of a
+comment, so the chain still verifies after the comment was erased.
 """
 
 from __future__ import annotations
@@ -35,38 +35,39 @@ from oversight.harness.store.tables import (
 
 _EVENT = AuditEventRow.__table__
 START = "0" * 64
-"""The link before the first."""
+"""Link before the first event."""
 _COUNTED = tuple(row.__table__ for row in (QuestionRow, ControlQuestionRow, AssignmentRow, LabelTaskRow))
 PAGE = "page"
-"""Source of the replies that experts gave on the page, and way of the events about them."""
+"""Source of replies that experts gave on the answer page, and `AuditEvent.way` of the events about them."""
 REFUSED = "refused"
-"""Kind of the events of answers that came and do not count."""
+"""Kind of events about answers that arrived but do not count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
-    """An event.
+    """An event of the audit trail.
 
     Attributes
     ----------
     kind
-        ``answer``, ``withdrawn`` (an answer was taken back), ``batch`` (answers that came together, see
+        ``answer``, ``withdrawn`` (an answer was taken back), ``batch`` (answers that arrived together, see
         `BatchDigest`) or ``revision`` (a state of an annotation on a server); ``design``, ``handover``,
-        ``absent``, ``returned``, ``removed`` (something foreign was taken off a server), ``requeued``,
-        ``look`` (a planned look at the estimates), ``item_removed``, ``item_corrected``, ``redacted``
+        ``absent``, ``returned``, ``removed`` (a foreign task was removed from a server), ``requeued``,
+        ``look`` (a planned interim analysis), ``item_removed``, ``item_corrected``, ``redacted``
         (contents of earlier events were erased).
     way
-        How it came: the source of a reply, as ``page``, ``label_studio`` or ``offline``; or the command.
+        Channel of the event: the source of a reply, for example ``page``, ``label_studio`` or ``offline``; or
+        the command.
     person
         The person who acted; empty if unknown.
     asked_id
-        The question or assignment; empty if none.
+        Id of the question or assignment; empty if none.
     value
         A verdict or label.
     seconds
         Seconds for which the question was visible; None if unknown.
     key
-        Identifies repetitions of the event: a second one with the same key is not stored.
+        Identifies repetitions of the event: another event with the same key is not stored.
     detail
         Further data, as JSON.
     """
@@ -84,9 +85,9 @@ class AuditEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRecord:
-    """A stored event with its position, its time by this machine's clock in UTC, and its link.
+    """A stored event with its position, its time (this machine's clock, in UTC) and its link.
 
-    `comment` is None if it was erased; `comment_digest` is empty if there was none.
+    `comment` is None if the comment was erased; `comment_digest` is empty if there was no comment.
     """
 
     position: int
@@ -117,7 +118,7 @@ class AuditRecord:
         return isinstance(detail, dict) and detail.get("redacted") is True
 
     def find_seal(self) -> str:
-        """Compute a hash of the link and of the event's present content; a later event contains it."""
+        """Compute a hash of the link and of the event's present content, for a later event to contain."""
         return self.find_link(self.link)
 
     @property
@@ -133,7 +134,8 @@ _HASHED = tuple(f.name for f in fields(AuditRecord) if f.name not in ("comment",
 class BatchDigest:
     """A hash of replies that arrived together, because one event per reply would be expensive.
 
-    It covers ids, people and values in the order of arrival, however they are split into portions.
+    The hash covers ids, people and values in the order of arrival. It does not depend on how the replies are
+    split into portions.
     """
 
     def __init__(self) -> None:
@@ -147,12 +149,12 @@ class BatchDigest:
         self.number += len(ids)
 
     def digest(self) -> str:
-        """Return the hash of everything that was added."""
+        """Return the hash of all added replies."""
         return sha256(b"".join(hashed.digest() for hashed in self._hashes)).hexdigest()
 
 
 class TrailStep(NamedTuple):
-    """An event without the answer."""
+    """An audit event without the answer's value."""
 
     position: int
     kind: str
@@ -191,12 +193,12 @@ class AuditRepository(Repository):
     """The audit trail of a study."""
 
     def append(self, events: Sequence[AuditEvent]) -> None:
-        """Store events; use inside `oversight.harness.store.Store.together` with the rows they describe."""
+        """Store events; call inside `oversight.harness.store.Store.together` with the rows they describe."""
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, events)
 
     def read_records(self, *, since: int | None = None) -> Iterator[AuditRecord]:
-        """Yield all events, or those from a position on, in portions."""
+        """Yield all events, or those from position `since` on, reading them in portions."""
         names = [f.name for f in fields(AuditRecord)]
         columns = [sa.cast(_EVENT.c[n], sa.Text) if n == "detail" else _EVENT.c[n] for n in names]
         query = sa.select(*columns).order_by(_EVENT.c.position)
@@ -215,14 +217,15 @@ class AuditRepository(Repository):
         return found[0] if found else None
 
     def hold_still(self) -> None:
-        """Call first inside `oversight.harness.store.Store.together` to read a fixed state until its end."""
+        """Fix the state that is read until the end of a transaction; call first in `Store.together`."""
         with self._database.transaction() as connection:
             begin_snapshot(connection)
 
     def redact(self, records: Sequence[AuditRecord]) -> None:
-        """Replace the content of stored events, keeping positions and links; new events hold their seals.
+        """Erase the content of stored events, keeping their positions and links.
 
-        So the erasure is visible, and later changes would be detected.
+        The caller appends events that contain the new seals of these events. So the erasure remains visible,
+        and a later change would be detected.
         """
         told = [replace(record, detail={**record.detail, "redacted": True}) for record in records]
         change = sa.update(_EVENT).where(_EVENT.c.position == sa.bindparam("at_place"))
@@ -263,7 +266,7 @@ class AuditRepository(Repository):
         return self._database.read_values(AnswerHistory, query)
 
     def count_refused(self) -> dict[str, int]:
-        """Count each person's answers that do not count because the question was answered elsewhere."""
+        """Count each person's answers that do not count, because the question was answered elsewhere."""
         query = sa.select(_EVENT.c.person, sa.func.count()).where(_EVENT.c.kind == REFUSED)
         return dict(self._database.read_tuples(query.group_by(_EVENT.c.person)))
 
@@ -284,16 +287,16 @@ class AuditRepository(Repository):
         return 0 if last is None else int(last) + 1
 
     def count_design(self) -> tuple[int, ...]:
-        """Return row counts that change whenever questions are drawn or put on a server.
+        """Return row counts that change whenever questions are drawn or sent to a server.
 
-        Callers compare them to detect changes.
+        Callers compare the counts to detect such changes.
         """
         counts = (sa.select(sa.func.count()).select_from(table).scalar_subquery() for table in _COUNTED)
         return tuple(self._database.read_rows(sa.select(*counts))[0])
 
 
 def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> None:
-    """Store events in an exclusive transaction; events with a known key are left out."""
+    """Store events in an exclusive transaction, except those whose key is already stored."""
     keys = [event.key for event in events if event.key is not None]
     known = set()
     if keys:
@@ -313,10 +316,10 @@ def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> No
 def link_records(
     events: Iterable[AuditEvent], at: str, position: int = 0, link: str = START
 ) -> list[AuditRecord]:
-    """Turn events into records, given a position and the previous link."""
+    """Turn events into records that continue a chain after the given position and link."""
     records = []
     for place, event in enumerate(events, position):
-        # as read back from a database, so that the link can be recomputed from stored rows
+        # Convert values to the form in which a database returns them, so that links can be recomputed.
         person, asked_id, value, comment = map(
             make_storable, (event.person, event.asked_id, event.value, event.comment)
         )
@@ -332,7 +335,7 @@ def link_records(
 
 
 def _make_storable(told: Any) -> Any:
-    """Return a value as JSON and a database give it back, with control characters made visible."""
+    """Return a value as it reads after storage as JSON, with control characters made visible."""
     if isinstance(told, str):
         return make_storable(told)
     if isinstance(told, dict):

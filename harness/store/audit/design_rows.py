@@ -1,4 +1,4 @@
-"""SQL for audits: the rows of a study's design by part, and its answers."""
+"""SQL for audits: the rows of each part of a study's design, and the study's answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ REPLY_TABLES = tuple(_REPLIES)
 
 
 class KeptAnswer(NamedTuple):
-    """An answer as stored."""
+    """An answer as stored in the database."""
 
     position: int
     asked_id: str
@@ -51,16 +51,16 @@ class KeptAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DesignPart:
-    """One part of a design: its table, its columns in order, and its sort key."""
+    """One part of a design: its table, the order of its columns, and its sort key."""
 
     table: sa.Table
     columns: tuple[str, ...]
     order: tuple[str, ...]
     by_item: bool = False
-    """Whether rows are sorted by the place of their item first."""
+    """Whether rows are sorted first by the position of their item."""
 
     def shorten(self, row: Sequence[Any]) -> Sequence[Any]:
-        """Omit an unknown place, because earlier versions stored no places."""
+        """Omit an unknown place, so that the digest equals that of versions without places."""
         return row[:-1] if self.columns[-1] == "place" and row[-1] is None else row
 
 
@@ -89,7 +89,7 @@ DESIGN_PARTS = {
 
 
 class RowsDigest:
-    """A hash of rows in order, independent of the portions they come in."""
+    """A hash of rows in their order, independent of how they are split into portions."""
 
     def __init__(self) -> None:
         self._hash = sha256()
@@ -98,7 +98,7 @@ class RowsDigest:
     def add(self, rows: Sequence[Sequence[Any]]) -> None:
         """Add a portion of rows."""
         if rows:
-            # a column of another type than stored gives another hash
+            # A value whose type differs from the column's type changes the hash, as intended.
             self._hash.update(memoryview(orjson.dumps(rows, default=repr))[1:-1])
             self._hash.update(b",")
             self.number += len(rows)
@@ -112,7 +112,7 @@ class DesignRepository(Repository):
     """A study's design in an order that does not depend on how it was stored."""
 
     def read_part(self, name: str) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows of a part in portions, without rows whose item is not stored."""
+        """Yield the rows of a part in portions, except rows whose item is not stored."""
         part = DESIGN_PARTS[name]
         with self._database.transaction() as connection:
             is_file = connection.dialect.name == "sqlite"
@@ -133,7 +133,7 @@ class DesignRepository(Repository):
             yield [tuple(part.shorten(row)) for row in zip(*read, strict=True)]
 
     def measure(self) -> dict[str, dict[str, Any]]:
-        """Return the ``number`` of rows and ``digest`` of each part."""
+        """Return the ``number`` of rows and their ``digest`` by part."""
         found, numbers = dict[str, dict[str, Any]](), self.count_parts()
         for name in DESIGN_PARTS:
             rows = RowsDigest()
@@ -151,7 +151,7 @@ class DesignRepository(Repository):
             }
 
     def read_answers(self, table: str) -> Iterator[KeptAnswer]:
-        """Read all answers of one of the `REPLY_TABLES` in order of arrival, a portion at a time."""
+        """Yield all answers of one of the `REPLY_TABLES` in order of arrival, read in portions."""
         replies, name, value = _REPLIES[table]
         r = replies.c
         query = sa.select(r.position, r[name], r.expert, r[value], r.source, r.comment)
@@ -165,19 +165,19 @@ class DesignRepository(Repository):
 
 
 def _limit_to_drawn(name: str) -> tuple[sa.ColumnElement[bool], ...]:
-    """Condition on rows of a part: undrawn items of a pool do not belong to the design."""
+    """Condition that omits undrawn items of a pool, because they do not belong to the design."""
     return (PoolItemRow.__table__.c.batch > 0,) if name == "drawn_items" else ()
 
 
 def _sort_plainly(column: sa.Column[Any], *, is_file: bool) -> sa.ColumnElement[Any]:
-    """Sort by code points, independent of the server's language."""
+    """Sort by code points, independent of the database server's locale."""
     is_text = column.type.python_type is str
     return column if is_file or not is_text else sa.collate(column, "C")
 
 
 @lru_cache(maxsize=4096)
 def _read_plainly(text: Any) -> Any:
-    """Return the content of a JSON column, or the text itself if it is not JSON."""
+    """Return the decoded content of a JSON column, or the text itself if it is not JSON."""
     try:
         return read_json(text)
     except (TypeError, ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""SQL of who answers: absences, questions that somebody else answers, and links to the answer page."""
+"""SQL of the people who answer: absences, reassigned questions, and links to the answer page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HANDOVER, _TASK = HandoverRow.__table__, LabelTaskRow.__table__
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """An absence from a day to another, both in ISO 8601, or permanent (empty)."""
+    """An expert's absence: first and last day in ISO 8601. An empty last day means a permanent absence."""
 
     expert: str
     since: str
@@ -42,13 +42,13 @@ class Absence:
         return not self.until
 
     def holds(self, day: date) -> bool:
-        """Whether the expert is absent on a day."""
+        """Whether the expert is absent on the given day."""
         return not self.until or day.isoformat() <= self.until
 
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """Former expert, new expert, and the question's place in the former queue, if it had one."""
+    """Former expert, new expert, and the question's place in the former expert's queue (None if unqueued)."""
 
     asked_id: str
     giver: str
@@ -82,19 +82,19 @@ class AnswerLink:
     seen: str = ""
 
     def opens(self, now: datetime) -> bool:
-        """Whether the link opens the page at a time."""
+        """Whether the link opens the page at the given time."""
         return not self.revoked and write_moment(now) < self.expires
 
 
 class PeopleRepository(Repository):
     """Absences, handovers and links.
 
-    A question that is handed over stays as it was drawn, with its propensity. Only its expert changes.
-    At most one link of each expert opens the answer page.
+    A handed-over question keeps its draw and its propensity; only the expert changes. At most one link per
+    expert opens the answer page.
     """
 
     def read_absences(self, day: date | None = None) -> dict[str, Absence]:
-        """Return the absences that hold on a day, today if None, by expert."""
+        """Return the absences in force on a day (None: today), by expert."""
         day = day or datetime.now(UTC).date()
         found = self._database.read_table(Absence, _ABSENCE, _ABSENCE.c.expert)
         return {absence.expert: absence for absence in found if absence.holds(day)}
@@ -118,12 +118,12 @@ class PeopleRepository(Repository):
             return bool(gone.rowcount)
 
     def read_handovers(self) -> dict[str, Handover]:
-        """Return the handover by question; after several, from the original expert to the last."""
+        """Return the handover by question. Several handovers of a question become one."""
         query = select_values(Handover, _HANDOVER).order_by(_HANDOVER.c.asked_id)
         return {found.asked_id: found for found in self._database.read_values(Handover, query)}
 
     def hand_over(self, given: Sequence[tuple[str, str, str]], reason: str) -> None:
-        """Reassign questions, all or none; they leave their queue on a server.
+        """Reassign questions, all or none. They are removed from their queue on a server.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class PeopleRepository(Repository):
             append_events(connection, events)
 
     def add_links(self, links: Sequence[AnswerLink]) -> None:
-        """Store links and revoke the experts' former ones."""
+        """Store links and revoke earlier links of the same experts."""
         with self._database.transaction(exclusive=True) as connection:
             for link in links:
                 connection.execute(_revoke(link.expert, link.created))
@@ -174,12 +174,12 @@ class PeopleRepository(Repository):
         return next(iter(self._database.read_values(AnswerLink, query)), None)
 
     def find_open(self, expert: str, now: datetime) -> AnswerLink | None:
-        """The link that opens an expert's page at a time, or None."""
+        """Return the link that opens an expert's page at the given time, or None."""
         query = select_values(AnswerLink, _LINK).where(_LINK.c.expert == expert, _LINK.c.revoked == "")
         return next((link for link in self._database.read_values(AnswerLink, query) if link.opens(now)), None)
 
     def read_links(self) -> list[AnswerLink]:
-        """All links by expert, the newest of each last."""
+        """Return all links by expert; each expert's newest link comes last."""
         return self._database.read_table(AnswerLink, _LINK, _LINK.c.expert, _LINK.c.created, _LINK.c.id)
 
     def find_link_ids(self, expert: str) -> list[str]:
@@ -188,14 +188,14 @@ class PeopleRepository(Repository):
         return [row.id for row in self._database.read_rows(query)]
 
     def note_seen(self, link_id: str) -> None:
-        """Record that a link was used now, unless the database is busy."""
+        """Record that a link was used now; omit the record if the database is busy."""
         now = write_moment(datetime.now(UTC))
         with suppress(StoreError), self._database.unless_busy() as connection:
             connection.execute(sa.update(_LINK).where(_LINK.c.id == link_id).values(seen=now))
 
 
 def write_moment(moment: datetime) -> str:
-    """Format a time for storage; the order of the texts is that of the times."""
+    """Format a time for storage, so that the texts sort by time."""
     return moment.astimezone(UTC).isoformat(timespec="seconds")
 
 

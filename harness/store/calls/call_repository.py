@@ -1,12 +1,11 @@
-"""SQL of calls to models: the cache, the ledger, batches, and probes of what endpoints can do.
+"""SQL of calls to models: the cache, the ledger, batches, and endpoints' tested features.
 
-The ledger has a row from the time before an answer's first call goes out until its prediction is stored
-(`RunRepository.store_predictions`). One that is found when a run starts belongs to a command that is dead:
-whatever it reserved may have been paid, so it is charged to the run for good.
+The ledger has a row per answer from before its first call is sent until its prediction is stored
+(`RunRepository.store_predictions`). A row that exists when a run starts belongs to a process that died. Its
+reserved usage may have been paid, so it is charged to the run permanently.
 
-The calls of a workflow are many to an answer, and outlive it: what those that are over used is added up in
-one row a run, and in another what those under way may use. Rows that exist when a run starts are charged in
-the same way.
+A workflow makes many calls per answer. Per run, one row sums the usage of finished calls, and another the
+most that unfinished calls may use. Rows that exist when a run starts are charged in the same way.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ from oversight.harness.store.tables import (
 from oversight.harness.types import Usage
 
 UNDER_WAY = ("sending", "sent")
-"""States of a batch that may still bring answers; afterwards it is "collected", "failed" or "cancelled"."""
+"""States of a batch that may still deliver answers; later states: "collected", "failed", "cancelled"."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredCall:
-    """A call; the columns of `oversight.harness.store.tables.CallRow`."""
+    """A call to a model; its fields are the columns of `oversight.harness.store.tables.CallRow`."""
 
     key: str
     request: str
@@ -75,7 +74,7 @@ class ReservedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Changes to what a run has paid, and to the most that its calls under way may use."""
+    """Changes to a run's paid usage and to the most that its unfinished calls may use."""
 
     paid: Usage = field(default_factory=Usage)
     under_way: Usage = field(default_factory=Usage)
@@ -90,17 +89,18 @@ _FOUND = _MADE.where(_CALL.c.error == "")
 
 
 class CallRepository(Repository):
-    """Calls made so far, what they used, batches and probes."""
+    """Stored calls with their usage, batches, and endpoints' tested features."""
 
     def read_calls(self, keys: Sequence[str], *, failed: bool = False) -> dict[str, StoredCall]:
-        """Return the successful calls with these keys and, on request, failed ones."""
+        """Return the successful calls with these keys, and the failed ones too if `failed`."""
         portions, query = split_into_batches(keys), _MADE if failed else _FOUND
         found = (call for p in portions for call in self._database.read_values(StoredCall, query, keys=p))
         return {call.key: call for call in found}
 
     def find_latest(self, *, has_schema: bool) -> StoredCall | None:
-        """Return the latest successful call, among those with a schema or those without."""
-        # inside a text the quotation mark would follow a backslash, so this is the field itself
+        """Return the latest successful call with a schema, or the latest one without a schema."""
+        # Within a text value, the quotation mark would follow a backslash, so this matches only the field
+        # itself.
         free = _CALL.c.request.contains('"schema":null', autoescape=True)
         query = select_values(StoredCall, _CALL).where(
             _CALL.c.error == "", sa.not_(free) if has_schema else free
@@ -110,19 +110,19 @@ class CallRepository(Repository):
 
     @repeated(twice=True)
     def write_calls(self, calls: Sequence[StoredCall]) -> None:
-        """Store a batch in one transaction; a later call with the same key replaces an earlier one."""
+        """Store calls in one transaction; a call replaces an earlier one with the same key."""
         with self._database.transaction() as connection:
             upsert(connection, _CALL, [row_of(call) for call in calls])
 
     def read_probe(self, endpoint: str, model: str, feature: str) -> bool | None:
-        """Return whether a model offers a feature; None if that was not tested yet."""
+        """Return whether a model offers a feature; None if this was not tested yet."""
         same = (_PROBE.c.endpoint == endpoint, _PROBE.c.model == model, _PROBE.c.feature == feature)
         rows = self._database.read_rows(sa.select(_PROBE.c.offered).where(*same))
         return bool(rows[0].offered) if rows else None
 
     @repeated(twice=True)
     def add_probe(self, endpoint: str, model: str, feature: str, *, offered: bool, detail: str) -> None:
-        """Store whether a model offers a feature; the first finding is kept."""
+        """Store whether a model offers a feature; the first test's result is kept."""
         finding = {"endpoint": endpoint, "model": model, "feature": feature}
         with self._database.transaction() as connection:
             insert = insert_into(_PROBE, connection.dialect).values(**finding, offered=offered, detail=detail)
@@ -150,25 +150,26 @@ class CallRepository(Repository):
 
     @repeated(twice=True)
     def reserve(self, answers: Sequence[ReservedAnswer]) -> None:
-        """Store reservations in one transaction; a later one replaces that of the same answer."""
+        """Store reservations in one transaction; each replaces an earlier one of the same answer."""
         with self._database.transaction() as connection:
             upsert(connection, _LEDGER, [row_of(answer) | _RESERVED for answer in answers])
 
     def charge_left(self, run_id: str, uncertain: Uncertain = "retry") -> Usage:
-        """Settle what a dead command reserved for a run, see `settle_lost`; zeros if there is nothing.
+        """Settle the reservations that a dead process left for a run (see `settle_lost`).
 
-        Call it before a run makes its first call, and while no other command makes calls for it.
+        Call this before a run makes its first call, and while no other process makes calls for the run.
+        Returns the charged usage; zeros if nothing was reserved.
         """
         with self._database.transaction() as connection:
             return settle_lost(connection, run_id, uncertain)
 
     def charge(self, run_id: str, charge: Usage) -> None:
-        """Charge a run with calls that belong to no item."""
+        """Charge a run for calls that belong to no item."""
         with self._database.transaction() as connection:
             book(connection, run_id, "charged", charge)
 
     def read_charge(self, run_id: str) -> Usage:
-        """Return what a run was charged for answers that did not finish."""
+        """Return the usage that a run was charged for unfinished answers."""
         return self._read(run_id, "charged") or Usage()
 
     @repeated(twice=False)
@@ -179,7 +180,7 @@ class CallRepository(Repository):
             book(connection, run_id, "under way", Usage.sum(change.under_way for change in changes))
 
     def charge_calls_left(self, run_id: str) -> Usage:
-        """Charge a workflow's run for the calls of a dead command, as `charge_left` does.
+        """Charge a workflow run for calls that a dead process left unfinished, as `charge_left` does.
 
         Each call counts as one answer here.
         """
@@ -192,7 +193,7 @@ class CallRepository(Repository):
         return charge
 
     def read_spent(self, run_id: str) -> Usage | None:
-        """Return what a workflow's run paid for finished calls; None if nothing was booked yet."""
+        """Return the usage of a workflow run's finished calls; None if none was recorded yet."""
         spent = self._read(run_id, "paid")
         return None if spent is None else replace(spent, answers=0)
 

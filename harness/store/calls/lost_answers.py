@@ -1,4 +1,4 @@
-"""Settle answers that were under way when their process died: charge them, and ask again or not."""
+"""Settle answers that were unfinished when their process died: charge them, and maybe ask again."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _KEY = ("run_id", "item_id", "sample")
 Booked: TypeAlias = Literal["charged", "paid", "under way"]
 """Kinds of sums in the ledger, one row per run; see `oversight.harness.store.tables.LedgerRow`."""
 Uncertain: TypeAlias = Literal["retry", "hold"]
-"""Treatment of answers under way on a process that ended: asked for again, or held as failed ones."""
+"""Treatment of answers left unfinished by a dead process: ask again, or record them as failed."""
 
 
 def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) -> Usage:
-    """End the reservations of a dead process; return what the run is charged for them.
+    """End the reservations of a dead process. Returns the usage that is charged to the run.
 
-    With ``"hold"`` they become failed answers with the most they may have used, which are not asked for
-    again automatically. With ``"retry"`` the run is charged, and its items count as never asked about.
+    With ``"hold"``, each answer is stored as failed with the most it may have used, and is not asked for
+    again automatically. With ``"retry"``, the run is charged, and its items count as not asked about yet.
     """
     of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == "reserved")
     rows = list(connection.execute(sa.delete(_LEDGER).where(*of_run).returning(_LEDGER)).all())
@@ -38,7 +38,7 @@ def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) ->
 
 
 def book(connection: sa.Connection, run_id: str, kind: Booked, used: Usage) -> None:
-    """Add to an amount of a run in the ledger, creating it if needed."""
+    """Add usage to a run's row of this kind in the ledger, creating the row if needed."""
     amounts = {name: getattr(used, name) for name in (*_USED, "answers")}
     key = {"run_id": run_id, "kind": kind, "item_id": "", "sample": 0}
     insert = insert_into(_LEDGER, connection.dialect).values(**key, **amounts)
@@ -47,7 +47,7 @@ def book(connection: sa.Connection, run_id: str, kind: Booked, used: Usage) -> N
 
 
 def _hold(connection: sa.Connection, rows: list[sa.Row[tuple[object, ...]]]) -> None:
-    """Store failed answers, including the usage of earlier failed ones that they replace."""
+    """Store failed answers, adding the usage of the earlier failed answers that they replace."""
     t = _PREDICTION.c
     held = []
     for row in rows:

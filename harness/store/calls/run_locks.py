@@ -1,7 +1,7 @@
 """SQL of locks of runs: one process at a time works on a run, so that nothing is paid for twice.
 
-A lock names its process. On the same machine the next command can check whether that process has ended. On
-another machine it cannot, so the user must say so with ``--take-over``.
+A lock names its process. A command on the same machine can check whether that process has ended. A command on
+another machine cannot, so the user must confirm it with ``--take-over``.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from oversight.harness.store.tables import RunLockRow, count_rows, row_of, selec
 
 _LOOK = 0.5
 _CHECKED = 5.0
-"""Seconds between two looks whether another command has taken a lock over."""
+"""Seconds between two checks whether another command has taken over a lock."""
 _LOCK = RunLockRow.__table__
 _NOW = sa.extract("epoch", sa.func.current_timestamp())
-"""Seconds by the clock of the database, as machines' clocks differ."""
+"""Time in seconds by the database's clock, because machines' clocks differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLock:
-    """The process that works on a run; the columns of `oversight.harness.store.tables.RunLockRow`."""
+    """The process that works on a run; columns of `oversight.harness.store.tables.RunLockRow`."""
 
     run_id: str
     owner: str
@@ -42,17 +42,17 @@ class RunLock:
     since: float
 
     def __str__(self) -> str:
-        """Host, process and time, for a message."""
+        """Return a sentence with host, process and time, for messages."""
         since = datetime.fromtimestamp(self.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         return f"process {self.pid} on {self.host} has been working on this run since {since}"
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether its process is on another machine."""
+        """Whether the lock's process is on another machine."""
         return self.machine != machine_id()
 
     def is_held(self, *, take_over: bool = False) -> bool:
-        """Whether its process may still work; with `take_over`, processes on other machines do not."""
+        """Whether the lock's process may still work; with `take_over`, only a local process may."""
         return not is_gone(self.machine, self.pid, self.started) and not (take_over and self.is_elsewhere)
 
 
@@ -68,21 +68,21 @@ class LockRepository(Repository):
         take_over: bool = False,
         tell: Callable[[str], None] = lambda _: None,
     ) -> Iterator[HeldLocks]:
-        """Hold the locks of all runs, or of none.
+        """Hold the locks of all runs, or of none, during a ``with`` block.
 
         Parameters
         ----------
         runs
-            Names by id.
+            Run names by run id.
         wait
-            Whether to wait for other holders; `tell` says once for whom.
+            Whether to wait for other holders; `tell` then receives one message that names them.
         take_over
-            Whether holders on other machines have ended, as the user says.
+            Whether the user confirms that holders on other machines have ended.
 
         Raises
         ------
         RunHeld
-            If another process has one of them, and `wait` is not set.
+            If another process has one of the locks, and `wait` is not set.
         """
         owner, told = uuid.uuid4().hex, ""
         while (other := self.acquire(runs, owner, take_over=take_over)) is not None:
@@ -97,11 +97,11 @@ class LockRepository(Repository):
         try:
             yield HeldLocks(self, owner, len(runs))
         finally:
-            with suppress(StoreError):  # the next command detects that this process has ended
+            with suppress(StoreError):  # the next command can tell that this process ended
                 self.release(owner)
 
     def acquire(self, runs: Collection[str], owner: str, *, take_over: bool = False) -> RunLock | None:
-        """Take the locks of all runs, or none and return one that is held."""
+        """Take the locks of all runs and return None; or take none and return a lock that is held."""
         pid = os.getpid()
         with self._database.transaction(exclusive=True) as connection:
             found = [RunLock(**row) for row in connection.execute(select_values(RunLock, _LOCK)).mappings()]
@@ -122,11 +122,11 @@ class LockRepository(Repository):
         return None
 
     def find_held(self) -> list[RunLock]:
-        """Return the locks held by a process."""
+        """Return the locks that processes hold."""
         return [lock for lock in self._database.read_table(RunLock, _LOCK) if lock.is_held()]
 
     def count(self, owner: str) -> int:
-        """Return the number of locks of an owner."""
+        """Return the number of locks that an owner holds."""
         with self._database.transaction() as connection:
             return count_rows(connection, _LOCK, _LOCK.c.owner == owner)
 
@@ -155,9 +155,9 @@ class HeldLocks:
         self._checked = time.monotonic()
 
     def check(self) -> None:
-        """Raise RunHeld if another command took a lock over, at most every few seconds."""
+        """Raise RunHeld if another command took over a lock; looks it up at most every few seconds."""
         if time.monotonic() - self._checked < _CHECKED:
             return
         if self._locks.count(self.owner) < self._number:
-            raise RunHeld("another command took this run over with --take-over; what was answered is stored")
+            raise RunHeld("another command took this run over with --take-over; stored answers are kept")
         self._checked = time.monotonic()

@@ -1,4 +1,4 @@
-"""Read a study as arrays: questions, answers, predictions."""
+"""Read a study's questions, answers and predictions as arrays."""
 
 import lazy_loader
 

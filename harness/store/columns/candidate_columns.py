@@ -1,4 +1,4 @@
-"""Answers of a search's candidates as compact arrays."""
+"""Answers of a search's candidate workflows as compact arrays."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from oversight.harness.types import PredictionStatus
 
 _ANSWER = CandidateAnswerRow.__table__.c
 STATUSES = tuple(PredictionStatus)
-"""Statuses by their number in a column."""
+"""Statuses in the order of their codes in a column."""
 _NUMBERS = {status.value: number for number, status in enumerate(STATUSES)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateColumns:
-    """Answers of a candidate in one of its replicates, one entry per answer.
+    """Answers of one candidate in one replicate; every array has one entry per answer.
 
     Attributes
     ----------
     items
-        Item ids; shared by all replicates that answered the same items.
+        Item ids; replicates that answered the same items share one tuple.
     option
-        From 0; `UNREADABLE` without one.
+        Index of the option, from 0; `UNREADABLE` if there is none.
     status
-        Position in `STATUSES`.
+        Index into `STATUSES`.
     tokens
-        Sent and received, together.
+        Total of sent and received tokens.
     """
 
     candidate: str
@@ -47,10 +47,10 @@ class CandidateColumns:
 
 
 class CandidateColumnsRepository(Repository):
-    """Answers of a search's candidates, without their texts."""
+    """Reads answers of a search's candidates without their texts."""
 
     def read_answers(self, search: str) -> Iterator[CandidateColumns]:
-        """Return all answers of a search, by candidate and replicate."""
+        """Yield the answers of a search, one value per candidate and replicate."""
         status = sa.case(_NUMBERS, value=_ANSWER.status)
         option = sa.func.coalesce(_ANSWER.option, UNREADABLE)
         columns = (_ANSWER.item_id, option, status, _ANSWER.input_tokens + _ANSWER.output_tokens)

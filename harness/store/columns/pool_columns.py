@@ -1,4 +1,4 @@
-"""SQL of a pool of items: strata and draws."""
+"""SQL of a pool of items: its strata and its draws."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oversight.harness.store.tables import ItemDrawRow, ItemRow, PoolItemRow, ro
 
 _DRAW, _POOL, _ITEM = ItemDrawRow.__table__, PoolItemRow.__table__, ItemRow.__table__.c
 _EQUAL = 1e-9
-"""Weights that differ by less are equal."""
+"""Weights that differ by less than this count as equal."""
 _TAKE = (
     sa.update(_POOL)
     .where(_POOL.c.item_id == sa.bindparam("taken"))
@@ -26,7 +26,9 @@ _TAKE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemDraw:
-    """One draw from the remaining items, with probability `items` / `remaining` or individual ones.
+    """One draw from the remaining items.
+
+    Each item is drawn with probability `items` / `remaining`, unless items have individual probabilities.
 
     Attributes
     ----------
@@ -57,14 +59,14 @@ class ItemDraw:
 
 
 class PoolRepository(Repository):
-    """The pool of a study that asks about some items only; empty if all are asked about."""
+    """The pool of a study that asks about only some items; empty if the study asks about all items."""
 
     def read_draws(self) -> list[ItemDraw]:
         """Return all draws in order; empty if every item is asked about."""
         return self._database.read_table(ItemDraw, _DRAW, _DRAW.c.batch)
 
     def read_pool(self, index: ItemIndex) -> ItemPool | None:
-        """Return the drawn items over the index; None if every item is asked about."""
+        """Return the pool with its drawn items, aligned with the index; None if all items are asked about."""
         counted = self.count_pool()
         if counted is None:
             return None
@@ -85,9 +87,9 @@ class PoolRepository(Repository):
         return ItemPool(stratum=stratum, size=size, weight=weight, chance=chance, batch=batch)
 
     def count_pool(self) -> tuple[int, int] | None:
-        """Return the numbers of drawn items and of all; None if every item is asked about.
+        """Return the number of drawn items and of all pool items; None if the study asks about every item.
 
-        Items removed from the study do not count.
+        Items that were removed from the study do not count.
         """
         if not self.read_draws():
             return None
@@ -97,18 +99,18 @@ class PoolRepository(Repository):
         return drawn, size
 
     def read_drawn(self) -> set[str] | None:
-        """Return the ids of the drawn items; None if every item is asked about."""
+        """Return the ids of the drawn items; None if the study asks about every item."""
         if not self.read_draws():
             return None
         query = sa.select(_POOL.c.item_id).where(_POOL.c.batch > 0)
         return {name for (name,) in self._database.read_tuples(query)}
 
     def read_members(self) -> set[str]:
-        """Ids of all items of the pool."""
+        """Return the ids of all items of the pool."""
         return {name for (name,) in self._database.read_tuples(sa.select(_POOL.c.item_id))}
 
     def read_remaining(self) -> tuple[list[str], IntArray]:
-        """Ids and strata of the items not drawn yet, in the source's order."""
+        """Return ids and strata of the items that are not drawn yet, in the source's order."""
         query = sa.select(_POOL.c.item_id, _POOL.c.stratum).join_from(PoolItemRow, ItemRow)
         rows = self._database.read_tuples(query.where(_POOL.c.batch == 0).order_by(_ITEM.position))
         return [name for name, _ in rows], np.array([stratum for _, stratum in rows], np.int64)
@@ -121,7 +123,7 @@ class PoolRepository(Repository):
     def add_draw(
         self, draw: ItemDraw, ids: Sequence[str], chances: Sequence[float | None] | None = None
     ) -> None:
-        """Store a draw, its items and their probabilities; None if all were equal."""
+        """Store a draw with its items and their probabilities; None if all probabilities are equal."""
         self._database.write_rows(_DRAW.insert(), [row_of(draw)])
         each = zip(ids, chances or [None] * len(ids), strict=True)
         taken = [{"taken": name, "by": draw.batch, "with": chance} for name, chance in each]

@@ -34,12 +34,12 @@ _CODES = {
     if s is not PredictionStatus.OK
 }
 WORTH_KEEPING = 2_000
-"""Items of a run from which on its columns are kept; fewer rows are read as fast."""
+"""Number of items from which a run's columns are cached; smaller runs are read fast without a cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunColumns:
-    """Predictions of a run; several samples are put to a vote.
+    """Predictions of a run; several samples of an item are combined by a vote.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class RunColumnsRepository(Repository):
         self._runs = RunRepository(database)
 
     def has_answer(self, run_id: str) -> bool:
-        """Whether a run has any answer."""
+        """Whether a run has at least one answer."""
         came = _PREDICTION.status != PredictionStatus.FAILED.value
         query = sa.select(_PREDICTION.sample).where(_PREDICTION.run_id == run_id, came)
         return bool(self._database.read_rows(query.limit(1)))
@@ -90,7 +90,7 @@ class RunColumnsRepository(Repository):
         )
 
     def keep(self, run_ids: Iterable[str]) -> None:
-        """Cache the columns of finished runs, if they are large enough."""
+        """Cache the columns of finished runs that are large enough."""
         number = sa.select(sa.func.count()).select_from(ItemRow)
         if self._database.read_rows(number)[0][0] >= WORTH_KEEPING:
             index = ColumnRepository(self._database).read_index()
@@ -99,7 +99,7 @@ class RunColumnsRepository(Repository):
                     self.read_run(run_id, index)
 
     def read_run(self, run_id: str, index: ItemIndex) -> RunColumns:
-        """Return the predictions of a run; cached if the database can be written."""
+        """Return the predictions of a run as columns, and cache them if the database can be written."""
         version = self._read_version(run_id)
         with self._database.reading():
             kept = self._find(run_id, sa.select(_KEPT.c.options, _KEPT.c.confidences, _KEPT.c.counts))
@@ -115,8 +115,8 @@ class RunColumnsRepository(Repository):
         return found
 
     def _find(self, run_id: str, query: sa.Select[Any]) -> sa.Row[Any] | None:
-        """Return a cached row of the present version."""
-        # a run without changes since counting began has no version yet
+        """Return a run's cached row if it has the current version."""
+        # A run whose predictions were never changed since the database counts changes has no version row.
         versions = sa.outerjoin(_KEPT, RunVersionRow, _KEPT.c.run_id == _VERSION.run_id)
         is_present = _KEPT.c.version == sa.func.coalesce(_VERSION.version, 0)
         query = query.select_from(versions).where(_KEPT.c.run_id == run_id, is_present)
@@ -150,7 +150,7 @@ class RunColumnsRepository(Repository):
         ):
             steps.update(filter(None, step))
             rows = index.find(items)
-            known = (rows >= 0) & (rows < index.size)  # the others were stored after the index was read
+            known = (rows >= 0) & (rows < index.size)  # other items were stored after the index was read
             codes = [_CODES[s] if c is None else c for s, c in zip(status, chosen, strict=True)]
             option[rows[known]] = np.array(codes, np.int16)[known]
             given = np.array(confidence, np.float64)
@@ -166,7 +166,7 @@ class RunColumnsRepository(Repository):
 
 
 def _sum_up(used: dict[str, IntArray], sources: Sequence[str], numbers: Sequence[Sequence[int]]) -> None:
-    """Add a portion to the answers, attempts and tokens of every source."""
+    """Add a portion's answers, requests and tokens to the totals of each source."""
     each = np.array([[1] * len(sources), *numbers], dtype=np.int64)
     for source in set(sources):
         mine = np.array([s == source for s in sources])
@@ -179,7 +179,7 @@ def _columns(
     usage: Sequence[Usage],
     steps: Counter[str],
 ) -> RunColumns:
-    """Columns with the status and the kind of every reason, in the order of the items."""
+    """Make columns from predictions and from the status and kind of every failure reason, in item order."""
     failed = PredictionStatus.FAILED.value
     return RunColumns(
         predictions=predictions,

@@ -1,4 +1,4 @@
-"""SQL of the texts that people are shown: the item and the option of a question."""
+"""SQL of the texts that experts are shown: the item and the option of a question."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _ITEM, _GOLD, _SOURCE = ItemRow.__table__, GoldItemRow.__table__, ItemSourceRow.
 _ASKED = (QuestionRow.__table__.c, ControlQuestionRow.__table__.c)
 
 WriteShown = Callable[[tuple[str, ...], tuple[int, ...]], tuple[str, Sequence[str]]]
-"""Options and their display order → what is shown of them, and how each is asked about."""
+"""Maps options and their display order to the shown options and the question text of each option."""
 
 
 class ShownRepository(Repository):
-    """Shown texts of questions and control questions."""
+    """The texts that questions and control questions show."""
 
     def find_shown(self, ids: Collection[str]) -> dict[str, tuple[Item, int]]:
-        """Return item and option of at most a portion of questions; unknown ids are left out."""
+        """Return item and option of each question (at most one portion of ids); unknown ids are left out."""
         asked = dict[str, tuple[str, int]]()
         for t in _ASKED:
             query = sa.select(t.id, t.item_id, t.option).where(self._database.among(t.id, ids))
@@ -54,9 +54,9 @@ class ShownRepository(Repository):
         return bool(self._database.read_rows(query))
 
     def read_marks(self, write: WriteShown) -> tuple[dict[str, str], dict[str, int]]:
-        """Return the expert, and the mark of the shown text, of all of the study's questions.
+        """Return each question's expert, and a mark of its shown text, for all of the study's questions.
 
-        Only a hash of the texts stays in memory: a mark is ``mark_shown(text, options, question)``.
+        A mark is ``mark_shown(text, options, question)``, a hash, so the texts do not stay in memory.
         """
         marked, t = dict[str, tuple[int, tuple[str, Sequence[str]]]](), _ASKED[0]
         for names, marks in self._iterate_items(write):
@@ -71,7 +71,7 @@ class ShownRepository(Repository):
         return experts, found
 
     def _iterate_items(self, write: WriteShown) -> Iterator[tuple[Sequence[str], Any]]:
-        """Yield ids of items, with the hash of the text and the written options."""
+        """Yield item ids in portions, each with the hash of its text and its options as JSON."""
 
         @lru_cache(maxsize=4096)  # cached, because fixed classes have few different orders
         def write_json(options: str, permutation: str) -> tuple[str, Sequence[str]]:
@@ -85,5 +85,5 @@ class ShownRepository(Repository):
 
 
 def mark_shown(texts: Sequence[str], options: Sequence[str], questions: Sequence[str]) -> list[int]:
-    """Marks of shown questions: equal within a process if all three texts are equal."""
+    """Return marks of shown questions; two marks are equal within a process if all three texts are equal."""
     return list(map(hash, zip(map(hash, texts), options, questions, strict=True)))

@@ -1,4 +1,4 @@
-"""SQL that reads a study as arrays, without an object per row and without texts of items."""
+"""SQL that reads a study as arrays, without an object per row and without the items' texts."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ _KIND: Mapping[str, int] = {
 _NONE_OF_THEM = -9
 _HANDED = sa.select(HandoverRow.__table__.c.asked_id)
 _IS_FOREIGN = sa.and_(_ANSWER.expert != _QUESTION.expert, _QUESTION.id.not_in(_HANDED))
-"""Whether somebody answered another expert's question, which was never handed over."""
+"""Finds an answer that another expert gave to a question that was never handed over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueOrder:
-    """The first questions of a study by row: their experts and places.
+    """The study's first questions in row order, with their experts and places.
 
     Attributes
     ----------
     experts
         Names of the experts.
     expert, place
-        Position of the expert in `experts`, and `Question.place`, −1 if unknown.
+        Index of the expert in `experts`, and `Question.place` (−1 if unknown).
     open_ids
         Id of every open question; None for answered ones.
     """
@@ -80,14 +80,14 @@ class ColumnRepository(Repository):
         self._seen, self._kept, self._lock = -1, dict[Any, Any](), RLock()
 
     def remember(self, version: Callable[[], int] = lambda: 0) -> None:
-        """Keep items, labels, options and columns of strata from now on, as reading them takes long.
+        """Cache items, labels, options and columns of strata from now on, because reading them is slow.
 
-        All are read again once `version` returns another number; by default it never does.
+        The cache is emptied when `version` returns another number than before; the default never does.
         """
         self._version = version
 
     def _once(self, key: Any, read: Callable[[], T]) -> T:
-        """Return what was kept under a key, or what is read now."""
+        """Return the cached value of a key, or read and cache it."""
         if self._version is None:
             return read()
         with self._lock:
@@ -100,7 +100,7 @@ class ColumnRepository(Repository):
             return found
 
     def read_index(self) -> ItemIndex:
-        """Return the items by position."""
+        """Return the index of items, which maps ids to positions."""
         return self._once("index", self._read_index)
 
     def _read_index(self) -> ItemIndex:
@@ -112,17 +112,17 @@ class ColumnRepository(Repository):
         return ItemIndex(number, self._read_ids)
 
     def find_position(self, item_id: str) -> int | None:
-        """Return an item's position; None if it does not exist."""
+        """Return an item's position; None if the item does not exist."""
         found = self._read(sa.select(_ITEM.position).where(_ITEM.id == item_id))
         return int(found[0][0]) if found else None
 
     def read_protocols(self) -> list[str]:
-        """Names of the rules that drew the first questions, in alphabetical order."""
+        """Return the names of the rules that drew the first questions, in alphabetical order."""
         names = {name for (name,) in self._read(sa.select(_QUESTION.protocol).distinct())}
         return sorted(names - {SECOND_QUESTIONS})
 
     def count_options(self) -> dict[int, int]:
-        """Return the number of items by number of options K."""
+        """Return the number of items for each number of options K."""
         return self._once("options", self._count_options)
 
     def _count_options(self) -> dict[int, int]:
@@ -131,9 +131,9 @@ class ColumnRepository(Repository):
         return {int(k): int(n) for k, n in rows}
 
     def read_meta(self, column: str) -> ItemValues:
-        """Every item's value in a further column of its source.
+        """Return every item's value in an extra column of the source.
 
-        A column with gaps is kept from the second reading on, as whoever met the gaps may have filled them.
+        A column with gaps is cached only at the second reading, because the first reader may fill the gaps.
         """
         key, met = ("meta", column), ("gaps", column)
         with self._lock:
@@ -154,12 +154,12 @@ class ColumnRepository(Repository):
         return ItemValues(code=np.array([places.get(name, -1) for name in found], np.int64), names=names)
 
     def read_options(self, index: ItemIndex) -> dict[str, int]:
-        """Return K of every item, by id."""
+        """Return the number of options K by item id."""
         query = sa.select(sa.func.json_array_length(_ITEM.options)).order_by(*_ORDER)
         return {name: int(k) for name, (k,) in zip(index.ids, self._read(query), strict=True)}
 
     def read_meta_names(self) -> list[str]:
-        """Return the names of the items' further columns, in alphabetical order."""
+        """Return the names of the items' extra columns, in alphabetical order."""
         names = set[str]()
         with self._database.reading():
             for (meta,) in self._database.read_portions(sa.select(sa.cast(_ITEM.meta, sa.Text))):
@@ -245,9 +245,9 @@ class ColumnRepository(Repository):
         return {place: found[place] for place in places}
 
     def read_text_digests(self, index: ItemIndex) -> IntArray:
-        """Digest of the text and options of every item asked about, shape (N,); 0 for all other items.
+        """Return a digest of text and options for every item asked about, shape (N,); 0 for all other items.
 
-        Texts are read some thousand at a time, so that none stays in memory.
+        Texts are read a few thousand at a time, so memory use does not grow with the study.
         """
         found = np.zeros(index.size, np.int64)
         asked = sa.select(_QUESTION.item_id)
@@ -266,7 +266,7 @@ class ColumnRepository(Repository):
         offered: Sequence[Sequence[float]],
         experts: Sequence[str],
     ) -> LabelColumns:
-        # sorted here, which is five times as fast as in the database
+        # NumPy sorts five times as fast as the database.
         order = np.lexsort((columns[1], columns[0]))
         item, option, n_options, expert, kind, arrival, place = columns[:, order]
         _, first = np.unique(expert, return_index=True)

@@ -28,11 +28,11 @@ class ControlKind(StrEnum):
     """Kind of a control question."""
 
     GOLD = "gold"
-    """About an item whose truth is known: how often the expert errs."""
+    """About an item whose true option is known; measures how often the expert errs."""
     REPEAT = "repeat"
-    """A question of the study, put again to the expert who has it: how steady the expert is."""
+    """A question of the study, asked again of the same expert; measures the expert's consistency."""
     OVERLAP = "overlap"
-    """A question of the study, put to a second expert: how far two agree."""
+    """A question of the study, asked of a second expert; measures how often two experts agree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class GoldItem:
 
 @dataclass(frozen=True, slots=True)
 class ControlQuestion:
-    """A question in an expert's queue that is not one of the study's.
+    """A control question in an expert's queue.
 
     Attributes
     ----------
     id, option, expert, n_options, seed
-        As in `Question` and in the same format, so that nothing distinguishes the two.
+        As in `Question` and in the same format, so that control questions cannot be recognized.
     item_id
-        The gold item, or the study's item that is asked about again.
+        Id of the gold item, or of the study's item that is asked about again.
     original
         The repeated question of the study; empty for gold.
     place
@@ -98,7 +98,7 @@ class ControlRepository(Repository):
         return ReplyRepository(self._database, panel=False, control=True)
 
     def add_gold_items(self, items: Iterable[GoldItem]) -> int:
-        """Store gold items that are not there yet; return how many were new."""
+        """Store gold items that are not stored yet. Returns how many were new."""
         rows = (
             (g.item.id, g.item.text, write_tuple(g.item.options), write_tuple(g.item.permutation), g.truth)
             for g in items
@@ -106,7 +106,7 @@ class ControlRepository(Repository):
         return self._database.add_rows(_GOLD, _OF_GOLD, rows)
 
     def add_controls(self, controls: Iterable[ControlQuestion]) -> int:
-        """Store control questions that are not there yet; return how many were new."""
+        """Store control questions that are not stored yet. Returns how many were new."""
         rows = ((name, kind.value, *others) for name, kind, *others in map(_fields_of_control, controls))
         return self._database.add_rows(_CONTROL, _OF_CONTROL, rows)
 
@@ -115,14 +115,14 @@ class ControlRepository(Repository):
         return bool(self._database.read_rows(sa.select(_CONTROL.c.id).limit(1)))
 
     def read_controls(self) -> list[ControlQuestion]:
-        """Return all control questions by id, an order that reveals nothing."""
+        """Return all control questions by id; the order of ids does not reveal their kind."""
         query = sa.select(*(_CONTROL.c[name] for name in _OF_CONTROL)).order_by(_CONTROL.c.id)
         with self._database.reading():
             rows = self._database.read_tuples(query)
             return [ControlQuestion(name, ControlKind(kind), *others) for name, kind, *others in rows]
 
     def read_gold_items(self) -> dict[str, GoldItem]:
-        """Id → gold item."""
+        """Return the gold item by id."""
         query = sa.select(*(_GOLD.c[name] for name in _OF_GOLD))
         return {
             row.id: GoldItem(Item(row.id, row.text, row.options, row.permutation), row.truth)
@@ -130,7 +130,7 @@ class ControlRepository(Repository):
         }
 
     def find_gold(self, ids: Collection[str]) -> dict[str, Item]:
-        """Return gold items with these ids, without their truth; unknown ids are left out."""
+        """Return the gold items with these ids, without their true options; unknown ids are left out."""
         query = sa.select(*(_GOLD.c[name] for name in _OF_GOLD[:-1])).where(
             self._database.among(_GOLD.c.id, ids)
         )
@@ -140,33 +140,33 @@ class ControlRepository(Repository):
         }
 
     def count_asked(self) -> dict[str, int]:
-        """Return the number of control questions of each expert, by name."""
+        """Return the number of control questions by expert."""
         expert = _CONTROL.c.expert
         query = sa.select(expert, sa.func.count()).group_by(expert).order_by(expert)
         return dict(self._database.read_tuples(query))
 
     def read_experts(self) -> dict[str, str]:
-        """Return the expert of every control question, by id."""
+        """Return the expert by control question."""
         return dict(self._database.read_tuples(sa.select(_CONTROL.c.id, _CONTROL.c.expert)))
 
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the expert by control question, for these ids; unknown ids are left out."""
+        """Return the expert by control question, for the given ids; unknown ids are left out."""
         query = sa.select(_CONTROL.c.id, _CONTROL.c.expert)
         return dict(self._database.read_tuples(query.where(self._database.among(_CONTROL.c.id, ids))))
 
     def find_items(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the study's item by control question, for these ids; gold items are left out."""
+        """Return the id of the study's item by control question, for the given ids, except gold questions."""
         query = sa.select(_CONTROL.c.id, _CONTROL.c.item_id).where(
             self._database.among(_CONTROL.c.id, ids), _CONTROL.c.original != ""
         )
         return dict(self._database.read_tuples(query))
 
     def pick_controls(self, ids: Sequence[str]) -> set[str]:
-        """Return which of these ids are control questions."""
+        """Return those of the given ids that are ids of control questions."""
         return set(self.find_experts(ids)) if ids else set()
 
     def read_key(self) -> bytes:
-        """Return the key; empty before the first draw, or if an older version drew the questions."""
+        """Return the secret key of question ids; empty before the first draw, or after an older version's."""
         found = self._database.read_tuples(sa.select(_KEY.c.secret))
         return bytes(found[0][0]) if found else b""
 
@@ -185,8 +185,8 @@ class ControlRepository(Repository):
     def set_key(self, key: bytes) -> None:
         """Set the key of a study without questions, so that tests get the same ids each time.
 
-        An empty key leaves ids to follow from the seed, as older versions did: whoever knows the seed of such
-        a study can tell its control questions.
+        With an empty key, ids follow from the seed, as in older versions. Then anybody who knows the seed can
+        recognize control questions.
 
         Raises
         ------
@@ -195,10 +195,10 @@ class ControlRepository(Repository):
         """
         with self._database.transaction(exclusive=True) as connection:
             if self._is_settled(connection):
-                raise StoreError("the key of question ids is set before the first questions are drawn")
+                raise StoreError("the key of question ids must be set before the first questions are drawn")
             connection.execute(sa.insert(_KEY).values(id=0, secret=key))
 
     def _is_settled(self, connection: sa.Connection | None = None) -> bool:
-        """Whether there is a key, or questions without one; within a transaction if one is given."""
+        """Whether a key exists, or questions without a key; read within a transaction if one is given."""
         read = self._database.read_tuples if connection is None else connection.execute
         return any(list(read(sa.select(table.c.id).limit(1))) for table in (_KEY, *_DRAWN))

@@ -1,4 +1,4 @@
-"""Engines of databases: files of SQLite, servers of PostgreSQL, and what to do when a server goes away."""
+"""Database engines: SQLite files and PostgreSQL servers, including lost files and lost connections."""
 
 import lazy_loader
 

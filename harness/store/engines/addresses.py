@@ -1,4 +1,4 @@
-"""Addresses of databases: a file of SQLite, or PostgreSQL on a server for several machines."""
+"""Addresses of databases: an SQLite file, or PostgreSQL on a server that several machines share."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _DEFAULTS: Mapping[str, str | int] = {
     "keepalives_idle": 30,
     "tcp_user_timeout": 60_000,
 }
-"""Parameters of a connection that the address does not give; a machine that is gone never answers."""
+"""Connection parameters that the address does not give; without them a dead server blocks forever."""
 
 
 def read_address(url: str) -> sa.URL:
-    """Parse an address as SQLAlchemy's URL; its password is registered as a secret.
+    """Parse an address as an SQLAlchemy URL; its password is registered as a secret.
 
     Raises
     ------
     StoreError
-        If it is malformed, or names a database that is neither SQLite nor PostgreSQL.
+        If the address is malformed, or names a database that is neither SQLite nor PostgreSQL.
     """
     shown = show_address(url)
     try:
@@ -42,17 +42,17 @@ def read_address(url: str) -> sa.URL:
     if address.drivername in _SERVER:
         return address.set(drivername=_SERVER[-1])
     if address.drivername.partition("+")[0] != "sqlite":
-        raise StoreError(f"{shown}: a study lies in a file, or in a database at postgresql://HOST/NAME")
+        raise StoreError(f"{shown}: a study is stored in a file, or in a database at postgresql://HOST/NAME")
     return address
 
 
 def show_address(url: str) -> str:
-    """Format an address for messages: a file's path, or a URL without its password."""
+    """Format an address for messages: the path of a file, or a URL without its password."""
     return redact(url.removeprefix("sqlite:///"))
 
 
 def find_file(address: sa.URL) -> str | None:
-    """Return the path of a database's file; None for one in memory or on a server."""
+    """Return the path of a database's file; None for a database in memory or on a server."""
     is_file = address.drivername.startswith("sqlite") and address.database not in (None, "", ":memory:")
     return address.database if is_file else None
 
@@ -60,7 +60,7 @@ def find_file(address: sa.URL) -> str | None:
 def make_engine(
     url: str, write_json: Callable[[Any], str], read_json: Callable[[str | bytes], Any]
 ) -> tuple[sa.Engine, str | None, bool]:
-    """Create the engine of an address; return also its file, if any, and whether it is read-only.
+    """Create the engine of an address. Returns also its file (or None), and whether it is read-only.
 
     Raises
     ------
@@ -77,19 +77,19 @@ def make_engine(
     elif address.drivername == _SERVER[-1]:
         said = {name: value for name, value in _DEFAULTS.items() if name not in address.query}
         more |= {"connect_args": said, "pool_pre_ping": True}  # detects a restarted server
-        # its messages about lost connections are replaced by ours
+        # Our messages replace psycopg's messages about lost connections.
         logging.getLogger("psycopg").addHandler(logging.NullHandler())
     try:
         engine = sa.create_engine(address, json_serializer=write_json, json_deserializer=read_json, **more)
     except ImportError as error:
         shown, mend = show_address(url), "pip install 'oversight-eval[postgres]'"
-        raise StoreError(f"{shown}: nothing here speaks to PostgreSQL ({error}); {mend}") from error
+        raise StoreError(f"{shown}: the PostgreSQL driver cannot be loaded ({error}); {mend}") from error
     if address.drivername.startswith("sqlite") and not read_only:
         sa.event.listen(engine, "connect", set_up_sqlite)
     return engine, file, read_only
 
 
 def has_database(url: str) -> bool:
-    """Whether a database exists; true for servers."""
+    """Whether a database exists; always true for servers."""
     file = find_file(read_address(url))
     return file is None or Path(file).exists()

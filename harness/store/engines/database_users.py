@@ -18,7 +18,7 @@ _RIGHT = "SELECT has_table_privilege(current_user, 'item', 'INSERT')"
 
 
 def find_users(url: str) -> str:
-    """Name other connections to a database; empty without one. This process must have none either."""
+    """Name other processes that have a database open; empty if none. Close it in this process first."""
     file = find_file(read_address(url))
     if file is None:
         engine = sa.create_engine(read_address(url), poolclass=sa.NullPool)
@@ -26,7 +26,7 @@ def find_users(url: str) -> str:
             number = connection.exec_driver_sql(_OTHERS).scalar_one()
         return f"{number} other connections are open" if number else ""
     with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
-        try:  # only the sole user of a database can remove its log
+        try:  # SQLite removes the log only if nobody else has the file open
             is_alone = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0] == "delete"
         except sqlite3.OperationalError:
             is_alone = False
@@ -37,7 +37,7 @@ def find_users(url: str) -> str:
 
 
 def may_write(connection: sa.Connection) -> bool:
-    """Whether a connection may write a study's existing tables; a role for readers may not."""
+    """Whether a connection may write the study's tables; a role for readers may not."""
     if connection.dialect.name == "sqlite":
         return True
     return bool(connection.exec_driver_sql(_RIGHT).scalar_one())

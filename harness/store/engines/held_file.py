@@ -15,19 +15,19 @@ from oversight.harness.errors import LostDatabase
 
 _Identity = tuple[int, int] | None
 _SALT, _FOLDED, _TRIED = slice(32, 40), slice(96, 100), slice(128, 132)
-"""Places in SQLite's index of the log: its salt, frames copied into the file, frames to be copied."""
+"""Positions in the header of SQLite's log index: salt, frames copied to the file, frames to be copied."""
 _INDEX_SIZE = 136
 _PATIENCE = 10.0
 _INDICES: dict[tuple[int, int], int] = {}
-"""Open descriptors of indices. Closing one would drop the locks that SQLite holds on it in this process."""
+"""Open descriptors of log indices. Closing one would drop the locks that SQLite holds in this process."""
 
 
 class HeldFile:
     """The file of an open SQLite database.
 
-    Looking costs a few system calls per commit. The name and its log must lead to the files that were opened.
-    Only SQLite's checkpoints change the file, and each is counted in the index of the log: a file that
-    changed while the index did not was written by another program.
+    A check costs a few system calls per commit. The name and its log must lead to the files that were opened.
+    Only SQLite's checkpoints change the file, and the log's index counts each of them. So a file that changed
+    while the index did not was written by another program.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class HeldFile:
         self.may_rescue, self.has_written = True, False
 
     def close(self) -> None:
-        """Close the file. `remember` then uses the file under the name at that time."""
+        """Close the file; a later `remember` opens whichever file has the name then."""
         with self._lock:
             self._opened = self._index = None
             if self._keeper is not None:
@@ -59,7 +59,7 @@ class HeldFile:
             self._keeper = None
 
     def fold(self) -> bool:
-        """Fold the log into the file. Returns whether nothing is left to do."""
+        """Fold the log into the file. Returns whether the log is completely folded."""
         if self.is_overwritten():
             return True
         with self._lock, suppress(sqlite3.Error):
@@ -69,7 +69,7 @@ class HeldFile:
         return True
 
     def remember(self, *, writes: bool) -> None:
-        """Record which file and, if this process writes, which log have the name now; it is open."""
+        """Record the open file under the name and, if this process writes, its log."""
         if not writes:
             self._opened = _identify(self._name)
             return
@@ -78,9 +78,9 @@ class HeldFile:
             if not os.path.islink(target):  # noqa: PTH114  a path that stays relative
                 break
             target = os.path.join(os.path.dirname(target), os.readlink(target))  # noqa: PTH115, PTH118, PTH120
-        # SQLite cannot copy from a connection in a transaction; this one is never in one
+        # SQLite cannot copy from a connection in a transaction; this connection never has one.
         keeper = sqlite3.connect(self._name, check_same_thread=False)
-        with suppress(sqlite3.Error):  # if another program locks it, opening the log suffices
+        with suppress(sqlite3.Error):  # fails if another program locks the file
             keeper.execute("SELECT 1 FROM sqlite_schema").fetchone()
         with self._lock:
             self._keeper = keeper
@@ -92,7 +92,7 @@ class HeldFile:
         self.is_overwritten()
 
     def is_overwritten(self) -> bool:
-        """Whether another program wrote into the file itself, as a copy onto it does."""
+        """Whether another program wrote into the file itself, for example by copying another file onto it."""
         if self._index is None or self._opened is None:
             return False
         before = self._read_index()
@@ -112,7 +112,8 @@ class HeldFile:
     def refuse_overwritten(self) -> None:
         """Raise `LostDatabase` if another program wrote into the file.
 
-        The log belongs to the overwritten rows. It is renamed, so that it cannot mix into the new ones.
+        The log belongs to the overwritten rows. It is renamed, so that SQLite does not apply it to the new
+        rows.
         """
         if not self._is_spoiled and not self.is_overwritten():
             return
@@ -123,8 +124,8 @@ class HeldFile:
                 if os.path.getsize(log):  # noqa: PTH202
                     kept = _make_free(self._target, "log")
                     shutil.copyfile(log, kept)
-                    self._kept_log = f"; the log of the file before is kept in {kept}"
-                os.truncate(log, 0)  # first, because other processes may still have it open
+                    self._kept_log = f"; the log of the overwritten file is kept in {kept}"
+                os.truncate(log, 0)  # before unlinking, because other processes may still have the log open
                 for ending in ("-wal", "-shm"):
                     os.unlink(self._target + ending)  # noqa: PTH108
         raise LostDatabase(
@@ -136,7 +137,7 @@ class HeldFile:
         )
 
     def check(self) -> None:
-        """Raise `LostDatabase` if the name leads to other files, after saving the written rows."""
+        """Raise `LostDatabase` if the name leads to other files, after saving all stored rows elsewhere."""
         loss = self._describe_loss()
         if not loss:
             return
@@ -145,10 +146,10 @@ class HeldFile:
         raise LostDatabase(f"{self._shown}: {loss}{told}")
 
     def _describe_loss(self) -> str:
-        """Describe what happened to the files under the name; empty if they are the opened ones."""
+        """Return what happened to the files under the name; empty if they are the opened files."""
         found = _identify(self._name)
         if found is None:
-            return "the file is not there any more"
+            return "the file was removed"
         if self._opened is None:
             return ""
         if found != self._opened:
@@ -159,7 +160,7 @@ class HeldFile:
         return ""
 
     def _rescue(self) -> str:
-        """Save all rows that a connection can still read beside the old name; return where they are."""
+        """Save all rows that a connection can still read to a file beside the old name. Returns a message."""
         moved = _find_moved(self._opened)
         is_moved = moved and _identify(self._name) != self._opened
         moved = f"; the opened file lies at {moved} now" if is_moved else ""
@@ -179,7 +180,7 @@ class HeldFile:
         return f"{told}; move that file to {self._name} and run the command again"
 
     def _save(self, rescued: str) -> str:
-        """Copy all rows into a file; return why that failed, if it did."""
+        """Copy all rows into a file. Returns the reason if that failed; otherwise an empty text."""
         if self._keeper is None:
             return "" if self._kept else "the database is closed"
         end = time.monotonic() + _PATIENCE
@@ -189,7 +190,7 @@ class HeldFile:
                 raise TimeoutError("another program holds it")
 
         try:
-            with suppress(sqlite3.OperationalError):  # so that a moved file is also complete
+            with suppress(sqlite3.OperationalError):  # so that a file that was moved is complete
                 self._keeper.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
             with closing(sqlite3.connect(rescued)) as copy:
                 self._keeper.backup(copy, progress=give_up)
@@ -198,7 +199,7 @@ class HeldFile:
         return ""
 
     def _remove_log(self) -> None:
-        """Remove the log of the lost file, which would be applied to a new file with this name."""
+        """Remove the log of the lost file, because SQLite would apply it to a new file with this name."""
         if _identify(self._target) == self._opened or _identify(self._target + "-wal") != self._log:
             return
         for ending in ("-wal", "-shm"):
@@ -206,7 +207,7 @@ class HeldFile:
                 os.unlink(self._target + ending)  # noqa: PTH108
 
     def _read_index(self) -> bytes | None:
-        """Return how far the log was folded into the file; None during a checkpoint."""
+        """Return bytes that say how far the log is folded into the file; None during a checkpoint."""
         read = b"" if self._index is None else os.pread(self._index, _INDEX_SIZE, 0)
         settled = len(read) == _INDEX_SIZE and read[_FOLDED] == read[_TRIED]
         return read[_SALT] + read[_FOLDED] if settled else None
@@ -221,7 +222,7 @@ def _identify(file: str) -> _Identity:
 
 
 def _open_index(file: str) -> int | None:
-    """Open the index of a log once per process; indices of removed logs are closed."""
+    """Open the index of a log, once per process; close the indices of removed logs."""
     if not hasattr(os, "pread"):
         return None
     for key, descriptor in list(_INDICES.items()):
@@ -236,7 +237,7 @@ def _open_index(file: str) -> int | None:
 
 
 def _make_free(target: str, what: str = "rescued") -> str:
-    """Create an empty private file beside a database under the next free name."""
+    """Create an empty private file beside a database, under the first free name."""
     path = Path(target).absolute()
     for number in count(1):
         more = "" if number == 1 else f"-{number}"
@@ -250,7 +251,7 @@ def _make_free(target: str, what: str = "rescued") -> str:
 
 
 def _find_moved(opened: _Identity) -> str:
-    """Return where an open file is now, on systems that tell; empty if it was deleted."""
+    """Return the present path of an open file, if the system can tell; empty if it was deleted."""
     with suppress(OSError):
         for link in Path("/proc/self/fd").iterdir():
             with suppress(OSError):

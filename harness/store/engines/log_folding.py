@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable
 
 _PAUSE = 1.0
-"""Seconds between a commit and the checkpoint, and between two checkpoints."""
+"""Seconds from a commit to the checkpoint, and between two checkpoints."""
 
 
 class LogFolding:
-    """A thread that checkpoints at most once per second, and ends when nothing is left in the log.
+    """A thread that checkpoints at most once per second, and ends as soon as the log is empty.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class LogFolding:
         self._is_due = False
 
     def start(self) -> None:
-        """Fold committed changes within about a second."""
+        """Start the thread, which folds committed changes within about a second."""
         with self._lock:
             self._is_due = True
             if self._thread is None and not self._ended.is_set():
@@ -33,7 +33,7 @@ class LogFolding:
                 self._thread.start()
 
     def end(self) -> None:
-        """Stop folding, after a running checkpoint."""
+        """Stop the thread, after a running checkpoint."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join()

@@ -1,4 +1,4 @@
-"""Wait for a server that goes away, as during a restart."""
+"""Wait for a server that is temporarily away, for example during a restart."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import sqlalchemy as sa
 from oversight.harness.output import say
 
 PATIENCE = 120.0
-"""Seconds to wait for a server that answered before."""
+"""Seconds to wait for a server that was reachable before."""
 _FIRST, _LONGEST = 0.1, 2.0  # seconds between two attempts
 
 
 def connect(engine: sa.Engine, shown: str, *, patience: float = PATIENCE) -> sa.Connection:
-    """Connect; wait with a message for a server that answered before. Files are not waited for.
+    """Connect; if a server that was reachable before is away, wait for it with a message.
 
     Raises
     ------
     sqlalchemy.exc.OperationalError
-        The last error, if the server was away for longer than the patience.
+        The last error, if the server is away for longer than `patience` seconds.
     """
     if engine.dialect.name == "sqlite":
         return engine.connect()

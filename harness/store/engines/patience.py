@@ -1,4 +1,4 @@
-"""Wait a limited time for a database that another program has locked, and report who has."""
+"""Wait a limited time for a database that another program has locked, and name that program."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from oversight.harness.output import say
 from oversight.harness.store.engines.held_file import HeldFile
 
 ATTEMPT = 1.0
-"""Seconds that one attempt waits for a lock before a message names the lock's holder."""
+"""Seconds that one attempt waits for a lock before a message names the holder of the lock."""
 _WAIT, _TOLD_EVERY = 300.0, 30.0
-"""Seconds: a large import writes for minutes, and whoever else writes waits for it."""
+"""Seconds to wait in all; a large import writes for minutes, and all other writers wait for it."""
 _VARIABLE = "OVERSIGHT_LOCK_WAIT"
 T = TypeVar("T")
 
 
 def read_wait() -> float:
-    """Return the total seconds to wait, from ``$OVERSIGHT_LOCK_WAIT``; 300 by default.
+    """Return the total number of seconds to wait: ``$OVERSIGHT_LOCK_WAIT``, by default 300.
 
     Raises
     ------
     ConfigError
-        If it is not a number ≥ 0.
+        If the variable is not a number ≥ 0.
     """
     given = os.environ.get(_VARIABLE, "")
     with suppress(ValueError):
@@ -44,19 +44,19 @@ def wait_for_lock(
 ) -> T:
     """Repeat an attempt until no lock prevents it; each attempt waits about `ATTEMPT` seconds.
 
-    An attempt that failed faster did not wait, because waiting would not help: its error is raised.
+    If an attempt fails faster, waiting would not help, so its error is raised.
 
     Parameters
     ----------
     shown
         The database, for messages.
     who
-        Returns a text that names the holder of the lock, empty if unknown.
+        Returns a text that names the holder of the lock; empty if the holder is unknown.
 
     Raises
     ------
     StoreError
-        If a lock still prevents it after the time to wait.
+        If a lock still prevents the attempt after the total time to wait.
     """
     start = told = time.monotonic()
     while True:
@@ -88,15 +88,15 @@ class PatientConnection(sqlite3.Connection):
         self.file = database
         self.held: HeldFile | None = None
         self.committed: Callable[[], None]
-        """Called after a commit that may have written; set with `held`."""
+        """Called after a commit that may have written; set together with `held`."""
         super().__init__(database, *given, **named)
 
     def cursor(self, factory: Any = None) -> Any:
-        """A cursor that waits."""
+        """Return a cursor whose statements wait for locks."""
         return super().cursor(factory or _PatientCursor)
 
     def commit(self) -> None:
-        """Commit as soon as no lock prevents it.
+        """Commit as soon as no lock prevents the commit.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class _PatientCursor(sqlite3.Cursor):
 
 
 def _is_busy(error: Exception) -> bool:
-    """Whether an error is due to a lock of any kind; the kind is in the higher bits."""
+    """Whether an error is due to a lock; the higher bits of its code give the kind of lock."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 

@@ -20,13 +20,13 @@ _SETTINGS = (
     "journal_mode=WAL",
     "synchronous=NORMAL",
     "foreign_keys=ON",
-    "cache_size=-65536",  # KiB, because writes to indices of a million hashes are scattered
+    "cache_size=-65536",  # KiB; large, because writes to indices of hashes are scattered
 )
 _FEW = "cache_size=-2048"
 
 
 def is_read_only(file: str) -> bool:
-    """Whether a database exists that cannot be written, or whose log cannot."""
+    """Whether a database file exists that, itself or in its log, cannot be written."""
     path = Path(file)
     return path.is_file() and not (os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK))
 
@@ -37,9 +37,9 @@ def connect_read_only(file: str) -> sqlite3.Connection:
 
 
 def address_read_only(file: str) -> str:
-    """Return SQLite's address of a file for reading.
+    """Return SQLite's URI of a file for reading.
 
-    Without a log, no file is created beside it, and SQLite expects no change.
+    Without a log, the URI says that the file cannot change, so SQLite creates no file beside it.
     """
     path = Path(file).absolute()
     log = path.with_name(path.name + "-wal")
@@ -48,7 +48,7 @@ def address_read_only(file: str) -> str:
 
 
 def make_private(file: str | None) -> None:
-    """Remove others' permissions from a database and its side files, if they are this user's."""
+    """Remove other users' permissions from a database and its side files, if this user owns them."""
     if file is not None:
         for ending in ("", "-wal", "-shm"):
             repair_rights(file + ending)
@@ -65,7 +65,7 @@ def set_up_sqlite(connection: Any, _record: object) -> None:
 
 @contextmanager
 def keeping_few(connection: sa.Connection | None) -> Iterator[None]:
-    """Keep few pages in the cache during one pass over a file."""
+    """Keep only a few pages in SQLite's cache during one pass over a file."""
     if connection is None or connection.dialect.name != "sqlite":
         yield
         return

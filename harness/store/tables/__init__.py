@@ -1,8 +1,8 @@
 """The rows of a study's database.
 
-Keys make every write idempotent: the same item, question, answer, run or prediction written twice
-is one row. After a change here, raise `oversight.harness.store.schema.HEAD`. `upgrade.py` copies the columns
-of older databases by their names, and holds the statements for rows that come from other tables.
+Keys make every write idempotent: if the same item, question, answer, run or prediction is written twice, it
+is stored once. After a change in this package, raise `oversight.harness.store.schema.HEAD`. `upgrade.py`
+copies the columns of older databases by name, and holds the statements for rows that come from other tables.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Rows of what happened in a collection, who answers in whose place, and the links to the answer page."""
+"""Rows of the audit trail, of people who answer in another's place, and of links to the answer page."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from oversight.harness.store.tables.row_kinds import TableRow
 
 
 class AuditEventRow(TableRow, table=True):
-    """Something that happened to a study's design or answers; nothing is ever changed or removed here.
+    """An event about a study's design or answers; rows are only added.
 
-    `link` is a hash of the link before it and of all fields, of a comment its salted hash alone: so a comment
-    may be forgotten, and nothing else changed.
+    `link` is a hash of the previous link and of all fields. Of a comment, only a salted hash is used, so the
+    comment can be erased without a change to the links.
     """
 
     position: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
@@ -34,9 +34,9 @@ class AuditEventRow(TableRow, table=True):
 
 
 class HandoverRow(TableRow, table=True):
-    """A question that somebody else answers than the expert it was put to.
+    """A question that was reassigned from the expert it was drawn for to another expert.
 
-    `place` is where it lay in that expert's queue, None if it was in none.
+    `place` is the question's place in the former expert's queue; None if it was in no queue.
     """
 
     asked_id: str = Field(primary_key=True)
@@ -47,7 +47,7 @@ class HandoverRow(TableRow, table=True):
 
 
 class AbsenceRow(TableRow, table=True):
-    """An expert who is away: no question is put to them until they return, or the day `until` is over."""
+    """An absent expert, who is asked no questions until they return or until the day `until` has passed."""
 
     expert: str = Field(primary_key=True)
     since: str
@@ -56,10 +56,11 @@ class AbsenceRow(TableRow, table=True):
 
 
 class AnswerLinkRow(TableRow, table=True):
-    """An expert's personal link: what it is known by, and hashes of the secrets that open it.
+    """An expert's personal link: its public id, and hashes of the secrets that open it.
 
-    `token_digest` is of the token in the link, `session_digest` of what a browser holds that showed the
-    token. Times are ISO 8601 in UTC; `revoked` and `seen` are empty where that never happened.
+    `token_digest` is the hash of the token in the link. `session_digest` is the hash of the cookie of a
+    browser that has opened the link. Times are ISO 8601 in UTC; `revoked` and `seen` are empty if it never
+    happened.
     """
 
     id: str = Field(primary_key=True)

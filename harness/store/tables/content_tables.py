@@ -1,4 +1,4 @@
-"""Rows of what a study asks and what people said."""
+"""Rows of a study's items, questions and answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from oversight.harness.store.tables.row_kinds import JSONTuple, TableRow
 
 
 class ItemRow(TableRow, table=True):
-    """An item as it was when it was first seen; `position` keeps the source's order."""
+    """An item as it was when it was first read; `position` is its place in the source."""
 
     id: str = Field(primary_key=True)
     position: int = Field(index=True)
@@ -20,7 +20,7 @@ class ItemRow(TableRow, table=True):
 
 
 class ItemSourceRow(TableRow, table=True):
-    """A source with the number of its first items, in its order; `digest` is of all that made them."""
+    """A source of items and the number of its items; `digest` is a hash of all data that define them."""
 
     digest: str = Field(primary_key=True)
     items: int
@@ -35,7 +35,7 @@ class _Asked(TableRow):
 
 
 class QuestionRow(_Asked, table=True):
-    """A question with the propensity and the place in its expert's queue, both fixed before any answer."""
+    """A question with its propensity and its place in the expert's queue, both fixed before any answer."""
 
     __table_args__ = (UniqueConstraint("item_id", "option", "expert", name="uq_question_asked_once"),)
     option: int
@@ -46,7 +46,7 @@ class QuestionRow(_Asked, table=True):
 
 
 class ReplyRow(TableRow):
-    """An answer, its expert, and the way by which it came."""
+    """A reply, the person who gave it, and its channel."""
 
     position: int = Field(index=True)
     expert: str
@@ -55,28 +55,28 @@ class ReplyRow(TableRow):
 
 
 class AnswerRow(ReplyRow, table=True):
-    """The one answer to a question; `position` keeps the order of arrival."""
+    """The only answer to a question; `position` is its place in the order of arrival."""
 
     question_id: str = Field(primary_key=True, foreign_key="question.id")
     verdict: str
 
 
 class AssignmentRow(_Asked, table=True):
-    """An item given to an annotator of a panel, with the propensity that was fixed before any rating."""
+    """An item assigned to an annotator of a panel, with the propensity, fixed before any rating."""
 
     __table_args__ = (UniqueConstraint("item_id", "annotator", name="uq_assignment_given_once"),)
     annotator: str = Field(index=True)
 
 
 class RatingRow(ReplyRow, table=True):
-    """The one rating of an assignment, `label` being an option of the item, empty if skipped."""
+    """The only rating of an assignment; `label` is an option of the item, or empty if skipped."""
 
     assignment_id: str = Field(primary_key=True, foreign_key="assignment.id")
     label: str
 
 
 class LookRow(TableRow, table=True):
-    """A planned look at the estimates that was taken, `look` of `looks`, and what was answered by then."""
+    """A planned interim analysis that took place: number `look` of `looks`, and the answers at that time."""
 
     look: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     looks: int
@@ -86,9 +86,9 @@ class LookRow(TableRow, table=True):
 
 
 class ItemDrawRow(TableRow, table=True):
-    """A draw of items from the study's pool: `items` of those `remaining`.
+    """A draw of `items` items from the `remaining` items of the study's pool.
 
-    `wanted` is the number of questions asked for, `pool` that of the items of the pool.
+    `wanted` is the requested number of questions, and `pool` the number of items in the pool.
     """
 
     batch: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
@@ -102,9 +102,9 @@ class ItemDrawRow(TableRow, table=True):
 
 
 class PoolItemRow(TableRow, table=True):
-    """An item of the pool: its stratum, and the draw that took it (0: none yet), with what `chance`.
+    """An item of the pool: its stratum, the draw that took it (0: none yet), and its probability `chance`.
 
-    Without a chance it was drawn as likely as any other of those that remained.
+    If `chance` is missing, all remaining items had the same probability.
     """
 
     item_id: str = Field(primary_key=True, foreign_key="item.id")
@@ -114,7 +114,7 @@ class PoolItemRow(TableRow, table=True):
 
 
 class DatabaseMarkRow(TableRow, table=True):
-    """The random id of a database, one row; copies and old databases name others."""
+    """The random id of a database, and its mark if it is a copy or an old database; one row."""
 
     id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     database: str

@@ -1,4 +1,4 @@
-"""Rows of questions about the experts themselves, which never are answers about the study's items."""
+"""Rows of control questions, which never count as answers about the study's items."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from oversight.harness.store.tables.row_kinds import JSONTuple, TableRow
 
 
 class GoldItemRow(TableRow, table=True):
-    """An item whose true option is known beforehand, as it was when it was first drawn."""
+    """An item whose true option is known in advance, as it was when it was first drawn."""
 
     id: str = Field(primary_key=True)
     text: str
@@ -20,9 +20,9 @@ class GoldItemRow(TableRow, table=True):
 
 
 class ControlQuestionRow(TableRow, table=True):
-    """A control question in an expert's queue; `item_id` is a gold item's, or else one of the study's.
+    """A control question in an expert's queue; `item_id` is the id of a gold item or of a study's item.
 
-    `original` is the study's question that is put again; empty for gold.
+    `original` is the study's question that is repeated; empty for gold.
     """
 
     id: str = Field(primary_key=True)
@@ -37,16 +37,17 @@ class ControlQuestionRow(TableRow, table=True):
 
 
 class ControlAnswerRow(ReplyRow, table=True):
-    """The one answer to a control question; `position` keeps the order of arrival among these."""
+    """The only answer to a control question; `position` is its place among these in the order of arrival."""
 
     question_id: str = Field(primary_key=True, foreign_key="control_question.id")
     verdict: str
 
 
 class QuestionKeyRow(TableRow, table=True):
-    """The study's secret key, one row: question ids are sealed with it. Only copies of the database hold it.
+    """The study's secret key (one row), from which question ids are derived.
 
-    A study without a row, or with an empty secret, has ids that follow from its seed.
+    Only copies of the database contain the key. Without a row, or with an empty secret, question ids follow
+    from the study's seed.
     """
 
     id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})

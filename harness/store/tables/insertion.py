@@ -1,4 +1,4 @@
-"""Insert many rows with statements that are prepared once."""
+"""Insert many rows with prepared statements."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects.sqlite import Insert
 
 _MANY = 64
-"""Rows from which on a server takes them faster through COPY."""
+"""Number of rows from which COPY is faster on a server."""
 
 
 def execute_many(connection: sa.Connection, statement: sa.Executable, rows: Sequence[dict[str, Any]]) -> None:
-    """Run a statement for many rows; without rows, not at all."""
+    """Run a statement for many rows; do nothing without rows."""
     if rows:
         connection.execute(statement, rows)
 
 
 def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
-    """Store rows with the same columns; a later row replaces one with the same key."""
+    """Store rows with the same columns; a row replaces an earlier row with the same key."""
     if rows:
         names = tuple(rows[0])
         upsert_tuples(connection, table, names, list(map(itemgetter(*names), rows)))
@@ -35,13 +35,13 @@ def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, 
 def upsert_tuples(
     connection: sa.Connection, table: sa.Table, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
 ) -> None:
-    """Store rows of these columns, at least two; a later row replaces one with the same key.
+    """Store at least two rows of these columns; a row replaces an earlier row with the same key.
 
-    Columns of JSON are given as text (`oversight.harness.store.stored_values.write_json`).
+    JSON columns are given as text (`oversight.harness.store.stored_values.write_json`).
     """
     if _is_copied(connection, rows):
         place = [names.index(column.name) for column in table.primary_key]
-        # one statement must not change a row twice
+        # One statement must not change the same row twice.
         last = {tuple(row[j] for j in place): row for row in rows}
         copy_rows(connection, table, names, list(last.values()), "replace")
         return
@@ -56,7 +56,7 @@ def insert_tuples(
     rows: Sequence[tuple[Any, ...]],
     known: Known = "keep",
 ) -> int:
-    """Store rows as `upsert_tuples`, but keep or refuse existing keys; return how many were new."""
+    """Store rows as `upsert_tuples` does, but keep or refuse existing keys. Returns how many were new."""
     if not rows:
         return 0
     if _is_copied(connection, rows):
@@ -66,7 +66,7 @@ def insert_tuples(
 
 
 def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
-    """Begin an insertion with the dialect's own handling of conflicts."""
+    """Begin an insertion with the conflict handling of the dialect."""
     # Imported on demand, because importing a dialect takes as long as opening a small study.
     insert: Callable[[sa.Table], Insert] = import_module(f"sqlalchemy.dialects.{dialect.name}").insert
     return insert(table)
@@ -83,7 +83,7 @@ def _compile_insertion(
     dialect: sa.Dialect,
     known: Known,
 ) -> tuple[str, Callable[[Sequence[tuple[Any, ...]]], list[Any]]]:
-    """Return the SQL, and a function that orders a row as its parameters.
+    """Return the SQL, and a function that brings a row's values into the order of the parameters.
 
     Cached, because SQLAlchemy's lookup takes longer than SQLite's execution.
     """
@@ -95,7 +95,7 @@ def _compile_insertion(
     sql, order = str(compiled), compiled.positiontup or ()
     listed = f"({', '.join(order)})"
     if dialect.name == "sqlite" and listed in sql:
-        # its parameters are all alike, so the columns are named in the order of the rows instead
+        # All parameters are plain "?", so name the columns in the order of the rows' values.
         return sql.replace(listed, f"({', '.join(names)})", 1), list
     arrange = itemgetter(*(names.index(name) for name in order))
     return sql, lambda rows: list(map(arrange, rows))

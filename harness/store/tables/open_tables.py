@@ -33,11 +33,11 @@ class UnitRow(TableRow, table=True):
 
 
 class UnitDrawRow(TableRow, table=True):
-    """An expert in line for a question, drawn before any answer, with the probability of the question.
+    """An expert drawn for a question before any answer, with the question's probability.
 
     `row`, `number` and `attempt` are as in `oversight.harness.open_answers.Draw`; `place` is the unit's order
-    within its answer. The expert was drawn as one of a `field`. `question_id` is empty until the question is
-    put.
+    within its answer. `field` is the class of the roster for which the expert was drawn. `question_id` is
+    empty until the question is asked.
     """
 
     row: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})

@@ -1,4 +1,4 @@
-"""Columns that several kinds of rows share."""
+"""Base classes and columns that several tables share."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class JSONTuple(TypeDecorator[tuple[Any, ...]]):
     cache_ok = True
 
     def process_result_value(self, value: Any, dialect: object) -> tuple[Any, ...]:  # noqa: ARG002  the base class's
-        """Make a tuple again of the list."""
+        """Convert the list back into a tuple."""
         return tuple(value)
 
 
 class TableRow(SQLModel):
-    """A kind of rows, whose table is named after it: `LabelTaskRow` are the rows of ``label_task``."""
+    """Base class of rows; the table is named after the class: `LabelTaskRow` is stored in ``label_task``."""
 
     model_config = {"defer_build": True}  # rows are written and read as tuples, never validated
 
@@ -35,7 +35,7 @@ class TableRow(SQLModel):
 
 
 class SpecifiedRow(TableRow):
-    """A row that begins with a new id and all its settings."""
+    """Base class of rows that store an id together with all settings."""
 
     id: str = Field(primary_key=True)
     created: str
@@ -43,7 +43,7 @@ class SpecifiedRow(TableRow):
 
 
 class ModelAnswerRow(TableRow):
-    """The answer of a model, or of a program of models: the option, how it was read, its words, its use."""
+    """Base class of model answers: option, how it was read, the raw text, and the usage."""
 
     option: int | None
     status: str

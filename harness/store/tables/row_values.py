@@ -1,4 +1,4 @@
-"""Rows of tables as values, and values as rows."""
+"""Convert table rows into values, and values into rows."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ def select_values(kind: type[Any], table: sa.Table) -> sa.Select[Any]:
 
 
 def row_of(value: Any) -> dict[str, Any]:
-    """The fields of a value by name."""
+    """Return the fields of a value by name."""
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
 def value_of(kind: type[Any], row: sa.Row[Any], **others: Any) -> Any:
-    """A value of what a row has under the names of its fields, and of others."""
+    """Make a value from the columns named like its fields, and from `others`."""
     names = kind.__dataclass_fields__.keys() & row._fields
     return kind(**{name: getattr(row, name) for name in names} | others)
 
 
 def count_rows(connection: sa.Connection, table: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> int:
-    """Number of rows of a table that meet all conditions."""
+    """Count the rows of a table that meet all conditions."""
     query = sa.select(sa.func.count()).select_from(table).where(*conditions)
     return int(connection.execute(query).scalar_one())

@@ -1,4 +1,4 @@
-"""Rows of what models were asked, what they answered, and what that cost."""
+"""Rows of model runs: requests, answers and costs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oversight.harness.store.tables.row_kinds import JSONTuple, ModelAnswerRow, 
 class RunRow(SpecifiedRow, table=True):
     """One model with one prompt and one set of parameters; `id` is the hash of `spec`.
 
-    `served_as` is what the endpoint called the model in its first reply.
+    `served_as` is the model's name in the endpoint's first reply.
     """
 
     name: str = Field(index=True)
@@ -21,10 +21,10 @@ class RunRow(SpecifiedRow, table=True):
 
 
 class RunLockRow(TableRow, table=True):
-    """Which process works on a run, and since when, in seconds by the database's clock.
+    """The process that works on a run, and the start of its work in seconds by the database's clock.
 
-    `run_id` need not be stored yet. Every holder draws its own `owner`; on its `machine`, `pid` and `started`
-    tell whether the process still runs.
+    `run_id` need not be stored yet. Every holder draws a random `owner`. With `pid` and `started`, a process
+    on the same `machine` can check whether the holder still runs.
     """
 
     run_id: str = Field(primary_key=True)
@@ -37,7 +37,7 @@ class RunLockRow(TableRow, table=True):
 
 
 class PredictionRow(ModelAnswerRow, table=True):
-    """A run's answer to an item; the endpoint reported no tokens for `guessed` of its calls."""
+    """A run's answer to an item; `guessed` is the number of its calls without reported tokens."""
 
     run_id: str = Field(primary_key=True, foreign_key="run.id")
     item_id: str = Field(primary_key=True, foreign_key="item.id")
@@ -49,7 +49,7 @@ class PredictionRow(ModelAnswerRow, table=True):
 
 
 class JudgeProbabilityRow(TableRow, table=True):
-    """The probability that a judge gave to each option of an item, in the order of the item's options."""
+    """The probability that a judge gave to each option of an item, in the order of the options."""
 
     run_id: str = Field(primary_key=True, foreign_key="run.id")
     item_id: str = Field(primary_key=True, foreign_key="item.id")
@@ -57,11 +57,11 @@ class JudgeProbabilityRow(TableRow, table=True):
 
 
 class LedgerRow(TableRow, table=True):
-    """Usage of a run's calls that no prediction counts, and the most that calls under way may use.
+    """Usage of a run that belongs to no stored prediction, including reserved usage of unfinished calls.
 
-    `kind` is "reserved" for the answer under way of an item and sample, which is gone once the answer is
-    stored; "under way" for all calls under way of a workflow's run; "paid" for those of them that are over;
-    "charged" for what never became an answer.
+    `kind` is "reserved" for one unfinished answer (the row is removed when the answer is stored), "under way"
+    for all unfinished calls of a workflow run, "paid" for its finished calls, and "charged" for usage that
+    never led to an answer.
     """
 
     run_id: str = Field(primary_key=True, foreign_key="run.id")
@@ -75,7 +75,7 @@ class LedgerRow(TableRow, table=True):
 
 
 class ProbeRow(TableRow, table=True):
-    """Whether a model offers something at its endpoint, as it said when it was tried once."""
+    """Whether a model offers a feature at its endpoint, found by one test request."""
 
     endpoint: str = Field(primary_key=True)
     model: str = Field(primary_key=True)
@@ -85,9 +85,9 @@ class ProbeRow(TableRow, table=True):
 
 
 class BatchRow(TableRow, table=True):
-    """A batch handed to an endpoint; `marker` finds it again if its id was not noted.
+    """A batch submitted to an endpoint; `marker` identifies the batch if its id was not stored.
 
-    `requests` lists item id and sample of every line in it.
+    `requests` lists the item id and the sample of every line of the batch.
     """
 
     marker: str = Field(primary_key=True)
@@ -98,9 +98,9 @@ class BatchRow(TableRow, table=True):
 
 
 class CallRow(TableRow, table=True):
-    """A call to a model and what came of it; `key` is the hash of model, request and draw.
+    """A call to a model and its result; `key` is the hash of model, request and draw.
 
-    A failed call has an `error` and gives way to the next try. `usd` is None if no price is known.
+    A failed call has an `error`, and the next attempt replaces it. `usd` is None if no price is known.
     """
 
     key: str = Field(primary_key=True)
@@ -116,7 +116,7 @@ class CallRow(TableRow, table=True):
 
 
 class RunVersionRow(TableRow, table=True):
-    """How often the predictions of a run were changed; the database itself counts."""
+    """Number of changes to a run's predictions, counted by triggers."""
 
     run_id: str = Field(primary_key=True)
     version: int = Field(sa_type=BigInteger)
@@ -125,8 +125,8 @@ class RunVersionRow(TableRow, table=True):
 class RunColumnsRow(TableRow, table=True):
     """A run's answers as columns, computed from this version of its predictions.
 
-    `options` are 16-bit integers by item, see `oversight.harness.columns.PredictionColumns`, `confidences`
-    64-bit floating-point numbers or nothing; little-endian.
+    `options` contains one 16-bit integer per item, see `oversight.harness.columns.PredictionColumns`.
+    `confidences` contains one 64-bit float per item, or is empty. Both are little-endian.
     """
 
     run_id: str = Field(primary_key=True)

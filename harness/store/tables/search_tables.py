@@ -11,7 +11,7 @@ from oversight.harness.store.tables.row_kinds import JSONTuple, ModelAnswerRow, 
 
 
 class SearchRow(SpecifiedRow, table=True):
-    """A search for a better workflow; `spec` is all that decides how it goes."""
+    """A search for a better workflow; `spec` contains all settings that determine the search."""
 
 
 class _OfSearch(TableRow):
@@ -20,14 +20,17 @@ class _OfSearch(TableRow):
 
 
 class SearchItemRow(_OfSearch, table=True):
-    """Which of a search's splits an item is in, and its place there; drawn once."""
+    """An item's split and its place in the split; drawn once."""
 
     item_id: str = Field(primary_key=True, foreign_key="item.id")
     split: str
 
 
 class CandidateRow(_OfSearch, table=True):
-    """A program of a search's archive and the ids of its `parents`; `position` keeps the order of arrival."""
+    """A program of a search's archive; `position` is its place in the order of arrival.
+
+    `parents` are the ids of the programs from which it was made.
+    """
 
     id: str = Field(primary_key=True)
     slot: int
@@ -40,7 +43,7 @@ class CandidateRow(_OfSearch, table=True):
 
 
 class CandidateAnswerRow(ModelAnswerRow, table=True):
-    """A candidate's answer to an item in one of its runs; never how good that was."""
+    """A candidate's answer to an item in one of its replicates; without its score."""
 
     __table_args__ = (
         ForeignKeyConstraint(["search_id", "candidate_id"], ["candidate.search_id", "candidate.id"]),
@@ -52,7 +55,7 @@ class CandidateAnswerRow(ModelAnswerRow, table=True):
 
 
 class SearchEventRow(_OfSearch, table=True):
-    """A decision of a search under a name that says which; the first one stands."""
+    """A decision of a search, identified by its key; the first row with a key is kept."""
 
     key: str = Field(primary_key=True)
     data: dict[str, Any] = Field(sa_type=JSON)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects.sqlite import Insert
 
 Known: TypeAlias = Literal["replace", "keep", "refuse"]
-"""Treatment of a row whose key exists: the new one replaces it, the old one stays, all are refused."""
+"""Treatment of a row whose key exists: replace the stored row, keep it, or refuse all rows."""
 
 
 def copy_rows(
@@ -24,7 +24,7 @@ def copy_rows(
     rows: Sequence[tuple[Any, ...]],
     known: Known,
 ) -> int:
-    """Copy rows into a temporary table, and from there into the table; return how many were written.
+    """Copy rows into a temporary table, and from there into the table. Returns how many were written.
 
     COPY itself cannot handle existing keys. With ``"replace"``, no two rows may have the same key.
     """
@@ -62,7 +62,7 @@ def _copy(connection: sa.Connection, statement: str, rows: Sequence[tuple[Any, .
 
 
 def meet_known(insert: Insert, table: sa.Table, names: tuple[str, ...], known: Known) -> Insert:
-    """Make an insertion that handles rows with existing keys."""
+    """Add the handling of existing keys to an insertion."""
     key = [column.name for column in table.primary_key]
     if known == "replace":
         new = {name: insert.excluded[name] for name in names if name not in key}

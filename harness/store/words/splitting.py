@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 
 LONGEST_WORD = 64
-"""Characters of a word that count."""
+"""Number of characters of a word that count."""
 SHORTEST_BEGINNING = 3
-"""Characters from which on a word that is typed may go on; fewer begin half of all words there are."""
+"""Length from which a typed word may be a prefix; shorter prefixes begin half of all words."""
 
 # Thai and Lao, Burmese, Khmer, kana, Chinese characters
 _UNSPACED = (
@@ -26,9 +26,9 @@ _SCRIPTS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 def split_words(text: str) -> list[str]:
     """Return the distinct words of a text for the index.
 
-    A word is a run of letters and digits of any script; case, width and the accents of Latin, Greek and
-    Cyrillic do not count. Scripts that leave no space between words stand there as pairs of neighbouring
-    characters. Signs, such as emoji, are no words.
+    A word is a run of letters and digits of any script. Case, width and the accents of Latin, Greek and
+    Cyrillic letters are ignored. Scripts without spaces between words are split into pairs of neighbouring
+    characters. Symbols, for example emoji, are not words.
     """
     if text.isascii():
         return _cut(_ASCII.findall(text.lower()))
@@ -56,9 +56,10 @@ def _cut(words: list[str]) -> list[str]:
 
 
 def read_query(text: str) -> dict[str, bool]:
-    """Return every word of a query, and whether it may be only the beginning of a word.
+    """Return for every word of a query whether it may be only the beginning of a word.
 
-    The last one may, from three characters on, as may a single character of scripts without spaces.
+    The last word may, if it has at least three characters; so may a single character of a script without
+    spaces.
     """
     words = dict[str, bool]()
     runs = list(_find_runs(text))
@@ -86,6 +87,6 @@ def _find_runs(text: str) -> Iterator[str]:
 
 @cache
 def _compile_runs() -> re.Pattern[str]:
-    # the vowels of many scripts are marks, which \w leaves out
+    # Vowels of many scripts are combining marks, which \w does not match.
     marks = [c for c in map(chr, range(0x370, 0x1F000)) if unicodedata.category(c).startswith("M")]
     return re.compile(rf"[\w{''.join(marks)}]+")

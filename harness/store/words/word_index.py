@@ -1,7 +1,7 @@
 """SQL of an index of words: a table of FTS5 in SQLite, vectors with a GIN index in PostgreSQL.
 
-Both hold words as `split_words` makes them, so that a query finds the same items in both. SQLite splits plain
-texts itself, in a fraction of the time and by the same rule.
+Both contain words made by `split_words`, so a query finds the same items in both. SQLite splits plain texts
+itself, which is faster, by the same rule.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from oversight.harness.store.words.splitting import read_query, split_words
 _ITEM = ItemRow.__table__.c
 _PORTION, _ROWS = 50_000, 2_000
 _MOST_BYTES = 500_000
-"""Bytes of an item's words that are kept in PostgreSQL, whose vectors hold a megabyte."""
+"""Maximum bytes of an item's words in PostgreSQL, whose vectors are limited to a megabyte."""
 _LAST = {"sqlite": "SELECT rowid FROM item_words ORDER BY rowid DESC LIMIT 1"}
 _LAST["postgresql"] = "SELECT max(position) FROM item_words"
 _ADD_SQLITE = r"""INSERT INTO item_words (rowid, words)
@@ -32,7 +32,7 @@ _ADD_SQLITE = r"""INSERT INTO item_words (rowid, words)
     WHERE position >= :first AND position < :end ORDER BY position)"""
 _ADD_POSTGRESQL = """INSERT INTO item_words (position, words)
   VALUES (:position, array_to_tsvector(string_to_array(:words, ' ')))"""
-# Reading one text with all positions is five times as fast as reading rows.
+# Return all positions as one text, because reading rows is slower.
 _FIND = {
     "sqlite": "SELECT group_concat(rowid) FROM item_words WHERE item_words MATCH :query",
     "postgresql": "SELECT string_agg(CAST(position AS text), ',') FROM item_words "
@@ -44,10 +44,10 @@ class WordRepository(Repository):
     """Finds items by the words of their ids, texts and options."""
 
     def find(self, text: str) -> IntArray:
-        """Return the positions of the items with every word of a text, in no order.
+        """Return the positions of the items that contain every word of a text, unordered.
 
-        Typed text is plain text. The last word may be the beginning of a word, from three characters on.
-        Without a word nothing is found. Items of an older study are indexed first, with progress; after an
+        The text is plain text. Its last word may be the beginning of a word, from three characters on. A text
+        without words finds nothing. Items of an older study are indexed first, with a progress bar; after an
         interruption the next search continues.
 
         Raises
@@ -66,7 +66,7 @@ class WordRepository(Repository):
         return np.fromstring(found or "", np.int64, sep=",")
 
     def _complete(self) -> None:
-        """Index the items of an older study in portions, each in a transaction."""
+        """Index the items of an older study in portions, each in one transaction."""
         with self._database.transaction() as connection:
             indexed, stored = _count_indexed(connection), _count_items(connection)
         if indexed == stored:
@@ -74,7 +74,7 @@ class WordRepository(Repository):
         if self._database.read_only:
             raise StoreError(
                 f"the words of {stored - indexed} items are not indexed yet, and the database can only be "
-                "read here; have somebody search who can write there, or copy the study"
+                "read here; let somebody with write access search first, or copy the study"
             )
         from tqdm import tqdm
 
@@ -89,7 +89,7 @@ class WordRepository(Repository):
 
 
 def index_new_words(connection: sa.Connection, first: int) -> None:
-    """Index the items from a position on, unless earlier ones still wait for the first search."""
+    """Index the items from a position on, unless earlier items still wait for the first search."""
     if _count_indexed(connection) == first:
         _index(connection, first, _count_items(connection))
 
@@ -120,7 +120,7 @@ def _index(connection: sa.Connection, first: int, end: int) -> None:
         driver.create_function("split_item", 3, _split_item, deterministic=True)
         connection.execute(sa.text(_ADD_SQLITE), {"first": first, "end": end})
         return
-    # sorting many words into the index at once takes a third less time
+    # Sorting many words into the index at once is faster.
     connection.exec_driver_sql("SET LOCAL gin_pending_list_limit = '64MB'")
     query = sa.select(_ITEM.position, _ITEM.id, _ITEM.text, sa.cast(_ITEM.options, sa.Text))
     for begin in range(first, end, _ROWS):

@@ -1,4 +1,4 @@
-"""The contents of the page, as plain values for JSON: one module for each of its parts."""
+"""The contents of the page as plain values for JSON; one module per part of the page."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""One model in detail: how its interval closes, and its strata."""
+"""One model in detail: how its interval narrows with more labels, and its strata."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oversight.harness.types import Estimate, interval_text, plain_fields, value
 
 
 def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:
-    """A model's estimate from growing numbers of labels, in the order of the draw."""
+    """Return a model's estimates from growing numbers of labels, in the order of the draw."""
     try:
         found = close_interval(study, store, model)
     except StoreError:  # says nothing of the study, and may be over soon
@@ -25,14 +25,14 @@ def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:
 
 
 def read_strata(study: Study, store: Store, *, model: str, column: str) -> dict[str, Any]:
-    """A model's accuracy in every stratum of a column of the items."""
+    """Return a model's accuracy in every stratum of a column of the items."""
     return read_strata_of(study, store, [model], column)[model]
 
 
 def read_strata_of(
     study: Study, store: Store, models: Sequence[str], column: str
 ) -> dict[str, dict[str, Any]]:
-    """The accuracies in every stratum of several models, all of which have answers, or of one."""
+    """Return several models' accuracies in every stratum; all need answers unless there is only one."""
     try:
         found = estimate_strata(study, store, models, column)
     except StoreError:  # says nothing of the study, and may be over soon

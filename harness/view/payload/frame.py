@@ -1,4 +1,4 @@
-"""Parts that all pages share: the study's name, which pages it has, and the names that filters offer."""
+"""Parts that all pages share: the study's name, its pages, and the names that filters offer."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from oversight.harness.store import Store
 
 
 def read_frame(study: Study, store: Store) -> dict[str, Any]:
-    """The study, its pages, its models, experts, classes and columns of strata."""
+    """Return the study's name, pages, models, experts, classes and columns of strata."""
     models = list(dict.fromkeys(run["name"] for run in store.runs.read_runs()))
     panel, rows = study.experts.is_panel, count_shown(store)
     if study.is_open and (answers := store.open_answers.read_answers()):
-        rows["item"] = len({answer.item_id for answer in answers})  # without the units of their answers
+        rows["item"] = len({answer.item_id for answer in answers})  # without units of answers
     searches, asked = store.searches.read_searches(), store.count_asked(panel=panel)
     has_options = not (panel or study.is_open)
     pages = {
@@ -45,6 +45,6 @@ def read_frame(study: Study, store: Store) -> dict[str, Any]:
 
 
 def count_shown(store: Store) -> dict[str, int]:
-    """Items, questions, answers and predictions; of millions of the latter as their runs' columns have it."""
+    """Count items, questions, answers and predictions; large runs are counted from their cached columns."""
     answers = (store.run_columns.count_answers(run["id"]) for run in store.runs.read_runs())
     return {**store.count_rows("item", "question", "answer"), "prediction": sum(answers)}

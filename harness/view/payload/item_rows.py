@@ -1,4 +1,4 @@
-"""Items as rows: what was asked and answered about each, and what every model made of it."""
+"""Items as rows: the questions and answers about each, and every model's prediction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oversight.harness.types import Prediction, PredictionStatus, Question, Verd
 
 
 def describe_items(store: Store, ids: Sequence[str], *, full: bool) -> dict[str, dict[str, Any]]:
-    """Items by id, at most a portion, with questions and predictions; in full also what was said to each."""
+    """Return items by id (at most one portion) with questions and predictions; `full` adds all texts."""
     found = store.content.find_items(ids)
     questions = store.content.read_questions_about(list(found.values()))
     asked = _describe_questions(store, questions, full=full)
@@ -85,14 +85,14 @@ def _describe_revision(revision: Revision) -> dict[str, Any]:
 
 
 def _texts(value: object) -> list[str]:
-    """A text field of an annotation: one text, or one for each of its rows."""
+    """Return a text field of an annotation as a list: one text, or one text per row."""
     return [value] if isinstance(value, str) else [*map(str, value)] if isinstance(value, list) else []
 
 
 def _describe_prediction(
     model: str, samples: Sequence[Prediction], asked: Sequence[Mapping[str, Any]], *, full: bool
 ) -> dict[str, Any]:
-    """A model's prediction, by vote of its samples, what experts make of it, and each sample in full."""
+    """Describe a model's prediction: the vote of its samples and experts' verdict; `full` adds samples."""
     vote = take_vote(list(samples))
     row: dict[str, Any] = {
         "model": model,
@@ -106,7 +106,7 @@ def _describe_prediction(
 
 
 def find_outcome(option: int | None, asked: Sequence[Mapping[str, Any]]) -> str | None:
-    """Outcome of a predicted option, as in `ModelOutcome`; None where experts decide nothing."""
+    """Return the outcome of a predicted option, as in `ModelOutcome`; None if answers leave it open."""
     if option == FAILED:
         return ModelOutcome.FAILED
     if option is None:

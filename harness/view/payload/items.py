@@ -1,4 +1,4 @@
-"""Items with all that was asked, answered and predicted about them: pages of a filter, and one in full."""
+"""Items with all questions, answers and predictions about them: pages of a filter, and single items."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_VALUES = 500
 
 
 def read_items(store: Store, items: StudyItems, params: Mapping[str, str]) -> dict[str, Any]:
-    """One page of the items that a filter finds.
+    """Return one page of the items that match a filter.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def read_items(store: Store, items: StudyItems, params: Mapping[str, str]) -> di
     Raises
     ------
     BadInput
-        If one is unknown, or names what is not there.
+        If a parameter is unknown, or names something that does not exist.
     """
     wanted = read_filter(params)
     numbers = {name: _whole(name, params[name]) for name in _PAGE if params.get(name)}
@@ -41,12 +41,12 @@ def read_items(store: Store, items: StudyItems, params: Mapping[str, str]) -> di
 
 
 def read_item(store: Store, items: StudyItems, params: Mapping[str, str]) -> dict[str, Any]:
-    """One item in full, with its neighbours among those that a filter finds.
+    """Return one item in full, with its neighbours among the items that match a filter.
 
     Raises
     ------
     BadInput
-        If there is no such item, or the filter is wrong.
+        If the item does not exist, or the filter is wrong.
     """
     name = params.get("id", "")
     found = describe_items(store, [name], full=True).get(name)
@@ -61,7 +61,7 @@ def read_item(store: Store, items: StudyItems, params: Mapping[str, str]) -> dic
 
 
 def read_column(store: Store, items: StudyItems, params: Mapping[str, str]) -> dict[str, Any]:  # noqa: ARG001  as the others
-    """The different values of a column of the items, the first 500 of them.
+    """Return the first 500 different values of a column of the items.
 
     Raises
     ------
@@ -73,12 +73,12 @@ def read_column(store: Store, items: StudyItems, params: Mapping[str, str]) -> d
 
 
 def read_filter(params: Mapping[str, str]) -> ItemFilter:
-    """The filter that parameters name; empty ones ask for nothing.
+    """Return the filter that the parameters describe; empty parameters do not restrict it.
 
     Raises
     ------
     BadInput
-        If a parameter is unknown or a choice is none.
+        If a parameter is unknown or has an unknown value.
     """
     unknown = params.keys() - {*_NAMES, *_PAGE, "column", "stratum", "disagreed"}
     if unknown:
@@ -92,7 +92,7 @@ def read_filter(params: Mapping[str, str]) -> ItemFilter:
     return ItemFilter(
         **named | {n: kind(given[n]) for n, kind in _CHOICES.items() if n in given},
         stratum=(column, stratum) if column and stratum else None,
-        # names may hold other ends of lines
+        # split("\n") only, because names may contain other line separators
         disagreed=tuple(filter(None, params.get("disagreed", "").split("\n"))),
     )
 

@@ -1,4 +1,4 @@
-"""All models of a study: their estimates in numbers and words, what they rest on, and what was run."""
+"""All models of a study: their estimates in numbers and words, their data, and their runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from oversight.harness.types import (
 
 
 def read_overview(study: Study, store: Store) -> dict[str, Any]:
-    """What ``oversight estimate --json`` prints, with words; `why` where nothing can be estimated yet."""
+    """Return the output of ``oversight estimate --json`` with texts; `why` if there are no estimates."""
     try:
         report = report_study(store, study)
     except StoreError:  # says nothing of the study, and may be over soon
@@ -49,7 +49,7 @@ def read_overview(study: Study, store: Store) -> dict[str, Any]:
 
 
 def describe_report(report: StudyReport) -> dict[str, Any]:
-    """A report that was made, as the page shows it."""
+    """Return a report as the page shows it."""
     return {
         **study_to_json(report),
         "seed": report.seed,
@@ -66,7 +66,7 @@ def describe_report(report: StudyReport) -> dict[str, Any]:
 
 
 def read_differences(study: Study, store: Store) -> dict[str, Any]:
-    """What ``oversight compare --json`` prints, with cautions in words; `why` where nothing compares."""
+    """Return the output of ``oversight compare --json`` with warnings; `why` if nothing can be compared."""
     try:
         made = compare_study(study, store=store)
     except StoreError:  # says nothing of the study, and may be over soon
@@ -108,7 +108,7 @@ def _describe_classes(classes: ClassEstimates) -> dict[str, Any]:
 
 
 def _words(name: str, estimate: Estimate) -> dict[str, str]:
-    """An estimate as the terminal shows it, so that page and terminal cannot differ."""
+    """Return an estimate in the terminal's words, so that page and terminal agree."""
     return {
         "estimator": estimator_name(name),
         "value": value_text(estimate),

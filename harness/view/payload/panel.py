@@ -1,4 +1,4 @@
-"""The page of a panel: agreement, and of every model that was run its certificate and parity.
+"""The page of a panel: agreement, and the certificate and parity of every model that was run.
 
 The numbers are those of ``oversight panel agree``, ``certify`` and ``parity`` with their default options.
 """
@@ -34,13 +34,13 @@ from oversight.harness.store import Store
 T = TypeVar("T")
 
 _NO_REFERENCE = (
-    "they need labels of experts who are none of the panel: name the file under [experts] reference in "
+    "they need labels of experts who are not on the panel: name the file under [experts] reference in "
     "study.toml, or give it to oversight panel parity --reference FILE"
 )
 
 
 def read_panel(study: Study, store: Store) -> dict[str, Any]:
-    """Read what is known of a panel; what cannot be computed is None, with the reason.
+    """Return the results for a panel; a result that cannot be computed is None, with the reason.
 
     Returns
     -------
@@ -48,9 +48,9 @@ def read_panel(study: Study, store: Store) -> dict[str, Any]:
         ``is_panel``: whether the study is one, and ``items, annotators, ratings`` if there are any.
         ``agreement``: as ``oversight panel agree --json`` without ``svg``.
         ``models``: of each ``name, certificate, parity``, as ``certify`` and ``parity`` print them for it,
-        the certificate with its growth; ``left_out``: why further models are not there.
-        ``undefined``, here and of each model: what is None or empty → why.
-        ``reliable, ceilings``: what the pictures need to name.
+        the certificate with its growth; ``left_out``: reasons why other models are missing.
+        ``undefined``, here and of each model: reason for each value that is None or empty.
+        ``reliable, ceilings``: names for the pictures.
     """
     found: dict[str, Any] = {
         "is_panel": study.experts.is_panel,
@@ -114,7 +114,7 @@ def _compare(found: dict[str, Any], study: Study, panel: Panel, predicted: IntAr
 
 
 def _attempt(found: dict[str, Any], name: str, work: Callable[[], T]) -> T | None:
-    """What `work` gives, or None and the reason under ``undefined``."""
+    """Return the result of `work`; if it fails, return None and record the reason under ``undefined``."""
     try:
         return work()
     except StoreError:

@@ -1,4 +1,4 @@
-"""How far a study has come, from counts alone: cheap enough to be asked after every change."""
+"""The progress of a study, only from counts, so that it can be read after every change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from oversight.harness.view.payload.frame import count_shown
 
 
 def read_progress(study: Study, store: Store) -> dict[str, Any]:
-    """Rows, answers of every expert by what was said, and of every run what came and what it cost."""
+    """Return the numbers of rows, every expert's answers by verdict, and every run's results and cost."""
     panel, prices, index = study.experts.is_panel, study_prices(study), store.columns.read_index()
     asked = store.count_asked(panel=panel)
     said: dict[str, dict[str, int]] = {name: {} for name in asked}
@@ -35,7 +35,7 @@ def read_progress(study: Study, store: Store) -> dict[str, Any]:
 def _describe_run(
     store: Store, prices: PriceTable, run: Mapping[str, Any], index: ItemIndex
 ) -> dict[str, Any]:
-    """Answers of a run, of every sample; those of a run that rests from its columns, in next to no time."""
+    """Describe a run's answers, counting every sample; an idle run is counted from its cached columns."""
     name: str = run["id"]
     if store.run_columns.is_kept(name):
         kept = store.run_columns.read_run(name, index)

@@ -40,18 +40,18 @@ def serve_study(
     Parameters
     ----------
     host
-        Address to listen at; any but the loopback's lets other machines ask, whoever has the token.
+        Address to listen at; if it is not a loopback address, other machines can connect with the token.
     port
-        0 takes any free one.
+        Port to listen at; 0 takes any free one.
     ready
-        Called with the page's address, which holds the token, as soon as it answers.
+        Called with the page's address, which contains the token, when the server is ready.
 
     Raises
     ------
     BadInput
         If nothing is stored yet.
     ConfigError
-        If the address cannot be listened at.
+        If the server cannot listen at the address.
     """
     if not has_database(study.store_url):
         raise BadInput("nothing is stored yet; see: oversight label route, or oversight run --help")
@@ -74,14 +74,14 @@ async def _serve(
             ready(f"{guard.address.url}/#/?pass={guard.token}")
             await ended.wait()
         finally:
-            feed.end()  # so that streams end by themselves, and nobody waits for their end
+            feed.end()  # streams then end by themselves, so that shutdown does not wait for them
             for task in following:
                 task.cancel()
             await asyncio.gather(*following, return_exceptions=True)
 
 
 def make_application(guard: Guard, feed: ChangeFeed, parts: Parts) -> web.Application:
-    """The routes of the server; all but the page itself need the guard's cookie."""
+    """Return the server's routes; all except the page itself require the guard's cookie."""
 
     async def send_part(request: web.Request) -> web.StreamResponse:
         body = await parts.read(request.match_info["name"], dict(request.query))
@@ -114,16 +114,16 @@ def make_application(guard: Guard, feed: ChangeFeed, parts: Parts) -> web.Applic
 
 @web.middleware
 async def _say_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """The error, in words; an unexpected error is printed on the terminal, not shown to the reader."""
+    """Answer an error as text; an unexpected error is printed on the terminal and not shown to the reader."""
     try:
         return await handler(request)
     except OversightError as error:
         return refuse(400 if isinstance(error, BadInput) else 500, str(error))
     except web.HTTPException as error:
         return refuse(error.status, error.reason)
-    except Exception as error:  # noqa: BLE001  one request's failure is no other's
+    except Exception as error:  # noqa: BLE001  an error of one request must not affect others
         say(f"view: {request.path}: {type(error).__name__}: {error}")
-        return refuse(500, "this part of the page could not be made; the terminal of oversight view says why")
+        return refuse(500, "this part of the page failed; the terminal of oversight view shows the error")
 
 
 def _send(text: str, kind: str) -> Handler:

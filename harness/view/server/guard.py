@@ -1,4 +1,4 @@
-"""Admission of requests: this page in this browser, opened by whoever has the token."""
+"""Admit only requests from this page, in a browser that was opened with the token."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Guard:
     Attributes
     ----------
     token
-        Whoever has it may read the study.
+        Secret that allows its holder to read the study.
     address
-        Where the server listens. Other machines may ask only if it is no loopback address.
+        Address at which the server listens. Other machines can connect only if it is not a loopback address.
     """
 
     token: str
@@ -35,16 +35,16 @@ class Guard:
 
     @property
     def cookie(self) -> str:
-        """Name of the cookie; browsers share cookies among the ports of a machine."""
+        """Name of the cookie, which contains the port because browsers share cookies among ports."""
         return f"oversight-{self.address.port}"
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse with 403 what comes by another name, from another page, or without the cookie."""
+        """Refuse with 403 a request to another host name, from another page, or without the cookie."""
         if (refused := refuse_foreign(request, self.address)) is not None:
             return refused
         if request.path not in OPEN and not self._has_session(request):
-            return refuse(403, "open the address that oversight view printed; it holds the token")
+            return refuse(403, "open the address that oversight view printed; it contains the token")
         return await handler(request)
 
     async def begin_session(self, request: web.Request) -> web.StreamResponse:

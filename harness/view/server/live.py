@@ -1,4 +1,4 @@
-"""Changes of a study: a number for the state of the database, and everybody who waits for the next one."""
+"""Changes of a study: a number for the state of the database, and waiting for the next one."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from oversight.harness.store import Store
 from oversight.harness.web import run_apart
 
 _LOOK = 0.25
-"""Seconds between two looks at the database."""
+"""Seconds between two checks of the database."""
 _SILENCE = 15.0
 """Seconds after which a page gets a "no change" message, so that it notices a broken connection."""
 
 
 class ChangeFeed:
-    """The versions of a study's database, one after the other.
+    """The successive versions of a study's database, as numbers.
 
     Parameters
     ----------
@@ -30,12 +30,12 @@ class ChangeFeed:
         self._store = store
         self._next, self._ended = asyncio.Event(), threading.Event()
         self.version = 0
-        """Number of changes seen so far; the first look counts as one, for what was computed before it."""
+        """Number of changes seen so far; the first check counts as one, for values computed before it."""
         self.trouble = ""
-        """Why the database cannot be read now; empty where it can."""
+        """Reason why the database cannot be read at present; empty if it can."""
 
     async def follow(self) -> None:
-        """Look at the database again and again, until the end; one that is lost is tried again."""
+        """Check the database repeatedly until `end` is called; if the database is lost, try again."""
         await run_apart(self._look_on, asyncio.get_running_loop())
 
     def _look_on(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -55,12 +55,12 @@ class ChangeFeed:
                 self._ended.wait(4 * _LOOK)
 
     def end(self) -> None:
-        """Look no longer, and let everybody go who waits for a change."""
+        """Stop checking, and release everybody who waits for a change."""
         self._ended.set()
         self._next.set()
 
     def tell(self, trouble: str = "") -> None:
-        """Count a change, or what keeps the database from being read."""
+        """Count a change, or record the reason why the database cannot be read."""
         if trouble and trouble == self.trouble:
             return
         self.trouble = trouble
@@ -69,17 +69,17 @@ class ChangeFeed:
         told.set()
 
     async def begun(self) -> None:
-        """Wait for the first look."""
+        """Wait for the first check."""
         if not self.version:
             await self._next.wait()
 
     async def versions(self) -> AsyncIterator[int | None]:
-        """The present version, then later ones until the end; None where nothing changed for a while."""
+        """Yield the present version, then later ones until the end; None if nothing changed for a while."""
         await self.begun()
         seen = self.version
         yield seen
         while not self._ended.is_set():
-            # a change that comes while a reader still handles the one before is also reported
+            # Take the next event first, so that a change during the yield is also reported.
             following = self._next
             if self.version == seen:
                 with contextlib.suppress(TimeoutError):

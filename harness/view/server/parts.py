@@ -1,4 +1,4 @@
-"""The parts of the page, each made once for a state of the database, however many ask for it."""
+"""The parts of the page, each computed once per state of the database for all requests."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from oversight.harness.web import run_apart, write_json
 
 _MOST_KEPT = 64
 _MOST_PAGES = 4
-"""Pages of items that are read at once, each over a separate connection to the database."""
+"""Number of pages of items that are read at once, each over a separate connection to the database."""
 _AT_ONCE = 0.3
-"""Seconds that columns of items may take to read while a page waits; slower ones are read behind its back."""
+"""Seconds that reading the items' columns may delay a page; slower reading continues in the background."""
 _OWN = frozenset({"frame", "overview", "differences", "closing", "strata", "progress", "panel"})
 _OF_ITEMS = frozenset({"items", "item", "column"})
-"""Parts by name, each read by the payload's function of that name: loaded when somebody asks for it."""
+"""Functions that read the parts, by name of the part; a module is loaded at the first request."""
 _LIGHT = ("frame", "progress")
-"""Parts that are counted, not computed, and wait for no others."""
+"""Parts that are only counted, and therefore wait for no other part."""
 
 
 class Parts:
@@ -38,9 +38,9 @@ class Parts:
     Parameters
     ----------
     study, store
-        What is shown.
+        The study to show, and its database.
     feed
-        Tells when it has changed.
+        Reports changes of the database.
     """
 
     def __init__(self, study: Study, store: Store, feed: ChangeFeed) -> None:
@@ -49,20 +49,20 @@ class Parts:
         self._locks = WeakValueDictionary[tuple[str, ...], asyncio.Lock]()
         self._items = _ItemsAsRead(store, feed)
         self._few_at_once = asyncio.Semaphore(_MOST_PAGES)
-        self._one_at_a_time = asyncio.Semaphore(1)  # what is computed takes memory
+        self._one_at_a_time = asyncio.Semaphore(1)  # because computing a part takes much memory
 
     async def read(self, name: str, params: Mapping[str, str]) -> bytes:
-        """A part as JSON.
+        """Return a part as JSON.
 
         Raises
         ------
         BadInput
-            If there is no such part, or its parameters are wrong.
+            If the part does not exist, or its parameters are wrong.
         """
         if name in _OF_ITEMS:
             return await self._read_of_items(name, params)
         key = (name, *(f"{k}={v}" for k, v in sorted(params.items())))
-        lock = self._locks.setdefault(key, asyncio.Lock())  # kept as long as somebody holds or awaits it
+        lock = self._locks.setdefault(key, asyncio.Lock())  # kept while a request holds or awaits it
         async with lock:
             version = self._feed.version
             kept = self._kept.get(key)
@@ -83,7 +83,7 @@ class Parts:
         return write_json({**found, "behind": behind})
 
     async def prepare(self) -> None:
-        """Read what the items are filtered by, before anybody asks, but after the head of the page."""
+        """Read the columns that filters use, before they are requested but after the page's frame."""
         await self._feed.begun()
         await self.read("frame", {})
         if not (self._study.experts.is_panel or self._study.is_open):
@@ -94,7 +94,7 @@ class Parts:
 
 
 class _ItemsAsRead:
-    """The columns that items are filtered by: those of now, or where reading takes long, of a moment ago."""
+    """The columns by which items are filtered: current, or slightly outdated if reading takes long."""
 
     def __init__(self, store: Store, feed: ChangeFeed) -> None:
         self._store, self._feed = store, feed
@@ -104,7 +104,7 @@ class _ItemsAsRead:
         self._behind: asyncio.Task[None] | None = None
 
     async def read(self) -> tuple[StudyItems, bool]:
-        """The items, and whether they are not those of now."""
+        """Return the items, and whether they are outdated."""
         if self._found is not None and self._version != self._feed.version and self._took > _AT_ONCE:
             if self._behind is None or self._behind.done():
                 self._behind = asyncio.create_task(self._refresh())
@@ -127,15 +127,15 @@ class _ItemsAsRead:
 
 
 def make_part(study: Study, store: Store, name: str, params: Mapping[str, str]) -> bytes:
-    """A part that depends only on the study, as JSON.
+    """Return a part that depends only on the study, as JSON.
 
     Raises
     ------
     BadInput
-        If there is no such part, or its parameters are wrong.
+        If the part does not exist, or its parameters are wrong.
     """
     if name not in _OWN and name not in PAGES:
-        raise BadInput(f"there is no part {name!r} of the page")
+        raise BadInput(f"the page has no part {name!r}")
     function = _reader_of(name) if name in _OWN else load_page(name)
     try:
         inspect.signature(function).bind(study, store, **params)

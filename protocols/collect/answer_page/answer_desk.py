@@ -18,11 +18,11 @@ from oversight.protocols.collect.answer_page.page_queues import HeldQuestion, Pa
 from oversight.protocols.collect.answer_page.shown_question import QuestionSheet
 
 _AHEAD = 3
-"""Open questions that a page gets at once: the one to answer, and two for while a connection is lost."""
+"""Number of open questions that a page gets: the one to answer, and two in case the connection is lost."""
 _LONG = 8_000
-"""Characters of texts that are sent ahead; of longer ones only the question to answer is sent."""
+"""Total characters of texts up to which questions are sent ahead; beyond it, only one question is sent."""
 _MOST_GIVEN, _EXCERPT = 500, 80
-"""Earlier answers that are listed, and characters of their texts."""
+"""Number of earlier answers that are listed, and number of shown characters of their texts."""
 
 
 class Outcome(StrEnum):
@@ -30,15 +30,15 @@ class Outcome(StrEnum):
 
     STORED = "stored"
     REPEATED = "repeated"
-    """The same answer under the same key is stored already."""
+    """The same answer with the same key is already stored."""
     ELSEWHERE = "elsewhere"
-    """The question has an answer that did not come from the page, which stays."""
+    """The question has an answer from another channel, which is kept."""
     CHANGED = "changed"
-    """The question was answered in another window since this one was shown it; that answer stays."""
+    """The question was answered in another window after this one showed it; that answer is kept."""
     KEY_IN_USE = "key"
-    """Another answer has this key."""
+    """Another answer with this key is stored."""
     NOT_HELD = "unknown"
-    """No such question is the person's to answer."""
+    """The person has no such question."""
 
 
 class AnswerDesk:
@@ -63,7 +63,7 @@ class AnswerDesk:
         self._study, self._store = study, store
         self._sheet, self._queues = QuestionSheet(study), PageQueues(study, store)
         self._replies = store.replies(panel=study.experts.is_panel)
-        # one thread at a time, because many waiting threads would use up the connections
+        # One thread at a time, because many waiting threads would use up the connections.
         self._lock = threading.Lock()
         self._queues.refresh()
 
@@ -75,7 +75,7 @@ class AnswerDesk:
             return self._queues.people
 
     def tell_state(self, person: str) -> dict[str, Any]:
-        """Return what a person's page shows: their progress and their next questions.
+        """Return the data of a person's page: their progress and their next questions.
 
         Returns
         -------
@@ -132,7 +132,7 @@ class AnswerDesk:
         return {"question": self._sheet.show(held, item), "value": value, "comment": reply.comment}
 
     def take(self, person: str, given: GivenAnswer, link: str = "") -> Outcome:
-        """Store an answer with its history exactly once, or raise an error.
+        """Store an answer with its history exactly once. Returns the outcome.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class AnswerDesk:
         Raises
         ------
         WrongAnswer
-            If the value is not one of those offered.
+            If the value was not offered.
         """
         key = _hash_key(person, given.key)
         with self._lock, self._store.together(exclusive=True):
@@ -167,13 +167,13 @@ class AnswerDesk:
         before = self._replies.find_replies([held.id]).get(held.id)
         with self._store.transaction() as connection:
             if before is not None and before.source != PAGE:
-                # once per question and person, however often it is sent
+                # recorded once per question and person, even if it is sent repeatedly
                 told = replace(event, kind=REFUSED, key=_hash_key(REFUSED, f"{event.person}\n{held.id}"))
                 append_events(connection, [replace(told, detail={**event.detail, "other": before.source})])
                 return Outcome.ELSEWHERE
             if before is not None:
                 if was is None and not event.comment:
-                    event = replace(event, comment=before.comment)  # which this window did not show
+                    event = replace(event, comment=before.comment)  # this window did not show the comment
                 is_other = (before.value, before.comment) != (event.value, event.comment)
                 if is_other and was != self._sheet.write_value(held, item, before.value):
                     return Outcome.CHANGED
@@ -184,17 +184,17 @@ class AnswerDesk:
 
     def _find_items(self, ids: Iterable[str]) -> dict[str, Item]:
         """Return items of the study or gold items."""
-        # both tables are always queried, because the response time must not reveal gold items
+        # Always query both tables, because the response time must not reveal gold items.
         wanted = list(dict.fromkeys(ids))
         return self._store.controls.find_gold(wanted) | self._store.content.find_items(wanted)
 
 
 def _is_same(known: AuditRecord, event: AuditEvent) -> bool:
     said = (known.kind, known.asked_id, known.value) == (event.kind, event.asked_id, event.value)
-    # a comment that was erased cannot be compared
+    # An erased comment cannot be compared.
     return said and known.comment in (None, event.comment)
 
 
 def _hash_key(person: str, key: str) -> str:
-    """Return a key that no other browser can have drawn."""
+    """Hash a key with the person, so that no other browser can have the same key."""
     return sha256(f"{PAGE}\n{person}\n{key}".encode(errors="surrogateescape")).hexdigest()[:32]

@@ -1,6 +1,6 @@
 """Access control: a request must come from this server's page in a browser that opened a personal link.
 
-Only the holder of a link receives data of the study, and the reason for a refusal is not disclosed.
+Only the holder of a link receives data of the study. The reason for a refusal is not disclosed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from oversight.harness.web import (
 from oversight.protocols.collect.answer_page.expert_links import open_link
 from oversight.protocols.collect.answer_page.request_limits import RequestLimit, network_of
 
-_NO_LINK = "this link opens nothing (any more); ask whoever sent it for a new one"
+_NO_LINK = "this link is not valid; ask the person who sent it for a new one"
 _LINK_ID = 12
 _LONGEST_SECRET = 200
 _SEEN_EVERY = timedelta(minutes=10)
@@ -39,9 +39,9 @@ class AnswerGuard:
     Attributes
     ----------
     store
-        Database with the links.
+        Database that contains the links.
     address
-        Names of the page.
+        Addresses of the page.
     tokens, requests
         Limits on wrong tokens per address and on requests per link.
     """
@@ -125,7 +125,7 @@ class AnswerGuard:
         return link
 
     def _find_asker(self, request: web.Request) -> str:
-        """Return the client's address; only a proxy on this machine may name another one."""
+        """Return the client's address; only a proxy on this machine may report another address."""
         peer, named = request.remote or "", request.headers.getall("X-Forwarded-For", [])
         if self.address.public and is_loopback(peer) and named:
             return named[-1].rpartition(",")[2].strip()

@@ -32,19 +32,19 @@ from oversight.protocols.collect.answer_page.given_answer import WrongAnswer, pa
 _FOLDER = Path(__file__).parent / "page"
 _LARGEST_BODY = 1 << 16
 _SHORT = 1000
-"""Bytes of a reply that are sent as they are."""
+"""Size in bytes up to which replies are not compressed."""
 _PATIENCE = 20.0
-"""Seconds that the body of a request may take to come."""
+"""Seconds within which the body of a request must arrive."""
 _TICK = 0.05
-"""Seconds: replies about questions take a multiple of these, so that their time tells nothing."""
+"""Seconds of a clock tick; replies about questions are sent at ticks, so that their time reveals nothing."""
 _LOST = web.AppKey("lost", asyncio.Event)
-"""Set when the database was moved, replaced or overwritten; the server ends with that error."""
+"""Set when the database was moved, replaced or overwritten; the server then ends with that error."""
 _STATUS = {Outcome.STORED: 200, Outcome.REPEATED: 200, Outcome.NOT_HELD: 404}
 _WHY = {
     Outcome.ELSEWHERE: "this question was answered elsewhere; that answer stays",
     Outcome.CHANGED: "this question was answered in another window; that answer stays",
     Outcome.KEY_IN_USE: "another answer was sent under the same key",
-    Outcome.NOT_HELD: "no such question is yours to answer (any more)",
+    Outcome.NOT_HELD: "you have no such question",
 }
 
 
@@ -57,7 +57,7 @@ class AnswerPageOptions:
     host
         Address to listen on; any address except loopback lets other machines connect.
     port
-        0 takes any free one.
+        Port to listen on; 0 takes any free one.
     public
         Scheme and host of the page behind a proxy; empty without one.
     """
@@ -75,7 +75,7 @@ def serve_answers(
     Parameters
     ----------
     ready
-        Called with the study's database and the page's addresses once it answers.
+        Called with the study's database and the page's addresses when the server is ready.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def serve_answers(
 
 
 def make_application(guard: AnswerGuard, desk: AnswerDesk) -> web.Application:
-    """Routes of the server; all except the page itself need the cookie of a link."""
+    """Return the server's routes; all except the page itself require the cookie of a link."""
 
     async def send_state(request: web.Request) -> web.StreamResponse:
         return web.json_response(await run_apart(desk.tell_state, request["link"].expert))
@@ -156,7 +156,7 @@ def make_application(guard: AnswerGuard, desk: AnswerDesk) -> web.Application:
 
 @web.middleware
 async def _say_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Return what is wrong with a request; errors of the server are printed on its terminal only."""
+    """Answer with the error of a request; the server's own errors are printed only on its terminal."""
     try:
         return await handler(request)
     except TimeoutError:
@@ -170,12 +170,12 @@ async def _say_errors(request: web.Request, handler: Handler) -> web.StreamRespo
         say(f"label serve: {request.path}: {shown}")
         if isinstance(error, LostDatabase):
             request.app[_LOST].set()
-        return refuse(503, "not possible at the moment; it is tried again")
+        return refuse(503, "not possible at the moment; the page will try again")
 
 
 @web.middleware
 async def _compress(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Compress large replies; none holds a secret that its length could reveal."""
+    """Compress large replies; none contains a secret that its length could reveal."""
     response = await handler(request)
     if isinstance(response, web.Response) and (response.content_length or 0) > _SHORT:
         response.enable_compression()
@@ -188,7 +188,7 @@ async def _send_script(_request: web.Request) -> web.StreamResponse:
 
 @web.middleware
 async def _even_out(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Send a reply about questions at the next clock tick, to hide how long it took."""
+    """Send a reply about questions at the next clock tick, to hide its processing time."""
     loop = asyncio.get_running_loop()
     begun = loop.time()
     try:
@@ -208,7 +208,7 @@ def _send(name: str, kind: str) -> Handler:
 
 
 def _check_texts(store: Store) -> None:
-    """Raise an error for an item without text, because an expert would see an empty page."""
+    """Raise an error for an item without text, because its expert would see an empty page."""
     for item in store.read_shown_items().values():
         if not item.text.strip():
             raise BadInput(f"the item {item.id!r} has no text: an expert would see an empty page")

@@ -18,14 +18,14 @@ from oversight.harness.web import derive_session
 from oversight.protocols.routing import check_drawn
 
 DAYS = 30.0
-"""For how long a link opens the page if nobody says otherwise."""
+"""Default number of days for which a link is valid."""
 _LONGEST_DAYS = 3660.0
 _NO_DIGEST = "0" * 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeLink:
-    """A new link: its owner, its address with the token, and its end in ISO 8601 and UTC."""
+    """A new link: its owner, its address with the token, and its expiry in ISO 8601 and UTC."""
 
     expert: str
     url: str
@@ -35,16 +35,16 @@ class MadeLink:
 def make_links(
     study: Study, store: Store, address: str, *, experts: Sequence[str] = (), days: float = DAYS
 ) -> list[MadeLink]:
-    """Create links, whose addresses are returned only once; former links of the experts are revoked.
+    """Create links, revoking former links of the same experts; addresses are returned only here.
 
     Parameters
     ----------
     address
         Scheme and host of the page.
     experts
-        Names of their owners; if empty, all people with questions.
+        Names of the owners; if empty, all people with questions.
     days
-        Days for which they are valid.
+        Days for which the links are valid.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def make_links(
 
 
 def list_links(study: Study, store: Store) -> dict[str, AnswerLink | None]:
-    """Return the newest link of everybody with questions or a link; None if there was never one.
+    """Return the newest link by person with questions or a link; None if the person never had a link.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def list_links(study: Study, store: Store) -> dict[str, AnswerLink | None]:
 
 
 def revoke_links(store: Store, experts: Sequence[str]) -> list[str]:
-    """Revoke links at once; return the experts who had a valid one.
+    """Revoke links at once. Returns the experts who had a valid link.
 
     Raises
     ------
@@ -104,14 +104,14 @@ def revoke_links(store: Store, experts: Sequence[str]) -> list[str]:
 
 
 def hash_secret(secret: str) -> str:
-    """Return the hash of a secret that is stored."""
+    """Return the hash under which a secret is stored."""
     return sha256(secret.encode(errors="surrogateescape")).hexdigest()
 
 
 def open_link(store: Store, link_id: str, *, secret: str = "", session: str = "") -> AnswerLink | None:
-    """Return the link that a secret, or its cookie value, opens now; None if it opens none.
+    """Return the link that a secret or cookie value opens now; None if it opens no link.
 
-    The time it takes reveals nothing about the secret.
+    The time that this takes reveals nothing about the secret.
     """
     link = store.people.find_link(link_id)
     stored = _NO_DIGEST if link is None else link.token_digest if secret else link.session_digest
@@ -120,10 +120,10 @@ def open_link(store: Store, link_id: str, *, secret: str = "", session: str = ""
 
 
 def _check_asked(study: Study, store: Store, experts: Sequence[str]) -> list[str]:
-    """Return the named experts without repetition, or all; raise an error if one has no questions."""
+    """Return the named experts without repetition, or all; raise an error for one without questions."""
     check_drawn(study, store)
     known = [name for name in store.count_asked(panel=study.experts.is_panel) if not is_erased(name)]
     for name in experts:
         if name not in known:
-            raise BadInput(f"{name!r} is asked nothing{did_you_mean(name, known)}")
+            raise BadInput(f"{name!r} has no questions{did_you_mean(name, known)}")
     return list(dict.fromkeys(experts)) or known

@@ -18,7 +18,7 @@ _LONGEST_LOOK = 86_400.0
 
 
 class WrongAnswer(BadInput):
-    """The request is not an answer to a question that was asked; sending it again will not help."""
+    """The request is not an answer to an asked question; sending it again will not help."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class GivenAnswer:
     Attributes
     ----------
     key
-        32 hexadecimal digits that the browser drew for this answer; repeated if it is sent again.
+        32 hexadecimal digits that the browser drew for this answer; the same if the answer is sent again.
     asked_id
         Id of the question or assignment.
     value

@@ -1,4 +1,4 @@
-"""Everybody's questions in order, and the answered ones, kept in memory and up to date.
+"""Everybody's questions in order, with the answers, kept in memory and up to date.
 
 The whole study is read when its questions change. Answers are read from the audit trail, event by event.
 """
@@ -16,7 +16,7 @@ from oversight.protocols.routing import Pending, order_queue, read_pending
 
 _OF_ANSWERS = ("answer", "withdrawn")
 _OF_NOTHING = ("revision", REFUSED)
-"""Kinds of events that change no answer by themselves, and no question."""
+"""Kinds of events that by themselves change no answer and no question."""
 
 
 class HeldQuestion(NamedTuple):
@@ -46,7 +46,7 @@ class PageQueues:
         self._given: dict[str, dict[str, None]] = defaultdict(dict)
 
     def refresh(self) -> None:
-        """Read what was drawn, answered, withdrawn or reassigned since the last call.
+        """Read all questions and answers that changed since the last call.
 
         Raises
         ------
@@ -81,11 +81,11 @@ class PageQueues:
 
     @property
     def people(self) -> list[str]:
-        """Names of all people with questions, in the order in which they were first asked."""
+        """Return the names of all people with questions, in the order of their first question."""
         return list(self._queues)
 
     def find(self, person: str, asked_id: str) -> HeldQuestion | None:
-        """Return a person's question by id; None if it is not theirs."""
+        """Return a person's question by id; None if the person has no such question."""
         return self._queues.get(person, {}).get(asked_id)
 
     def reply_to(self, asked_id: str) -> Response | None:
@@ -93,7 +93,7 @@ class PageQueues:
         return self._replies.get(asked_id)
 
     def count(self, person: str) -> tuple[int, int, int]:
-        """Return the number of a person's answered questions, of those answered elsewhere, and of all."""
+        """Return how many of a person's questions are answered, are answered elsewhere, and exist."""
         own = self._queues.get(person, {})
         replies = [reply for name in own if (reply := self._replies.get(name)) is not None]
         return len(replies), sum(reply.source != PAGE for reply in replies), len(own)
@@ -112,7 +112,7 @@ class PageQueues:
         return found[:most]
 
     def find_previous(self, person: str, before: str) -> HeldQuestion | None:
-        """Return a person's answer on the page before a question, or their last one, or None."""
+        """Return a person's answered question before a given one, or their last one, or None."""
         own, found = self._queues.get(person, {}), None
         for name in self._given.get(person, {}):
             if name == before:

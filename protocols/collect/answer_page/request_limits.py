@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 _MOST_KEPT = 10_000
-"""Buckets that are kept; one that was not asked of for longest is full again by then."""
+"""Number of buckets that are kept; the least recently used one is full again when it is dropped."""
 
 
 @dataclass(slots=True)
@@ -19,7 +19,7 @@ class RequestLimit:
     Attributes
     ----------
     burst
-        Number of requests that may come at once.
+        Number of requests that are allowed at once.
     each
         Seconds until one more request is allowed.
     clock
@@ -32,7 +32,7 @@ class RequestLimit:
     _buckets: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
 
     def wait(self, name: str) -> float:
-        """Seconds until a bucket has a token; 0 if it has one."""
+        """Return the seconds until a bucket has a token; 0 if it has one."""
         left = self._left(name)
         return 0.0 if left >= 1 else (1 - left) * self.each
 
@@ -50,7 +50,7 @@ class RequestLimit:
 
 
 def network_of(address: str) -> str:
-    """Return the address that attempts are counted by; for IPv6 its network of 64 bits."""
+    """Return the address under which attempts are counted; for IPv6, its 64-bit network."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

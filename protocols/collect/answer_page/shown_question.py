@@ -21,7 +21,7 @@ _VERDICTS = frozenset(verdict.value for verdict in Verdict)
 
 
 class QuestionSheet:
-    """Shows a study's questions with the same words as Label Studio.
+    """Shows a study's questions with the same texts as Label Studio.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class QuestionSheet:
             return ""
         elif value.isdecimal() and str(int(value)) == value and int(value) < len(item.options):
             return item.options[self._order(item)[int(value)]]
-        raise WrongAnswer("value is none of those offered")
+        raise WrongAnswer("the value was not offered")
 
     def write_value(self, held: HeldQuestion, item: Item, stored: str) -> str | None:
         """Convert a stored value to that of the page; None if it is no longer an option of the item."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """An expert's account; `password` and `link` only if they were created by this call.
+    """An expert's account; `password` and `link` are set only if this call created them.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ def make_slug(name: str) -> str:
 
 
 def make_server_name(study: str, expert: str) -> str:
-    """Name of an expert's separate server."""
+    """Return the name of an expert's separate server."""
     return f"{make_slug(study)}--{make_slug(expert)}"
 
 
@@ -58,7 +58,7 @@ def make_study_mark(study: Study) -> str:
 
 
 def make_account_email(expert: Expert, mark: str, known: str = "") -> str:
-    """Return an expert's login address: the roster's, otherwise a made-up undeliverable one.
+    """Return an expert's login address: from the roster, otherwise a made-up undeliverable address.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Decide which annotation of a task is the answer, what it says, and why others do not count.
+"""Decide which annotation of a task is the answer, what it says, and why other annotations do not count.
 
-The Community edition has no roles: anybody with an account may answer anybody's tasks, and name any user as
-the author. Only the editor is set by the server itself. So an answer counts only if the asked expert is its
-author *and* its last editor.
+The Community edition has no roles: anybody with an account may answer anybody's tasks, and may name any user
+as the author. Only the editor is set by the server itself. So an answer counts only if the asked expert is
+both its author and its last editor.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ASKED_AGAIN = (
     Reason.PRELABELLED,
     Reason.MOVED,
 )
-"""Why a question that stays open is served again: to its expert it seems to be answered."""
+"""Reasons why a question that stays open is sent again, because its expert sees it as answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ def read_annotation(row: Mapping[str, Any], expert: str, task_id: int, question_
 
 
 def adjudicate(annotations: Sequence[Revision], expert: int | None, asked: Pending, item: Item) -> Judgement:
-    """Judge all annotations of one task.
+    """Judge all annotations of one task, and find its answer.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def read_result(result: Sequence[Any], offered: Sequence[str]) -> tuple[str, str
 
 
 def _user(value: object) -> int | None:
-    """Return a user's id; exports contain the whole user, lists the number."""
+    """Return a user's id; exports contain a user object, and lists contain the id."""
     if isinstance(value, Mapping):
         value = value.get("id")
     return value if isinstance(value, int) else None

@@ -41,7 +41,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     study
         The study file.
     store
-        Its database.
+        Database of the study.
     patience
         Seconds for which reading is retried if the server does not answer.
     timeout
@@ -61,7 +61,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             client.close()
 
     def open_client(self, expert: str) -> Client:
-        """Return the server with an expert's project: the shared one, or the expert's separate one."""
+        """Return a client for the server with an expert's project: shared by all, or separate."""
         name = make_server_name(self.study.study.name, expert) if self.study.label_studio.isolated else ""
         if name not in self._clients:
             connection = connect(name or None)
@@ -76,7 +76,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     # --- push --------------------------------------------------------------------------------
 
     def push(self) -> dict[str, Pushed]:
-        """Send every question without a task; return what was done by expert.
+        """Send every question without a task. Returns the results by expert.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             }
 
     def push_next(self) -> int:
-        """Draw and send the next questions of a sequential protocol; return their number."""
+        """Draw and send the next questions of a sequential protocol. Returns their number."""
         if not self.study.experts.statement.asks_on:
             return 0
         items = self.store.content.read_items()
@@ -125,14 +125,14 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     # --- pull --------------------------------------------------------------------------------
 
     def pull(self, *, full: bool = False, requeue: bool = True) -> Difference:
-        """Fetch what experts did since the last pull, or everything; repair what others changed.
+        """Fetch changes since the last pull, or all answers, and undo changes that others made to projects.
 
         Parameters
         ----------
         full
-            Whether to read all answers again instead of changed ones.
+            Whether to read all answers again instead of only changed ones.
         requeue
-            Whether to serve questions again whose answers do not count.
+            Whether to send questions again whose answers do not count.
 
         Raises
         ------
@@ -174,13 +174,13 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         looked, pulled, foreign = pull_queue(client, queue, project, self.sheet.page, known, full=full)
         self.labels.apply_look(looked, pulled, self.replies)
         remove_answered(client, self.labels, queue, known.elsewhere)
-        # after the answers given before them are stored
+        # last, so that answers given before are already stored
         return mend_project(client, self.labels, queue, project, self.sheet, foreign)
 
     def requeue(self) -> int:
-        """Serve questions again whose answers do not count and which their expert can no longer see.
+        """Send questions again whose answers do not count and which their expert can no longer see.
 
-        Their tasks are deleted with all annotations, which are kept here, and sent again.
+        Their tasks are deleted with all annotations (which stay in the study's database) and sent again.
         """
         with self._alone():
             again = find_asked_again(self.labels, self.replies)
@@ -233,7 +233,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         return Closed(last=found, open=dict(stayed))
 
     def _pull_finished(self) -> Difference:
-        """Pull, whatever the projects' titles say."""
+        """Pull even if the projects are marked as finished."""
         before = self._pulled()
         with self._alone():
             known = Snapshot(self.study, self.store)
@@ -245,7 +245,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
                     self.labels.apply_look(looked, pulled, self.replies)
         return self._difference(before)
 
-    # --- what is here ------------------------------------------------------------------------
+    # --- helpers -----------------------------------------------------------------------------
 
     @property
     def is_closed(self) -> bool:
@@ -258,7 +258,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             raise BadInput("nothing was pushed yet; send the questions with: oversight label push")
         if unfinished := [q.expert for q in queues if q.project_id is None]:
             raise BadInput(
-                f"the questions of {', '.join(unfinished)} were not sent; go on with: oversight label push"
+                f"the questions of {', '.join(unfinished)} were not sent; continue with: oversight label push"
             )
         return queues
 
@@ -278,7 +278,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Allow one push or pull of a study at a time, so that no question is sent twice."""
+        """Allow only one push or pull of a study at a time, so that no question is sent twice."""
         self.store.marks.refuse_mark()  # before anything on the server changes
         require_client()
         from filelock import FileLock, Timeout

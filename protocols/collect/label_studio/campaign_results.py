@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Changes of a pull to stored answers, and what it found and repaired on the server.
+    """Changes that a pull made to stored answers, and changes that it found and undid on the server.
 
     Attributes
     ----------
     new, changed, withdrawn
-        Numbers of answers.
+        Numbers of new, changed and withdrawn answers.
     answers
         Number of all answers from Label Studio.
     quarantined
         Number of annotations that do not count.
     requeued
-        Number of questions served again because their answers do not count.
+        Number of questions sent again because their answers do not count.
     settings
         Expert → project settings that somebody changed and the pull restored.
     predictions

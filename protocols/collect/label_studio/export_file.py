@@ -2,8 +2,8 @@
 
 The tasks must contain this project's ``question_id``: tasks of `label push`, or of a file made from `label
 export`, whose ids have a prefix and a check. Users are identified by e-mail address if the export contains
-it. The JSON export of newer versions contains only numbers; then only one user's having answered can be
-checked.
+it. The JSON export of newer versions contains only user numbers. Then only consistency can be checked: one
+number must not answer for two experts.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def read_label_studio_export(
     Raises
     ------
     DataError
-        If it is not such an export, a question was never asked, or an answer is another expert's or was not
-        offered; names file, task and field.
+        If a file is not such an export, a question was never asked, or an answer is another expert's or was
+        not offered; names file, task and field.
     """
     by_id = {a.id: a for a in asked}
     emails = {strip_mark(make_account_email(e, "")): e.name for e in roster.experts}
@@ -76,7 +76,7 @@ def _reply(
     emails: Mapping[str, str],
     users: dict[int, str],
 ) -> Response | None:
-    """Judge one task as a pull would; `users` collects which expert has which user number."""
+    """Judge one task as a pull would; `users` records the expert of each user number."""
 
     def wrong(field: str, message: str) -> DataError:
         return DataError(f"task {number}: {message}", file=file, field=field)
@@ -102,7 +102,7 @@ def _reply(
         raise wrong("completed_by", "the export does not say who answered")
     email = strip_mark(str(told.get("email", ""))) if isinstance(told, Mapping) else ""
     if email and email not in emails:
-        raise wrong("completed_by", f"the user {email} is no expert of the roster")
+        raise wrong("completed_by", f"the user {email} is not an expert of the roster")
     expert = users.setdefault(author, emails.get(email, asked.expert))
     if expert != asked.expert:
         raise wrong("completed_by", f"the question was put to {asked.expert!r}, user {author} is {expert!r}")

@@ -25,7 +25,7 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
     Parameters
     ----------
     campaign
-        The study's campaign. Its database is open until `close_files` or the end of ``with``.
+        The study's campaign. Its database stays open until `close_files` or the end of ``with``.
     """
 
     def __init__(self, campaign: Campaign) -> None:
@@ -33,12 +33,12 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
 
     @classmethod
     def from_env(cls, study: str | Path = ".") -> Self:
-        """Open a study with the server that the environment names, or the local one.
+        """Open a study with the server that the environment names, or with the local server.
 
         Parameters
         ----------
         study
-            Its folder or its study.toml.
+            Folder of the study, or its study.toml.
 
         Raises
         ------
@@ -53,7 +53,7 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         self.close_files()
 
     def push(self, drawn: Sequence[Question] | Sequence[Assignment] = ()) -> dict[str, Pushed]:
-        """Store questions and send all that have no task; return what was done by expert.
+        """Store questions, and send all that have no task. Returns the results by expert.
 
         Questions get ids and places derived from the study's secret key.
 
@@ -69,7 +69,7 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         given = [d for d in drawn if not isinstance(d, Question)]
         if questions if study.experts.is_panel else given:
             raise ConfigError(
-                f"the study's protocol is {study.experts.protocol!r}: push what that one draws, or change it"
+                f"the study's protocol is {study.experts.protocol!r}: push what it draws, or change it"
             )
         gold = read_gold(study)
         items = study_items(study)
@@ -85,7 +85,7 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
     def _add_questions(self, questions: list[Question]) -> int:
         """Store questions under sealed ids, unless they were read from the study.
 
-        Return the number of new ones.
+        Returns the number of new questions.
         """
         store = self.campaign.store
         stored = {*store.content.find_experts([q.id for q in questions])}

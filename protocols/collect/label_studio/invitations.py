@@ -44,10 +44,12 @@ def _invite_expert(campaign: Campaign, expert: Expert, *, link: bool, check: boo
     if link:
         return replace(account, link=client.public_url + client.read_invitation())
     password = secrets.token_urlsafe(9)
-    # at the server itself, not through its proxy
+    # directly at the server, not through its proxy
     _sign_up(client.url + client.read_invitation(), email, password)
     if email not in client.read_users():
-        raise LabelStudioError(f"{client.url} made no account for {email}: use --link, and have them sign up")
+        raise LabelStudioError(
+            f"{client.url} created no account for {email}: use --link, and let the expert sign up"
+        )
     return replace(account, exists=True, password=password)
 
 
@@ -67,11 +69,13 @@ def renew_password(campaign: Campaign, expert: str) -> Account:
     found = campaign.roster.find(expert)
     client, email = campaign.open_client(found.name), campaign.find_email(found)
     if email not in client.read_users():
-        raise LabelStudioError(f"{expert} has no account at {client.url}; make one: oversight experts invite")
+        raise LabelStudioError(
+            f"{expert} has no account at {client.url}; create one with: oversight experts invite"
+        )
     server = next((s for s in list_servers() if s.url == client.url), None)
     if server is None:
         raise ConfigError(
-            f"{client.url} is no server of this machine's; there, its owner gives a new password: "
+            f"{client.url} is not a server on this machine; its owner must set a new password there: "
             f"label-studio reset_password --username {email}"
         )
     password = secrets.token_urlsafe(9)
@@ -97,12 +101,12 @@ def _sign_up(invitation: str, email: str, password: str) -> None:
             if form.status_code != httpx.codes.OK or token is None:
                 raise LabelStudioError(f"the invitation page cannot be used (status {form.status_code})")
             fields = {"email": email, "password": password, "csrfmiddlewaretoken": token[1]}
-            # copied by hand, because secure cookies of a TLS proxy are not sent over http
+            # Copy the cookies by hand, because secure cookies of a TLS proxy are not sent over http.
             cookies = "; ".join(f"{name}={value}" for name, value in form.cookies.items())
             done = browser.post(invitation, data=fields, headers={"Referer": invitation, "Cookie": cookies})
     except httpx.HTTPError as error:
-        raise LabelStudioError(f"the account {email} could not be made: {type(error).__name__}") from None
+        raise LabelStudioError(f"the account {email} could not be created: {type(error).__name__}") from None
     if done.status_code != httpx.codes.FOUND:
         said = re.findall(r'class="(?:field_errors|error[^"]*)"[^>]*>\s*([^<]+)', done.text)
         reason = said[0].strip() if said else f"status {done.status_code}"
-        raise LabelStudioError(f"the server made no account for {email}: {reason}")
+        raise LabelStudioError(f"the server created no account for {email}: {reason}")

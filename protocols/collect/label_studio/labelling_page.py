@@ -30,7 +30,7 @@ _COMMENT = (
 def make_verdict_page(
     *, options: bool = False, descriptions: bool = False, words: Mapping[Verdict, str] | None = None
 ) -> str:
-    """Return the page that asks whether the answer is one option.
+    """Return the page that asks whether the answer is a given option.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def make_verdict_page(
     descriptions
         Whether a description of the class is shown below the question.
     words
-        Names of verdicts if they differ from the usual ones; may add one to yes, no and unsure.
+        Names of verdicts that differ from the usual ones; may add a verdict to yes, no and unsure.
     """
     names = {verdict: verdict.value.capitalize() for verdict in VERDICTS} | dict(words or {})
     choices = "".join(
@@ -54,7 +54,7 @@ def make_verdict_page(
 
 
 def make_panel_page(options: Sequence[str] = (), *, descriptions: bool = False) -> str:
-    """Return the page that asks for the right option of K.
+    """Return the page that asks for the right one of K options.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ def check_page(page: str, file: str | Path, more: Collection[Verdict] = ()) -> s
     Parameters
     ----------
     more
-        Verdicts that it may offer besides yes, no and unsure.
+        Additional verdicts that the page may offer besides yes, no and unsure.
 
     Raises
     ------
     DataError
-        If it is not XML, has no single-choice element called ``verdict`` with ``yes``, ``no`` and
+        If the page is not XML, has no single-choice element called ``verdict`` with ``yes``, ``no`` and
         ``unsure``, or has a tag that would show predictions; names file and line.
     """
     line = next((n for n, t in enumerate(page.splitlines(), 1) if f'name="{CHOICE}"' in t), None)
@@ -100,7 +100,7 @@ def check_page(page: str, file: str | Path, more: Collection[Verdict] = ()) -> s
     if len(found) != 1:
         raise DataError(f'the page needs one <Choices name="{CHOICE}">', file=file, field=CHOICE)
     if found[0].get("choice", "single") not in ("single", "single-radio"):
-        raise wrong("one verdict only: choice must be single-radio")
+        raise wrong("only one verdict is allowed: choice must be single-radio")
     offered = {choice.get("alias") or choice.get("value") for choice in found[0].iter("Choice")}
     for verdict in VERDICTS:
         if verdict.value not in offered:

@@ -1,4 +1,4 @@
-"""Undo what others changed in a project on the server, and find the questions that they spoiled."""
+"""Undo changes that others made to a project on the server, and find the questions they made invalid."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def mend_project(
     sheet: TaskSheet,
     foreign: int,
 ) -> Mended:
-    """Restore settings and remove predictions.
+    """Restore settings, and remove predictions.
 
     Parameters
     ----------
     project
-        The project as found.
+        The project as it is on the server.
     foreign
         Number of its tasks from elsewhere.
     """

@@ -1,9 +1,9 @@
 """Fetch answers from the server: those changed since the last pull, or all.
 
-The present annotations of a task decide its answer here, so that a pull may be repeated, killed or overlap
-with another without counting anything twice. A task that was deleted on the server keeps its answer; an
-annotation that its expert deleted takes its answer with it. A deleted account withdraws nothing: accepted
-answers remain.
+The present annotations of a task determine its answer in the study. So a pull may be repeated, killed or run
+at the same time as another, and nothing is counted twice. If a task was deleted on the server, its answer is
+kept. If its expert deleted the annotation, its answer is withdrawn. If an account was deleted, its accepted
+answers are kept.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from oversight.protocols.routing import read_pending
 
 _LOGGER = logging.getLogger(__name__)
 OVERLAP = timedelta(seconds=10)
-"""Looked back at each pull, for changes that were being written during the last one."""
+"""Time before the last pull's end that each pull reads again, for changes that were being written."""
 
 
 class Snapshot:
@@ -97,7 +97,7 @@ def pull_queue(
     Parameters
     ----------
     page
-        The page as pushed.
+        The labelling page that was pushed.
     full
         Whether to read every answered task. This is always done until something was answered, and if the
         tasks on the server differ from the pushed ones.
@@ -105,7 +105,7 @@ def pull_queue(
     Returns
     -------
     tuple
-        Its queue, updated to this pull; the project on the server; the number of tasks from elsewhere.
+        The queue after this pull; the pulled content; the number of tasks from elsewhere.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def pull_queue(
     if not is_same_page(project.page, page):
         raise LabelStudioError(
             f"{client.url}: the labelling page of {queue.expert!r} was changed on the server, so answers "
-            "may mean something else. Look at it; oversight label push puts it back, then pull again"
+            "may mean something else. Check it; oversight label push restores the page; then pull again"
         )
     if queue.user_id is None:
         queue = replace(queue, user_id=client.read_users().get(queue.email), cursor="")
@@ -145,7 +145,7 @@ def find_withdrawn(pulled: Pulled, known: Snapshot) -> frozenset[str]:
 
 
 def keep_accepted(queue: Queue, pulled: Pulled, known: Snapshot, accounts: Collection[int]) -> Pulled:
-    """Return a pull that withdraws no answer of a deleted account, because nobody withdrew it.
+    """Return a pull that withdraws no answers of deleted accounts, because nobody withdrew these answers.
 
     Parameters
     ----------
@@ -179,12 +179,13 @@ def examine(
     there: Collection[int] | None,
     predicted: Mapping[int, str] | None = None,
 ) -> Pulled:
-    """Judge every task that was read; a pure function.
+    """Judge every task that was read, without side effects.
 
     Parameters
     ----------
     there
-        Ids of all tasks on the server if `rows` are all answered ones; None if `rows` are the changed ones.
+        Ids of all tasks on the server if `rows` are all answered tasks; None if `rows` are only the changed
+        ones.
     predicted
         Task → time since which it has a prediction.
     """
@@ -227,7 +228,7 @@ def examine(
 def _find_emptied(
     queue: Queue, rows: Sequence[Mapping[str, Any]], known: Snapshot, there: Collection[int]
 ) -> list[dict[str, Any]]:
-    """Return the tasks that had an annotation at the last pull and have none now."""
+    """Return the tasks that had an annotation at the last pull and have none at present."""
     answered, tasks = {row["id"] for row in rows}, known.queued[queue.expert]
     had = {task for expert, task in known.live if expert == queue.expert and known.live[expert, task]}
     return [
@@ -240,8 +241,8 @@ def _find_spoiled(
 ) -> dict[int, Reason]:
     """Return the annotations of a task that cannot count, with the reason.
 
-    They were made while the task had a prediction, or from one; or the server moved them here from a
-    duplicate task, which keeps author and editor.
+    They were made while the task had a prediction, or were made from a prediction; or the server moved them
+    from a duplicate task, which keeps author and editor.
     """
     found, before = dict[int, Reason](), known.rejected[expert]
     start = None if since is None else datetime.fromisoformat(since)
@@ -256,7 +257,7 @@ def _find_spoiled(
 
 
 def _mark_moved(annotation: Revision, reason: Reason | None) -> Revision:
-    """Return the state of an annotation; on another task it counts as another state."""
+    """Return the state of an annotation; if it was moved to another task, the state counts as new."""
     version = annotation.version
     return replace(annotation, version=f"{version}-moved" if reason is Reason.MOVED else version)
 
@@ -285,10 +286,9 @@ def _judge(
     known: Snapshot,
     spoiled: Mapping[int, Reason],
 ) -> Judgement:
-    """Judge one task; a question answered elsewhere keeps that answer.
+    """Judge one task; a question that was answered elsewhere keeps that answer.
 
-    An answer accepted before somebody changed the task's text belongs to the text that was sent, and is
-    kept.
+    If an answer was accepted before somebody changed the task's text, it refers to the sent text and is kept.
     """
     if not annotations:
         return Judgement()

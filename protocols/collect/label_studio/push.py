@@ -1,7 +1,7 @@
 """Send queued questions; after any interruption, the same command leaves one task per question.
 
-Tasks are recorded before they are sent. If no reply arrives, the server may have the tasks or not.
-So the next push reads the project, adopts the tasks found there and sends the rest.
+Tasks are recorded before they are sent. If no reply arrives, it is unknown whether the server has them. So
+the next push reads the project, adopts the tasks that it finds and sends the others.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ def has_own_tasks(client: Client, project: Project, known: Collection[int]) -> b
 def count_own_tasks(client: Client, project: Project, known: Collection[int]) -> int:
     """Return the number of sent tasks that exist on the server.
 
-    The total number proves nothing, because a foreign task that was moved here keeps its low id. Tasks sent
-    together have consecutive ids, so a few ranges describe all of them.
+    The total number of tasks proves nothing, because a foreign task that was moved into the project keeps its
+    low id. Tasks sent together have consecutive ids, so a few ranges describe all of them.
     """
     ranges = list[tuple[int, int]]()
     for number in sorted(known):
@@ -146,7 +146,7 @@ def count_own_tasks(client: Client, project: Project, known: Collection[int]) ->
 def put_back_settings(
     client: Client, labels: LabellingRepository, queue: Queue, project: Project, instructions: str
 ) -> tuple[str, ...]:
-    """Restore the settings that somebody changed; return their names."""
+    """Restore the settings that somebody changed. Returns their names."""
     changed = project.find_changed(instructions)
     if not changed:
         return ()
@@ -157,16 +157,18 @@ def put_back_settings(
 
 
 def check_project(client: Client, queue: Queue, found: Mapping[int, Project]) -> Project:
-    """Return an expert's project on the server, whatever its title is now.
+    """Return an expert's project on the server, whatever its present title.
 
     Raises
     ------
     LabelStudioError
-        If it does not exist, or belongs to another study.
+        If the project does not exist, or belongs to another study.
     """
     project = found.get(queue.project_id or 0)
     if project is None or queue.marker not in project.description:
-        what = "is not there" if project is None else "is another study's, or its description was changed"
+        what = (
+            "is not there" if project is None else "belongs to another study, or its description was changed"
+        )
         raise LabelStudioError(
             f"{client.url}: project {queue.project_id} of {queue.expert!r} {what}. Is it the "
             f"server it was pushed to ({queue.server})? Its description must contain {queue.marker}"
@@ -175,7 +177,7 @@ def check_project(client: Client, queue: Queue, found: Mapping[int, Project]) ->
 
 
 def finish_project(client: Client, queue: Queue, study: str) -> None:
-    """Mark the project on the server as finished, in a place that visitors see."""
+    """Mark the project on the server as finished, where visitors see it."""
     client.update_project(
         queue.project_id or 0,
         title=make_project_title(study, queue.expert, closed=True),
@@ -187,7 +189,7 @@ def finish_project(client: Client, queue: Queue, study: str) -> None:
 
 
 def make_project_title(study: str, expert: str, *, closed: bool = False) -> str:
-    """Title of an expert's project."""
+    """Return the title of an expert's project."""
     return f"{'(closed) ' * closed}{study} · {expert}"[:TITLE_LENGTH].ljust(3, "·")
 
 
@@ -207,7 +209,7 @@ def _open_project(
     if made is None:
         title = make_project_title(sheet.study, queue.expert)
         made = client.create_project(title, sheet.page, description, sheet.instructions)
-        # A server whose database was locked repeats the request, and creates several projects.
+        # If the server's database was locked, the request was repeated and created several projects.
         for double in client.find_projects(queue.marker):
             if double.id != made.id and not double.tasks:
                 client.delete_project(double.id)
@@ -217,7 +219,7 @@ def _open_project(
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """Match questions with their tasks on the server; adopt and remove tasks where needed."""
+    """The queue after it was matched with its tasks on the server."""
 
     known: dict[str, int]
     adopted: int = 0
@@ -228,7 +230,7 @@ class Reconciled:
 def _reconcile(
     client: Client, labels: LabellingRepository, queue: Queue, tasks: list[QueuedTask]
 ) -> Reconciled:
-    """Compare the queue with the server; tasks from elsewhere are removed."""
+    """Compare the queue with the server, and remove tasks from elsewhere."""
     rows = client.list_tasks(queue.project_id or 0)
     there: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
@@ -237,7 +239,7 @@ def _reconcile(
     doubles, adopted = list[dict[str, Any]](), 0
     for task in tasks:
         ours = [row for row in there[task.question_id] if hash_task(row["data"]) == task.digest]
-        # only tasks that were being sent may exist without being recorded
+        # Only tasks that were being sent may exist without a record.
         found = min((row["id"] for row in ours), default=None) if task.sending else None
         keep = task.task_id if task.task_id in present else found
         if keep is not None:
@@ -253,13 +255,13 @@ def _reconcile(
         client.delete_task(row["id"])
         told = {"task": row["id"], "digest": hash_task(row["data"]), "annotations": len(row["annotations"])}
         labels.note(AuditEvent(kind="removed", way=SOURCE, person=queue.expert, detail=told))
-    if adopted:  # answers given there before the task was recorded must not be missed
+    if adopted:  # read all answers again, including those given before the task was recorded
         labels.save_queue(replace(queue, cursor=""))
     return Reconciled(known, adopted, len(doubles), len(foreign))
 
 
 def _check_tasks(client: Client, labels: LabellingRepository, queue: Queue) -> int:
-    """Compare tasks with the queue; read back ids that the server did not return."""
+    """Compare tasks with the queue, and read ids that the server did not return."""
     foreign = 0
     for _ in range(2):
         tasks = _tasks_of(labels, queue)
@@ -273,7 +275,7 @@ def _check_tasks(client: Client, labels: LabellingRepository, queue: Queue) -> i
     there = check_project(client, queue, client.read_projects([queue.project_id or 0])).tasks
     if any(task.sending for task in tasks) or there != expected:
         raise LabelStudioError(
-            f"{client.url}: project {queue.project_id} of {queue.expert!r} holds {there} tasks, {expected} "
+            f"{client.url}: project {queue.project_id} of {queue.expert!r} has {there} tasks, but {expected} "
             "were sent; run the same command again"
         )
     return foreign

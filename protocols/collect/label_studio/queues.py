@@ -1,4 +1,4 @@
-"""Give questions their places in experts' queues, which are stored before anything is sent."""
+"""Assign places in experts' queues to questions; places are stored before anything is sent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from oversight.protocols.routing import Pending, Roster, order_queue
 def plan_queues(
     roster: Roster, questions: Sequence[Pending], known: Mapping[str, Queue], mark: str
 ) -> list[Queue]:
-    """Return missing queues, and those whose expert's address changed; `mark` is the study's.
+    """Return missing queues, and queues whose expert's address changed; `mark` is the study's mark.
 
     Raises
     ------
@@ -29,19 +29,19 @@ def plan_queues(
     for expert in roster.experts:
         email = make_account_email(expert, mark, known[expert.name].email if expert.name in known else "")
         if email in emails.values():
-            told = f"the address {email} of another expert; answers could not be told apart"
+            told = f"the address {email} of another expert, so answers could not be distinguished"
             raise roster.error("email", f"expert {expert.name!r} has {told}")
         emails[expert.name] = email
     changed = []
     for name in dict.fromkeys(question.expert for question in questions):
         if name not in emails:
-            told = f"{name!r}, who is not in the roster (any more); put them back"
+            told = f"{name!r}, who is not in the roster; add them again"
             raise roster.error("name", f"questions were put to {told}")
         old = known.get(name)
         if old is None:
             changed.append(Queue(name, marker=secrets.token_hex(8), email=emails[name]))
         elif old.email != emails[name]:
-            # With another account, it must be decided again which answers count.
+            # Read everything again, because another account changes which answers count.
             changed.append(replace(old, email=emails[name], user_id=None, cursor=""))
     return changed
 
@@ -49,7 +49,7 @@ def plan_queues(
 def plan_tasks(
     questions: Sequence[Pending], data: Mapping[str, Mapping[str, object]], queued: Sequence[QueuedTask]
 ) -> list[QueuedTask]:
-    """Give questions without a place one at the end of the queue, in the order of asking.
+    """Append questions without a place to the end of the queue, in the order of asking.
 
     Parameters
     ----------
@@ -84,14 +84,14 @@ def check_experts(asked: Iterable[Pending], roster: Roster, *, asks_on: bool) ->
     Raises
     ------
     DataError
-        If so; names the roster, the expert and the item.
+        If an expert would; names the roster, the expert and the item.
     """
     for expert in roster.experts:
         if asks_on and (len(expert.classes) > 1 or "*" in expert.classes):
             raise roster.error(
                 "classes",
-                f"expert {expert.name!r} judges {', '.join(expert.classes)}: asked about one item again, an "
-                "expert learns what others said; the sequential protocol allows one class per expert",
+                f"expert {expert.name!r} judges {', '.join(expert.classes)}: asked again about an item, the "
+                "expert learns what others answered; the sequential protocol allows one class per expert",
             )
     options: dict[tuple[str, str], int] = {}
     for question in asked:
@@ -107,12 +107,12 @@ def check_experts(asked: Iterable[Pending], roster: Roster, *, asks_on: bool) ->
 
 
 def check_open(queues: Mapping[str, Queue], tasks: Sequence[QueuedTask]) -> None:
-    """Raise an error if a project is closed.
+    """Raise an error if the project of any expert is closed.
 
     Raises
     ------
     ConfigError
-        If it is; names the expert.
+        If a project is closed; names the expert.
     """
     if closed := next((task.expert for task in tasks if queues[task.expert].closed), None):
         raise ConfigError(f"the project of {closed!r} was closed: start a new study for new questions")

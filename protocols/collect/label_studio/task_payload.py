@@ -27,7 +27,7 @@ from oversight.protocols.routing import Pending
 
 @dataclass(frozen=True, slots=True)
 class TaskSheet:
-    """How a study's questions are shown, and which answers are allowed.
+    """The presentation of a study's questions, and their allowed answers.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class TaskSheet:
 def _own_page(study: Study) -> str:
     section = study.label_studio
     if study.experts.is_panel:
-        told = "a page of one's own asks yes or no; a panel has its page from the options"
+        told = "a custom page asks yes or no; the page of a panel is made from the options"
         raise _wrong(study, "page", told)
     path = study.path(section.page or "")
     try:

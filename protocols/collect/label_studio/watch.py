@@ -1,9 +1,9 @@
-"""Watch a campaign and estimate from its answers so far, without bias by fast experts.
+"""Watch a campaign and estimate from its answers so far, without bias from fast experts.
 
 Experts answer at different speeds: while only the cardiologist has answered, every answer is about
-cardiology. So the running estimate uses the same share of every queue, as large as the slowest expert
-allows (`oversight.harness.estimate.collected_part`). A question that was passed over within this share is
-missing for an unknown reason: the interval covers all its possible answers, or says that it may not hold.
+cardiology. So the running estimate uses the same share of every queue, as large as the slowest expert allows
+(`oversight.harness.estimate.collected_part`). A question that was passed over within this share is missing
+for an unknown reason. The interval then covers all its possible answers, or is marked as possibly invalid.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class Look:
     progress
         Expert → progress.
     share
-        Share of every queue, from its start, that all have answered.
+        Share of every queue, from its start, that all experts have answered.
     slowest
-        The expert who limits that share; empty when all is answered.
+        The expert who limits that share; empty if all questions are answered.
     waiting
-        The next question of this expert; empty when all is answered.
+        The next question of this expert; empty if all questions are answered.
     passed
         Expert → questions that were passed over, which are missing data.
     used
@@ -49,9 +49,9 @@ class Look:
     estimates
         Model → running estimate with its anytime-valid interval.
     undefined
-        Model → why there is no estimate yet.
+        Model → reason why there is no estimate yet.
     reached
-        Whether every model's interval holds and is as narrow as requested.
+        Whether every model's interval is valid and as narrow as requested.
     """
 
     difference: Difference
@@ -73,7 +73,7 @@ class Look:
 
     @property
     def is_last(self) -> bool:
-        """Whether there is nothing left to wait for."""
+        """Whether nothing is left to wait for."""
         return self.reached or self.open == 0
 
 
@@ -145,7 +145,10 @@ def _count_used(estimate: Estimate) -> int:
 def estimate_running(
     study: Study, store: Store, models: Sequence[str] | None
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
-    """Estimate each model (or the named ones, newest runs) from the answers so far, or say why not."""
+    """Estimate each model, or the named ones, from the answers so far; or return why this is not possible.
+
+    The newest run of each model is used.
+    """
     opened = OpenStudy(study, store)
     labels, options = opened.labels, store.columns.read_options(opened.index)
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}

@@ -1,4 +1,4 @@
-"""Progress of every expert, and the part of all queues that everybody has answered."""
+"""Progress of every expert, and the share of all queues that everybody has answered."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Summarise a person's answer times: pace, hours to pay, answers too fast to have been read."""
+"""Summarise a person's answer times: pace, hours to pay, and answers too fast to have been read."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from statistics import median
 
 _LONGEST = 10
-"""Medians that one answer counts for at most: a page left open overnight is no work."""
+"""Largest time of one answer, in medians, because a page that was left open is not work."""
 _LONGEST_SECONDS = 3600.0
-"""The same in seconds, where nearly all answers are such; it is the expert's browser that tells times."""
+"""Largest time of one answer in seconds, for the case that nearly all answers are long."""
 _SHORTEST = 0.5
 _CHARACTERS = 200
-"""Characters a second, some forty words: nobody reads as fast, and few skim so."""
+"""Reading speed in characters per second (about forty words) above which an answer was not read."""
 _HOUR = 3600.0
 
 
@@ -30,7 +30,7 @@ class AnswerTimes:
         Sum of the times, each limited to ten medians and to one hour; None if no time is known.
     fast
         Number of answers given in less than half a second, or faster than 200 characters per second can be
-        read. They count as answers; whether they are honest is for people to ask.
+        read. They count as answers; people must judge whether they are honest.
     """
 
     timed: int = 0
@@ -40,7 +40,7 @@ class AnswerTimes:
 
 
 def sum_up_times(looks: Sequence[tuple[float, int]]) -> AnswerTimes:
-    """Summarise the seconds and the text lengths, in characters, of the answers.
+    """Summarise the answers' seconds and text lengths (in characters).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Progress of every expert, from the stored answers."""
+"""Progress of every expert, measured from the stored answers."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ class QueueProgress:
     Attributes
     ----------
     asked, answered, open
-        Questions; `answered` includes unsure and skipped ones.
+        Numbers of questions; `answered` includes unsure and skipped ones.
     passed
-        Open questions with a later answered one in the queue. None for a panel.
+        Number of open questions with a later answered one in the queue; None for a panel.
     yes, no, unsure, skip, rated
-        Answers by verdict, or a panel's labels.
+        Numbers of answers by verdict, or of a panel's labels.
     foreign
-        Quarantined annotations, and answers on the page to questions answered elsewhere; they do not count.
+        Number of answers that do not count: quarantined annotations, and page answers to questions answered
+        elsewhere.
     revised
-        Questions whose answer was changed or withdrawn at least once.
+        Number of questions whose answer was changed or withdrawn at least once.
     queued
-        Questions on the server.
+        Number of questions on the server.
     timed, median_seconds, hours, fast
         As in `AnswerTimes`; answers from files have no time.
     seconds_left

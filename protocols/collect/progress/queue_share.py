@@ -40,7 +40,7 @@ class QueueShare:
 
 
 def share_queues(store: Store) -> QueueShare:
-    """Compute how far all experts have come with their original questions.
+    """Compute the share of their original questions that all experts have reached.
 
     A reassigned question stays in the queue of the expert it was drawn for. Control questions and second
     questions are ignored.

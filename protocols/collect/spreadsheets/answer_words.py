@@ -1,4 +1,4 @@
-"""Words for yes, no and unsure, as people write them in spreadsheets."""
+"""Words for yes, no and unsure that people write in spreadsheets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KNOWN = {
     Verdict.NO: "n nein non não nao nej nee false falsch faux falso 0",
     Verdict.UNSURE: "unsicher incertain",
 }
-"""Besides the verdicts' names; words that mean yes in one language and no in another are none of them."""
+"""Words besides the verdicts' names; words that mean yes in one language and no in another are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class AnswerWords:
     meanings: Mapping[str, str]
 
     def read(self, said: str) -> str | None:
-        """Return the verdict of a cell's text, empty for an empty cell; None for an unknown word."""
+        """Return the verdict of a cell's text; empty for an empty cell, None for an unknown word."""
         return self.meanings.get(_fold(said))
 
     def tell(self) -> str:
-        """Return the words of each verdict."""
+        """Return a text that lists the words of each verdict."""
         by_verdict = (
             f"{verdict}: {', '.join(word for word, meant in self.meanings.items() if meant == verdict)}"
             for verdict in Verdict
@@ -45,7 +45,7 @@ class AnswerWords:
 _PHRASES = {"cannot tell": Verdict.UNSURE.value, "not my field": Verdict.SKIP.value}
 """Words that experts may write about open answers."""
 OPEN_REPLIES = (Verdict.YES.value, Verdict.NO.value, *_PHRASES)
-"""Words in the list of answers about open answers."""
+"""Words in the drop-down list of answers about open answers."""
 
 
 def make_words(yes: Iterable[str] = (), no: Iterable[str] = (), unsure: Iterable[str] = ()) -> AnswerWords:

@@ -1,4 +1,4 @@
-"""Write a workbook in which answers are chosen from a list and questions are protected."""
+"""Write a workbook in which answers are chosen from lists and questions are protected."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from oversight.harness.distribution import install_line
 from oversight.harness.types import Verdict
 
 _WIDTHS = {"text": 70, "options": 36, "question": 36, "comment": 40, "question_id": 20, "assignment_id": 20}
-"""In characters; of all other columns 16."""
+"""Widths of columns in characters; all other columns have 16."""
 _FILLED_IN = ("answer", "comment", "label")
 _PICKED = ("answer", "label")
 _MOST = 32_767
-"""Characters that a cell can hold."""
+"""Largest number of characters in a cell."""
 _VERDICTS = '"' + ",".join(v for v in Verdict if v is not Verdict.SKIP) + '"'
 _LISTS = "choices"
-"""Name of the hidden sheet with each row's options: a list inside of a cell's rule could hold no commas."""
+"""Name of the hidden sheet with each row's options; a list inside a cell's rule cannot contain commas."""
 
 
 def write_workbook(
@@ -77,7 +77,7 @@ def _write_sheet(sheet: Any, columns: Sequence[str], rows: Sequence[Mapping[str,
             if name in _FILLED_IN:
                 cell.protection = open_to_all
     sheet.freeze_panes = "A2"
-    # without a password, to prevent mistakes only; columns and rows can be resized
+    # No password, because this only prevents mistakes; columns and rows can be resized.
     sheet.protection.sheet = True
     sheet.protection.formatColumns = sheet.protection.formatRows = False
 
@@ -96,18 +96,18 @@ def _write_text(cell: Any, text: str) -> None:
     if text:
         cell.value = text
         cell.data_type = "s"
-        cell.quotePrefix = True  # otherwise it would become a formula as soon as somebody edits the cell
+        cell.quotePrefix = True  # otherwise editing the cell would make the text a formula
 
 
 def _make_rules(choices: Sequence[Sequence[str]], column: str) -> Iterator[Any]:
-    """Write the lists of choices, one for each range of rows with the same number of options."""
+    """Yield the drop-down lists, one for each range of rows with the same number of options."""
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.datavalidation import DataValidation
 
     numbered = enumerate(map(len, choices), start=2)
     for width, stretch in groupby(numbered, key=lambda pair: pair[1]):
         lines = [line for line, _ in stretch]
-        # relative to the first row of the range
+        # references are relative to the first row of the range
         cells = f"{_LISTS}!$A{lines[0]}:${get_column_letter(width)}{lines[0]}" if width else _VERDICTS
         rule = DataValidation(type="list", formula1=cells, allow_blank=True, showErrorMessage=True)
         rule.error, rule.errorTitle = "Pick one of the list, or leave the cell empty.", "Not in the list"

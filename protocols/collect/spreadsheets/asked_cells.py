@@ -1,4 +1,4 @@
-"""Interface to the asked questions, used to check files that come back."""
+"""Interface to the asked questions, against which returned files are checked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from oversight.protocols.collect.spreadsheets.cells import mark_cells, write_cel
 
 
 class Asked(Protocol):
-    """Interface to what was asked, by question."""
+    """Interface to the asked questions, by question id."""
 
     @property
     def key(self) -> int | None:
@@ -20,11 +20,11 @@ class Asked(Protocol):
         ...
 
     def find_experts(self, ids: Sequence[str]) -> Sequence[str | None]:
-        """Return the expert of each question; None if it was never asked."""
+        """Return the expert of each question; None if the question was never asked."""
         ...
 
     def find_marks(self, ids: Sequence[str]) -> Sequence[int | None]:
-        """Return `mark_cells` of each question; None if it was never asked."""
+        """Return `mark_cells` of each question; None if the question was never asked."""
         ...
 
     def find_cells(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:

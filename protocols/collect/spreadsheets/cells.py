@@ -16,19 +16,19 @@ from oversight.harness.store import mark_shown
 from oversight.harness.types import Item
 
 SHOWN = ("text", "options", "question")
-"""Columns that show what is asked."""
+"""Columns that show the question."""
 QUESTION_PREFIX, ASSIGNMENT_PREFIX = "q-", "a-"
-"""Prefix that makes an id a text: spreadsheets read ``12345678e9012345`` as a number."""
+"""Prefix that makes an id a text, because spreadsheets read ``12345678e9012345`` as a number."""
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _CHECK = re.compile("(?<=^[0-9a-f]{16})-[0-9a-f]{8}$")
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\ufeff\ufffd\ufffe\uffff]")
-"""Characters that workbooks cannot hold, or programs drop."""
+"""Characters that workbooks cannot contain, or that programs drop."""
 
 ReadCell = Callable[[str], str]
 
 
 def write_cells(item: Item, option: int | None = None) -> dict[str, str]:
-    """Return the shown text of an item and of the question about one of its options, by column."""
+    """Return the shown text of an item, and of the question about one of its options, by column."""
     options, questions = write_options(item.options, item.permutation)
     cells = {"text": item.text, "options": options}
     return cells if option is None else cells | {"question": questions[option]}
@@ -77,12 +77,12 @@ def escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """Return the text that a workbook's escaped text stands for."""
+    """Undo `escape`."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
 def cell_reader(path: str | Path) -> ReadCell:
-    """Return the function that reverses the changes made to a cell on export, by file ending."""
+    """Return the function that undoes the export's changes to a cell, chosen by the file's ending."""
     suffixes = {suffix.lower() for suffix in Path(path).suffixes}
     if suffixes & {".csv", ".tsv", ".txt"}:
         return lambda text: unguard_cell(join_lines(text))
@@ -90,7 +90,7 @@ def cell_reader(path: str | Path) -> ReadCell:
 
 
 def read_id(text: str, prefix: str) -> str:
-    """Return the stored form of an id that may have the prefix and the check of files."""
+    """Return the stored form of an id, without the prefix and check that files add."""
     return _CHECK.sub("", text.strip().removeprefix(prefix))
 
 

@@ -17,11 +17,11 @@ _NUMBER = re.compile(r"[\d.,]+([eE][+-]?\d+)?")
 
 Note = Callable[[DataError], object]
 FilledRow = tuple[Row, str]
-"""A row and what its last needed column holds."""
+"""A row, and the text in its last required column."""
 
 
 class WrongRows:
-    """Collects the bad rows of an import, which are reported together.
+    """Collects the bad rows of an import, so that they are reported together.
 
     Parameters
     ----------
@@ -34,22 +34,22 @@ class WrongRows:
         self._refuses = skipped is None
 
     def add(self, error: DataError) -> None:
-        """Note a wrong row."""
+        """Record the error of a bad row."""
         self._found.add(error)
 
     def close(self, good: int) -> None:
-        """Raise an error if there are bad rows that are not to be left out.
+        """Raise an error if there are bad rows that must not be left out.
 
         Raises
         ------
         DataError
-            Names all of them, and the number of `good` rows.
+            If there are such rows; names all of them, and the number of `good` rows.
         """
         if self._refuses and self._found.number:
             raise self._found.error(good, _MEND)
 
     def raise_with(self, fatal: DataError, good: int) -> None:
-        """Raise an error that no left-out row can resolve, after the bad rows before it."""
+        """Raise an error that leaving out rows cannot avoid, after the bad rows before it."""
         if not self._refuses or not self._found.number:
             raise fatal
         self._found.add(fatal)
@@ -57,7 +57,7 @@ class WrongRows:
 
 
 def fill(portion: Portion, columns: Sequence[str], needed: str, note: Note) -> Iterator[FilledRow]:
-    """Yield rows with a text in the last of the columns, and that text; record malformed rows.
+    """Yield rows with a text in the last required column, and that text; record malformed rows.
 
     Raises
     ------
@@ -87,24 +87,22 @@ def _tell_header(row: Row, column: str) -> str:
     """Say what may be wrong with the column names."""
     names = list(row.fields)
     if len(names) == 1 and re.search("[,;\t|]", names[0]):
-        return "; all columns are in one cell: save each in a column of its own, or export with --format xlsx"
+        return "; all columns are in one cell: save each as a separate column, or export with --format xlsx"
     if any(name.startswith("(column ") for name in names):
         return f"; the first row must name the columns, and names {', '.join(map(repr, names[:12]))}"
     return did_you_mean(column, names)
 
 
 def check_same(row: Row, column: str, first: str, again: str) -> None:
-    """Record an error for a second, different answer to the same question."""
+    """Raise an error for a second, different answer to the same question."""
     if first != again:
         raise row.error(column, f"second {column} {again!r}; the first was {first!r}")
 
 
 def check_stored(row: Row, column: str, stored: str, again: str) -> None:
-    """Record an error for an answer that differs from the stored one."""
+    """Raise an error for an answer that differs from the stored one."""
     if stored != again:
-        raise row.error(
-            column, f"{again!r}, and {stored!r} is stored from before; a question has one {column}"
-        )
+        raise row.error(column, f"{again!r}, and {stored!r} is already stored; a question has one {column}")
 
 
 class Comments:
@@ -119,34 +117,34 @@ class Comments:
         self._first.update((i, hash(comment)) for i, comment in zip(ids, comments, strict=False) if comment)
 
     def compare(self, name: str, comment: str, stored: str | None) -> None:
-        """Count a comment that differs from the stored one or, without one, from the first one read."""
+        """Count a comment that differs from the stored one or, if none is stored, from the first one read."""
         first = self._first.get(name) if stored is None else hash(stored)
         self._left += bool(comment) and hash(comment) != first
 
     def tell(self) -> None:
-        """Report the number of comments left out."""
+        """Print the number of comments that were left out."""
         if self._left:
             told = "comment differs" if self._left == 1 else "comments differ"
-            say(f"{self._left:,} {told} from what was said before, which stays")
+            say(f"{self._left:,} {told} from earlier comments, which are kept")
 
 
 def check_shown(row: Row, cells: Mapping[str, str]) -> None:
-    """Record an error for a row with another question than was exported, since its answer may be wrong.
+    """Raise an error for a row with a changed question, because its answer may belong to another question.
 
     Raises
     ------
     DataError
-        Names the first column that differs from the export by more than white space.
+        If a column differs from the export by more than white space; names the first such column.
     """
     for column, shown in cells.items():
         said = row.fields.get(column, shown)
         if not is_same("" if said is None else str(said), shown):
-            told = f"differs from what was asked: {shorten(str(said))}, asked was {shorten(shown)}"
+            told = f"differs from the question: {shorten(str(said))}, but the question had {shorten(shown)}"
             raise row.error(column, f"{told}; the answer may belong to another question")
 
 
 def check_person(row: Row, column: str, read: ReadCell, asked: str, told: str) -> None:
-    """Record an error for a row of another person; `told` begins the message."""
+    """Raise an error for a row of another person; `told` begins the message."""
     said = str(row.fields[column])
     if asked not in (said, said.strip(), read(said.strip()), unguard_cell(said.strip())):
         raise row.error(column, f"{told} to {asked!r}, not to {said!r}")
@@ -158,6 +156,6 @@ def unknown_id(row: Row, column: str, what: str) -> DataError:
     number = (
         ""
         if not re.search("[.,eE]", text) or not _NUMBER.fullmatch(text)
-        else ("; a spreadsheet program made a number of it: export the questions again")
+        else ("; a spreadsheet program changed it to a number: export the questions again")
     )
     return row.error(column, f"{what}{number}")

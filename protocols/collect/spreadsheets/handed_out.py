@@ -1,4 +1,4 @@
-"""Write questions, or assignments of a panel, to files; write a panel's ratings."""
+"""Write questions, or a panel's assignments, to files; write a panel's ratings."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def export_questions(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"{folder}: no folder for the files can be made there: {error.strerror}") from None
-    if form == "xlsx":  # before the first file is written
+    if form == "xlsx":  # check all texts before the first file is written
         for asked in questions:
             refuse_long_text(escape(items[asked.item_id].text))
     for name, given in by_person.items():
@@ -120,16 +120,16 @@ def _refuse_unread(paths: Mapping[str, Path], named: tuple[str, str], done: Cont
     for name, path in paths.items():
         first = by_path.setdefault(path, name)
         if first != name:
-            raise BadInput(f"{first!r} and {name!r} make the same file name, {path.name}; rename one")
+            raise BadInput(f"{first!r} and {name!r} have the same file name, {path.name}; rename one")
     column, prefix = named
     for path in filter(Path.exists, paths.values()):
         rows = chain.from_iterable(read_filled_portions(path, [column]))
         if any(read_id(str(row.fields.get(column)), prefix) not in done for row in rows):
-            raise BadInput(f"{path} already exists and may hold answers; import it or move it away first")
+            raise BadInput(f"{path} already exists and may contain answers; import it or move it away first")
 
 
 def _row(asked: Pending, item: Item, form: str) -> dict[str, str]:
-    """Return the row of one question; in a spreadsheet, ids are texts and texts are no formulas."""
+    """Return the row of one question; in a spreadsheet, ids become texts, and texts are never formulas."""
     if isinstance(asked, Question):
         (column, prefix), said = _QUESTION, {"answer": "", "comment": ""}
         named, shown = {"expert": asked.expert}, write_cells(item, asked.option)
@@ -143,14 +143,14 @@ def _row(asked: Pending, item: Item, form: str) -> dict[str, str]:
 
 
 def _list_choices(asked: Pending, item: Item) -> tuple[str, ...]:
-    """The permitted answers; empty for yes, no and unsure."""
+    """Return the allowed answers; empty for yes, no and unsure."""
     if item.is_statement:
         return OPEN_REPLIES
     return () if isinstance(asked, Question) else item.shown_options
 
 
 def _add_checks(rows: Sequence[dict[str, str]], key: int) -> None:
-    """Append to the ids a check that shows whether a row was changed."""
+    """Append a check to each id that shows whether the row was changed."""
     checks = write_checks([[row[column] for row in rows] for column in SHOWN], key)
     for place, row in enumerate(rows):
         row["question_id"] += f"-{checks[8 * place : 8 * place + 8]}"
@@ -165,7 +165,7 @@ def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
         writer = csv.DictWriter(text, columns)
         writer.writeheader()
         writer.writerows(rows)
-    # with a byte order mark, Excel recognises UTF-8
+    # Excel recognises UTF-8 only with a byte order mark.
     marked = path.suffix != ".jsonl" and not text.getvalue().isascii()
     written = text.getvalue().encode("utf-8-sig" if marked else "utf-8")
     _write_whole(path, lambda stream: stream.write(written))
@@ -185,8 +185,8 @@ def _write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 
 def _file_name(expert: str) -> str:
-    """Return the part of a name that is allowed in a file name; an error if nothing is left."""
+    """Convert a person's name for use in a file name; raise an error if nothing is left."""
     name = re.sub(r"[^\w.-]+", "_", expert)
     if not name.strip("._"):
-        raise DataError(f"the expert's name {expert!r} makes no file name", field="name")
+        raise DataError(f"the expert's name {expert!r} cannot be used in a file name", field="name")
     return name

@@ -95,7 +95,7 @@ class _PanelReader:
         self.choices, self.contradicted = dict[str, Choice](), set[str]()
 
     def add(self, filled: FilledRow, read: ReadCell) -> None:
-        """Add the label of a row, or record what is wrong with it."""
+        """Add the label of a row, or record the row's error."""
         row, said = filled
         try:
             assignment = self._find_assignment(row, read)
@@ -118,7 +118,7 @@ class _PanelReader:
             return WITHDRAWN
         if place is None:
             shown = " | ".join(item.shown_options)
-            raise row.error("label", f"{said!r} is no option; options are {shown}")
+            raise row.error("label", f"{said!r} is not an option; options are {shown}")
         return item.options[place]
 
     def _find_assignment(self, row: Row, read: ReadCell) -> Assignment:

@@ -34,7 +34,7 @@ from oversight.protocols.collect.spreadsheets.filled_rows import (
 
 _YES_NO = ("question_id", "expert", "answer")
 WITHDRAWN = "withdraw"
-"""Answer by which a later file takes an earlier one back."""
+"""Answer with which a later file withdraws an earlier answer."""
 _CHECKED = len(QUESTION_PREFIX) + 16 + len("-") + 8
 """Length of an id with a check."""
 _BARE = slice(len(QUESTION_PREFIX), len(QUESTION_PREFIX) + 16)
@@ -76,7 +76,7 @@ def read_answers(
 
 
 class VerdictFiles:
-    """Filled-in files as fields of replies, one per question, in portions; they are read once.
+    """Filled-in files as fields of replies, one per question, in portions; the files are read once.
 
     Errors are those of `read_answers`, raised at the end.
 
@@ -85,7 +85,7 @@ class VerdictFiles:
     paths
         The files.
     asked
-        What was asked.
+        The asked questions.
     words
         Meanings of words; None for those of `make_words`.
     skipped
@@ -119,7 +119,7 @@ class VerdictFiles:
 
     @property
     def good(self) -> int:
-        """Yield the replies in portions; see the class."""
+        """Number of replies so far."""
         return len(self._given) - len(self._contradicted)
 
     def __iter__(self) -> Iterator[list[ReplyFields]]:
@@ -134,12 +134,12 @@ class VerdictFiles:
         self._comments.tell()
 
     def leave_contradicted(self, portions: Iterable[list[ReplyFields]]) -> Iterator[list[ReplyFields]]:
-        """Return all replies without those to questions with two different answers."""
+        """Yield all replies except those to questions with two different answers."""
         for portion in portions:
             yield [r for r in portion if r[0] not in self._contradicted] if self._contradicted else portion
 
     def _read_columns(self, portion: Portion) -> list[ReplyFields] | None:
-        """Return the replies of a portion without faults; None if a row needs a closer check."""
+        """Return the replies of a portion without errors; None if a row needs a closer check."""
         columns = portion.columns() if isinstance(portion, CsvPortion) else None
         if columns is None or not columns.keys() >= set(_YES_NO):
             return None
@@ -190,7 +190,7 @@ class VerdictFiles:
         return "".join([name[-8:] for name in names]) == write_checks(shown, self._asked.key)
 
     def _read_filled(self, portion: Portion, path: str | Path) -> list[ReplyFields]:
-        """Yield the replies of a portion, row by row."""
+        """Return the replies of a portion, checking it row by row."""
         wrong = list[DataError]()
         filled = list(fill(portion, _YES_NO, _NEEDED, wrong.append))
         ids = [read_id(str(row.fields["question_id"]), QUESTION_PREFIX) for row, _ in filled]
@@ -221,7 +221,7 @@ class VerdictFiles:
 
     @staticmethod
     def _check_asked(row: Row, expert: str | None, read: ReadCell) -> str:
-        """Return the expert of the question, who must be that of the row."""
+        """Return the expert of the question, who must be the expert in the row."""
         if expert is None:
             raise unknown_id(
                 row, "question_id", f"the question {row.fields['question_id']!r} was never asked"
@@ -233,12 +233,12 @@ class VerdictFiles:
         verdict = self._words.read(said)
         if verdict:
             return verdict
-        known = "" if self._told else f"; words that are known: {self._words.tell()}"
+        known = "" if self._told else f"; known words: {self._words.tell()}"
         self._told = True
         raise row.error("answer", f"must be yes, no, unsure or skip, is {row.fields['answer']!r}{known}")
 
     def _check_again(self, row: Row, name: str, verdict: str) -> None:
-        """Record an error for a second, different answer, because it is unknown which one is right."""
+        """Raise an error for a second, different answer, because it is unknown which one is right."""
         if self._given[name] != verdict:
             self._contradicted.add(name)
         check_same(row, "answer", self._given[name], verdict)

@@ -271,7 +271,7 @@ def test_missing_names_are_named(tmp_path: Path) -> None:
         (read_searches, {"id": "x"}, "there is no search 'x'"),
         (read_candidate, {"id": "x"}, "has no candidate 'x'"),
         (read_candidate, {"id": "x", "search": "y"}, "there is no search 'y'"),
-        (read_candidate, {"id": Program("", source_of(0)).id, "after": "-1"}, "after: is a place"),
+        (read_candidate, {"id": Program("", source_of(0)).id, "after": "-1"}, "after: must be a position"),
         (read_candidate, {"id": "x", "only": "all"}, "only: is one of"),
     ):
         with pytest.raises(BadInput, match=words):

@@ -66,7 +66,7 @@ def test_the_cap_is_exact(size: int, asking: Asking) -> None:
                     asking(url, max_reply_bytes=1_000)
 
 
-def test_an_item_whose_answers_are_too_large_fails_alone(tmp_path: Path) -> None:
+def test_too_large_answer_fails_only_its_item(tmp_path: Path) -> None:
     items = [Item(f"i{j}", f"number {j}.", ("red", "green"), (0, 1)) for j in range(3)]
     good = answer(Reply("green").payload("m").encode())
     large = answer(b'{"choices": "' + b"x" * 4_100_000)

@@ -17,7 +17,7 @@ from tests.fakes.raw_server import Received, answer, raw_server
 from tests.llm.http.conftest import Asking
 
 
-def test_as_many_connections_as_requests_at_once_and_no_more(asking: Asking) -> None:
+def test_one_connection_per_concurrent_request(asking: Asking) -> None:
     async def rounds(client: HttpClient) -> list[bytes]:
         async def one(j: int) -> bytes:
             return (await client.request("POST", "/path", b"%d" % j)).body
@@ -92,7 +92,7 @@ def test_a_cancelled_request_leaves_nothing_to_the_next(asking: Asking) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "http://no-such-host.invalid"])
-def test_a_server_that_is_not_there_is_no_connection(url: str, asking: Asking) -> None:
+def test_missing_server_is_a_connection_error(url: str, asking: Asking) -> None:
     with pytest.raises(TransientModelError, match="no connection to "):
         asking(url)
 
@@ -102,7 +102,7 @@ def test_a_key_that_would_end_its_header_is_refused_and_not_shown(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.environ", {"MY_KEY": key})
-    with pytest.raises(ConfigError, match="the key in MY_KEY holds a line break") as raised:
+    with pytest.raises(ConfigError, match="the key in MY_KEY contains a line break") as raised:
         make_model(ModelSection(model="m", endpoint="http://model.test/v1", api_key_env="MY_KEY"))
     assert "sk-" not in str(raised.value)
 

@@ -113,7 +113,7 @@ BAD = {
 def test_unreadable_reply_is_malformed(kind: str, asking: Asking) -> None:
     with (
         raw_server(lambda _: [BAD[kind], None]) as server,
-        pytest.raises(TransientModelError, match="this is no HTTP reply") as raised,
+        pytest.raises(TransientModelError, match="this is not an HTTP reply") as raised,
     ):
         asking(f"http://127.0.0.1:{server.port}")
     assert raised.value.fault is Fault.MALFORMED

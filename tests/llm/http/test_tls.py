@@ -80,7 +80,7 @@ def test_a_certificate_of_another_name_is_refused(authority: trustme.CA, asking:
     assert not server.seen
 
 
-def test_plain_http_where_tls_is_expected_is_no_connection(asking: Asking) -> None:
+def test_plain_http_instead_of_tls_is_a_connection_error(asking: Asking) -> None:
     with raw_server(lambda _: [answer()]) as server, pytest.raises(TransientModelError):
         asking(f"https://localhost:{server.port}")
 
@@ -157,7 +157,7 @@ def test_a_proxy_that_cannot_be_used_is_named_without_its_password(
 
 
 @pytest.mark.usefixtures("trusted")
-def test_a_run_goes_over_tls_and_says_what_is_wrong_with_it(
+def test_run_uses_tls_and_reports_its_errors(
     server: Listener, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from oversight import harness as h

@@ -125,9 +125,7 @@ def test_a_collections_page_says_what_to_do_and_what_does_not_count(page: Page, 
         path = write_page(study, store, None, tmp_path / "page.html")
     page.goto(f"{path.as_uri()}#/collection")
     expect(page.get_by_text(f"6 of {N} questions answered (15.0 %), 34 open, by 1 expert.")).to_be_visible()
-    expect(
-        page.get_by_text("6 answers with a time, from Label Studio or the answer page;")
-    ).to_be_visible()
+    expect(page.get_by_text("6 answers with a time, from Label Studio or the answer page;")).to_be_visible()
     assert page.locator(".steps code").all_inner_texts() == [
         "oversight label status --json",
         "oversight label watch",

@@ -1,4 +1,4 @@
-"""Talk to a Label Studio server, and run one on this machine."""
+"""Call a Label Studio server, and run one on this machine."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The calls to a Label Studio server that labelling needs: users, projects, tasks."""
+"""The calls to a Label Studio server that labelling needs: users, projects and tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from oversight.protocols.collect.label_studio.server.transport import MissingErr
 Digest = Callable[[Mapping[str, object]], str]
 _CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only format that the server's filter reads
 _SETTINGS = {
-    # More than one, so that a stranger's answer or an open task lock does not take a task away from the
+    # More than one, so that another user's answer or an open task lock does not hide a task from the
     # expert who was asked; at most one answer is accepted anyway.
     "maximum_annotations": 100,
     "sampling": "Sequential sampling",
@@ -23,7 +23,7 @@ _SETTINGS = {
     "show_skip_button": False,
     "enable_empty_annotation": False,
     "show_collab_predictions": False,
-    # Fields that are not needed here, and fields that would show an expert more than the question.
+    # Features that are not needed, or that would show an expert more than the question.
     "evaluate_predictions_automatically": False,
     "model_version": "",
     "overlap_cohort_percentage": 100,
@@ -50,7 +50,7 @@ _ANSWERED = [
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project as it is on the server now; `settings` are those that push sets."""
+    """The present state of a project on the server; `settings` are the settings that push sets."""
 
     id: int
     description: str
@@ -60,7 +60,7 @@ class Project:
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def find_changed(self, instructions: str) -> dict[str, object]:
-        """Settings that differ from those that push sets, with the right values."""
+        """Return the settings that differ from those that push sets, with the right values."""
         meant = make_settings(instructions)
         return {name: value for name, value in meant.items() if self.settings.get(name, value) != value}
 
@@ -75,17 +75,17 @@ class Prelabelled:
 
 
 def make_settings(instructions: str) -> dict[str, object]:
-    """Settings of a project, including the text shown before the first question."""
+    """Return the settings of a project, including the text shown before the first question."""
     return {**_SETTINGS, "expert_instruction": instructions, "show_instruction": bool(instructions)}
 
 
 class Client(Transport):
     """A Label Studio server with the calls that labelling needs."""
 
-    # --- who and what ------------------------------------------------------------------------
+    # --- users, projects and tasks -----------------------------------------------------------
 
     def check_token(self) -> None:
-        """Return the owner of the token; a refused token is a `ConfigError`."""
+        """Check the token with the server; a refused token raises `ConfigError`."""
         self.read("users.whoami", patient=False)
 
     def read_users(self) -> dict[str, int]:
@@ -134,7 +134,7 @@ class Client(Transport):
     # --- tasks -------------------------------------------------------------------------------
 
     def import_tasks(self, project_id: int, data: Sequence[Mapping[str, object]]) -> list[int] | None:
-        """Send tasks in one request; return their ids in order, or None if the server omits them."""
+        """Send tasks in one request. Returns their ids in order, or None if the server omits them."""
         request = [{"data": dict(d)} for d in data]
         reply = self.write("projects.import_tasks", id=project_id, request=request, return_task_ids=True)
         ids = [int(i) for i in getattr(reply, "task_ids", None) or ()]
@@ -145,7 +145,7 @@ class Client(Transport):
         self.write("tasks.delete", id=str(task_id))
 
     def drop_task(self, task_id: int) -> None:
-        """Delete a task, which may be deleted already."""
+        """Delete a task; it may already be deleted."""
         with contextlib.suppress(MissingError):
             self.delete_task(task_id)
 

@@ -1,7 +1,7 @@
-"""Find the server and a token: from the environment, or the server that this project started.
+"""Find the server and a token: from the environment, or of the server that this project started.
 
-`oversight doctor` checks a server step by step without the SDK, so that the first problem (address, token,
-version or rights) is reported alone, with its solution.
+`oversight doctor` checks a server step by step without the SDK, so that only the first problem (address,
+token, version or rights) is reported, with its solution.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Connection:
 
 
 def connect(server: str | None = None) -> Connection:
-    """Find the server to use.
+    """Return the address and token of the server to use.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def connect(server: str | None = None) -> Connection:
     Raises
     ------
     ConfigError
-        If there is none, or the environment variables are incomplete or malformed.
+        If no server is found, or the environment variables are incomplete or malformed.
     """
     require_client()
     from oversight.protocols.collect.label_studio.server.own_server import MAIN, find_server
@@ -97,10 +97,10 @@ def _from_environment() -> Connection:
     if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", url):
         raise ConfigError(f"{URL} must be an address such as https://labels.example.org, is {url!r}")
     if re.search(r"\s", token) or not token.isascii():
-        raise ConfigError(f"{KEY} holds blanks or foreign characters: copy the token again, nothing else")
+        raise ConfigError(f"{KEY} contains spaces or invalid characters: copy only the token again")
     parts = urlsplit(url)
     if parts.username or parts.password:
-        raise ConfigError(f"{URL} must not hold a user or password: the token alone lets in")
+        raise ConfigError(f"{URL} must not contain a user or password, because the token gives access")
     return Connection(url.rstrip("/"), token)
 
 
@@ -130,7 +130,7 @@ def check_server() -> list[Finding]:
             done.append(Finding(NAME, "wrong", str(error)))
         except httpx.HTTPError as error:
             why = " ".join(f"{type(error).__name__} {error}".split())[:160]
-            told = f"{connection.url} cannot be reached ({why}): is it running, is {URL} right?"
+            told = f"{connection.url} cannot be reached ({why}): check that it runs and that {URL} is right"
             done.append(Finding(f"{NAME} address", "wrong", told))
     return done
 
@@ -143,7 +143,7 @@ def _version(http: httpx.Client, connection: Connection) -> Finding:
         release = str(reply.json().get("release") or "")
     if not release:
         raise ConfigError(
-            f"{connection.url} answers (status {reply.status_code}), but is no Label Studio: {URL} must be "
+            f"{connection.url} answers (status {reply.status_code}), but is not Label Studio: {URL} must be "
             "its address without /api or /projects"
         )
     if release.split(".")[:2] == VERSION.split(".")[:2]:
@@ -152,24 +152,24 @@ def _version(http: httpx.Client, connection: Connection) -> Finding:
 
 
 def _token(http: httpx.Client, connection: Connection) -> tuple[str, Finding]:
-    """Report the token's kind and owner; return the header that uses it."""
+    """Check the token. Returns the header that uses it, and a finding with the token's kind and owner."""
     kind = connection.kind
     if kind == "access":
         raise ConfigError(
-            f"{KEY} is an access token, which lives for five minutes; use the personal token it came "
+            f"{KEY} is an access token, which expires after five minutes; use the personal token it came "
             "from, or " + _MEND
         )
     if kind == "personal":
         reply = http.post("/api/token/refresh/", json={"refresh": connection.token})
         if reply.status_code != 200:
-            raise ConfigError(f"{KEY}: the personal token was revoked or is another server's; {_MEND}")
+            raise ConfigError(f"{KEY}: the personal token was revoked or belongs to another server; {_MEND}")
         header = f"Bearer {reply.json()['access']}"
     else:
         header = f"Token {connection.token}"
     reply = http.get("/api/current-user/whoami", headers={"Authorization": header})
     if reply.status_code == 401 and "legacy token authentication has been disabled" in reply.text:
         raise ConfigError(
-            f"{KEY} is a legacy token, and this server has those switched off; {_MEND}, or switch them "
+            f"{KEY} is a legacy token, which this server does not accept; {_MEND}, or switch legacy tokens "
             "on under Organization → API Tokens Settings"
         )
     if reply.status_code == 401:
@@ -183,7 +183,7 @@ def _token(http: httpx.Client, connection: Connection) -> tuple[str, Finding]:
 
 
 def _rights(http: httpx.Client, header: str) -> Finding:
-    """Check that the account has the rights that push and pull need."""
+    """Check that the account has the rights for push and pull."""
     for what, path in (("projects", "/api/projects?page_size=1"), ("users", "/api/users")):
         reply = http.get(path, headers={"Authorization": header})
         if reply.status_code in (401, 403):

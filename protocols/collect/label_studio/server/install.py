@@ -1,7 +1,7 @@
 """Install Label Studio in a separate environment, and prepare an empty database, once per user.
 
-It pins its libraries so tightly (``openai < 2`` among them) that it cannot share this project's
-environment. Creating its database takes hundreds of migrations, so later servers copy the result.
+Label Studio pins its libraries so strictly (for example ``openai < 2``) that it cannot share this project's
+environment. Its database needs hundreds of migrations, so later servers copy the prepared one.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def require_client() -> None:
 
 
 def find_home() -> Path:
-    """Directory of Label Studio's environment and servers."""
+    """Return the directory of Label Studio's environment and servers."""
     folder = cache_dir() / "label-studio"
     folder.mkdir(exist_ok=True)
     return folder
 
 
 def make_environment() -> Path:
-    """Python of Label Studio's environment, which is installed on first use (about 0.8 GB).
+    """Return the Python of Label Studio's environment, which is installed on first use (about 0.8 GB).
 
     Raises
     ------
@@ -66,23 +66,23 @@ def make_environment() -> Path:
 
 
 def make_template() -> Path:
-    """Database with Label Studio's empty tables, created on first use."""
+    """Return a database with Label Studio's empty tables, created on first use."""
     python = make_environment()
     folder = find_home() / VERSION
     with hold_start_lock(folder):
         if not (folder / "migrated").exists():
             shutil.rmtree(folder / "template", ignore_errors=True)
             (folder / "template").mkdir()
-            _tell("Making Label Studio's tables (about a minute, only this once) …")
+            _tell("Creating Label Studio's tables (about a minute, only this once) …")
             command = [str(python), "-m", "label_studio.server", "version"]
             where = {"LABEL_STUDIO_BASE_DATA_DIR": str(folder / "template")}
-            run_command(command, make_clean_environment(where), "Label Studio's tables could not be made")
+            run_command(command, make_clean_environment(where), "Label Studio's tables could not be created")
             (folder / "migrated").touch()
     return folder / "template" / DATABASE
 
 
 def make_clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """Environment variables of a server: no keys of the caller, no telemetry, and `extra`."""
+    """Return a server's environment variables: no keys of the caller, no telemetry, and `extra`."""
     kept = {n: v for n, v in os.environ.items() if n in _KEPT or n.startswith("LC_")}
     quiet = {
         "COLLECT_ANALYTICS": "false",
@@ -94,11 +94,11 @@ def make_clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **quiet, **extra}
 
 
-_INSTALL_HINT = " (is the package index within reach? the same settings as for pip or uv apply)"
+_INSTALL_HINT = " (check that pip or uv can reach the package index)"
 
 
 def _install_commands(target: Path) -> list[list[str]]:
-    """Create the environment with uv if available, which is much faster than pip."""
+    """Return the commands that create the environment, with uv if available because it is faster."""
     python, requirements = str(target / "bin" / "python"), str(_REQUIREMENTS)
     beside = Path(sys.executable).with_name("uv")
     uv = str(beside) if beside.exists() else shutil.which("uv")
@@ -117,7 +117,7 @@ def run_command(command: list[str], env: dict[str, str], failure: str, hint: str
     Raises
     ------
     LabelStudioError
-        If it fails, with the last line of its output.
+        If the command fails; contains the last line of its output.
     """
     done = subprocess.run(  # noqa: S603
         command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False

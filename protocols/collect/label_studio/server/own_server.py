@@ -1,6 +1,6 @@
 """Start, find and stop a Label Studio server on this machine.
 
-Each server has a folder with its data and the files of a `oversight.harness.machine.ServerFolder`, whose
+Each server has a folder with its data and the files of an `oversight.harness.machine.ServerFolder`, whose
 state contains the admin's password and token.
 """
 
@@ -40,12 +40,12 @@ _QUIET_SERVER = (
     "import logging; logging.getLogger('django.server').addFilter(lambda record: False); "
     "from label_studio.server import main; main()"
 )
-"""The server without a line for each request: addresses may hold the token of an invitation."""
+"""Code that runs the server without logging requests, because addresses may contain an invitation token."""
 _RESET = (
     "import os, sys; sys.argv.append('--password=' + os.environ.pop('NEW_PASSWORD')); "
     "from label_studio.server import main; main()"
 )
-"""A command with the password in its environment: everybody on a machine can list its command lines."""
+"""Code of a command that reads the password from its environment, because anybody can list command lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class LabelStudioServer:
     Attributes
     ----------
     folder
-        Folder of its data, log and state.
+        Folder of the server's data, log and state.
     url
-        Address it listens on: ``http://127.0.0.1:PORT``.
+        Address on which the server listens: ``http://127.0.0.1:PORT``.
     pid
         Process id.
     admin
@@ -113,17 +113,17 @@ def start_server(
     Raises
     ------
     ConfigError
-        The public address is none with ``https://``.
-        The extra that talks to it is not installed, the port is taken, or the server runs on another one.
+        If the public address does not begin with ``https://``.
+        If the client library is not installed, the port is taken, or the server runs on another port.
     LabelStudioError
-        It could not be installed, or did not come up.
+        If the server could not be installed, or did not start.
     """
     if not 0 <= port <= 65535:
-        raise ConfigError(f"the port must lie between 0 and 65535, not {port}")
+        raise ConfigError(f"the port must be between 0 and 65535, not {port}")
     address = urlsplit(public_url)
     if public_url and (address.scheme != "https" or not address.hostname or address.path.strip("/")):
         raise ConfigError(
-            f"--public-url must be https:// and a name, is {public_url!r}: over http passwords can be read"
+            f"--public-url must be https:// and a name, is {public_url!r}: http exposes passwords"
         )
     require_client()
     files = _open_folder(name, folder)
@@ -182,7 +182,7 @@ def find_servers() -> Path:
 
 
 def _find_folder(name: str) -> Path:
-    """Return the folder of a server's data; data in the cache are moved unless the server runs."""
+    """Return the folder of a server's data; if it is in the cache and the server is stopped, move it."""
     place, before = find_servers() / name, cache_dir() / "label-studio" / "servers" / name
     if name and not place.exists() and before.is_dir():
         if is_alive(before):
@@ -236,14 +236,14 @@ def _launch(files: ServerFolder[LabelStudioServer], port: int, *, public_url: st
         }
     )
     serve = [str(python), "-c", _QUIET_SERVER, "start", "--no-browser"]
-    # Its default is to listen on every interface.
+    # Listen on the loopback only, because the default is every interface.
     where = ["--internal-host", "127.0.0.1", "--port", str(port)]
-    files.write(server)  # so that no process id of an earlier server remains
+    files.write(server)  # first without a process id, so that no earlier id remains
     files.write(replace(server, pid=files.spawn([*serve, *where], environ, cwd=files.path)))
 
 
 def _make_public(url: str) -> dict[str, str]:
-    """Settings of a server that others reach through its proxy."""
+    """Return the settings of a server that others reach through its proxy."""
     if not url:
         return {}
     secure = {"CSRF_COOKIE_SECURE": "1", "SESSION_COOKIE_SECURE": "1"}
@@ -258,7 +258,7 @@ def _wait_ready(files: ServerFolder[LabelStudioServer]) -> LabelStudioServer:
         )
 
     def look() -> LabelStudioServer | None:
-        # If the port is taken it uses the next one, which only its log shows.
+        # If the port is taken, the server uses the next one, which only its log shows.
         if b"Trying to start at" in files.log.read_bytes():
             files.stop()
             raise ConfigError(
@@ -270,7 +270,7 @@ def _wait_ready(files: ServerFolder[LabelStudioServer]) -> LabelStudioServer:
 
 
 def _answers(server: LabelStudioServer) -> bool:
-    """Ask who owns the token, which another program on this port cannot know."""
+    """Whether the server answers and knows the token's owner, as no other program on this port can."""
     import httpx
 
     with contextlib.suppress(httpx.HTTPError, ValueError):

@@ -1,7 +1,7 @@
 """Call a Label Studio server through its SDK; no other module uses the SDK.
 
 Every failure becomes an error of this project, with the token removed. Reading is retried while a server
-restarts. Writing is not, so callers first check what has arrived.
+restarts. Writing is not retried, so callers first check what has arrived.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _as_is(row: Any) -> Any:
 
 
 class Transport:
-    """A server and the means to call it.
+    """A server, and methods to call it.
 
     Calls have the SDK's names, for example ``"projects.list"``. The SDK's types are not used, because they
     differ from the replies of the Community edition.
@@ -57,7 +57,7 @@ class Transport:
             self._http.close()
 
     def read_pages(self, call: str, keep: Callable[[Any], Any] = _as_is, **arguments: Any) -> list[Any]:
-        """Return all pages of a list, with the number of rows that the server states and none twice.
+        """Return all pages of a list: as many rows as the server states, without duplicates.
 
         If the list changes while it is read, it is read again.
 
@@ -66,8 +66,8 @@ class Transport:
         call
             Name of the call in the SDK.
         keep
-            Selects what to keep of a row. The SDK's objects are large: a long list needs several times the
-            memory of the selected data.
+            Selects the data to keep of a row. The SDK's objects are large: a long list needs several times
+            the memory of the selected data.
         """
         for _ in range(4):
             rows: dict[int, Any] = {}
@@ -97,7 +97,7 @@ class Transport:
         return int(getattr(reply, "total", None) or getattr(reply, "count", 0) or 0)
 
     def read(self, call: str, *, patient: bool = True, **arguments: Any) -> Any:
-        """Call the server, and retry while it is away; the first delays are short, as for a restart."""
+        """Call the server, and retry while it does not answer; the first delays are short."""
         import tenacity
 
         retrying = tenacity.Retrying(
@@ -112,7 +112,7 @@ class Transport:
             raise LabelStudioError(str(error)) from None
 
     def write(self, call: str, **arguments: Any) -> Any:
-        """Call the server once; it may have acted even if this fails."""
+        """Call the server once; if this fails, the server may still have acted."""
         import httpx
         from label_studio_sdk.core.api_error import ApiError
 
@@ -163,7 +163,7 @@ class Transport:
 
     @cached_property
     def _sdk(self) -> Any:
-        # the import takes 3 s, so only callers of a server pay for it
+        # imported here, because the import takes seconds
         from label_studio_sdk import LabelStudio
 
         make: Any = LabelStudio  # the SDK has no types
@@ -175,4 +175,4 @@ class MissingError(LabelStudioError):
 
 
 class _AwayError(LabelStudioError):
-    """The server is away or overloaded, so a retry may help."""
+    """The server does not answer or is overloaded, so a retry may help."""
