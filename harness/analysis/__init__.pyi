@@ -18,6 +18,7 @@ from .foreign_runs import (
 )
 from .gating import (
     Bars as Bars, GateCheck as GateCheck, GateReport as GateReport, gate_study as gate_study,
+    name_gated as name_gated,
 )
 from .inputs import (
     advise_on_texts as advise_on_texts, digest_source as digest_source,
@@ -51,8 +52,9 @@ from .new_study import (
     find_item_files as find_item_files, propose as propose, refuse_study as refuse_study,
 )
 from .opened_study import (
-    EstimateOptions as EstimateOptions, OpenStudy as OpenStudy, describe_errors as describe_errors,
-    find_newest_runs as find_newest_runs, refuse_panel as refuse_panel,
+    EstimateOptions as EstimateOptions, OpenStudy as OpenStudy, check_look as check_look,
+    describe_errors as describe_errors, find_newest_runs as find_newest_runs, note_look as note_look,
+    refuse_panel as refuse_panel,
     requested_interval as requested_interval, study_costs as study_costs,
 )
 from .panels import (

@@ -3,7 +3,6 @@ from .draw import (
 )
 from .estimates import (
     OpenEstimate as OpenEstimate, OpenResult as OpenResult, estimate_open as estimate_open,
-    gate_score as gate_score,
 )
 from .experts import ExpertReplies as ExpertReplies, measure_experts as measure_experts
 from .units import (
@@ -21,6 +20,7 @@ from .judged_study import (
     read_judged as read_judged,
 )
 from .new_open_study import begin_open_study as begin_open_study
+from .open_gate import gate_open_study as gate_open_study, judge_score as judge_score
 from .result_texts import result_to_json as result_to_json, result_to_text as result_to_text
 from .rubric_files import (
     read_unit_key as read_unit_key, read_units as read_units, write_units as write_units,

@@ -55,7 +55,7 @@ class JudgedStudy:
     answered
         Number of questions with a reply.
     later
-        What models answered after the draw, which is not judged: a sentence per model.
+        Model → sentence that says how many of its answers came after the draw, which are not judged.
     """
 
     frame: Frame
@@ -64,7 +64,12 @@ class JudgedStudy:
     experts: Mapping[str, str]
     judge: FloatArray | None
     answered: int
-    later: Sequence[str] = ()
+    later: Mapping[str, str]
+
+    @property
+    def put(self) -> int:
+        """Number of questions that were put to experts."""
+        return len({row.question_id for row in self.drawn if row.question_id})
 
 
 def read_judged(study: Study, store: Store) -> JudgedStudy:
@@ -94,18 +99,18 @@ def read_judged(study: Study, store: Store) -> JudgedStudy:
     )
 
 
-def _find_later(study: Study, store: Store, frame: Frame) -> list[str]:
+def _find_later(study: Study, store: Store, frame: Frame) -> dict[str, str]:
     """Say which models have other answers now than when questions were drawn."""
     drawn = {(answer.item_id, answer.model): answer.id for answer in frame.answers}
     try:
         now = collect_answers(study, store)
     except BadInput:  # a model that study.toml names now has no answers
-        return []
+        return {}
     later = Counter(a.model for a in now if drawn.get((a.item_id, a.model)) != a.id)
-    return [
-        f"{model}: {counted(n, 'answer')} came after the draw and cannot be judged; start a new study"
+    return {
+        model: f"{model}: {counted(n, 'answer')} came after the draw and cannot be judged; start a new study"
         for model, n in sorted(later.items())
-    ]
+    }
 
 
 def _name_experts(drawn: Sequence[DrawnExpert]) -> list[str]:

@@ -190,11 +190,11 @@ def test_second_draw_and_wrong_verbs_are_refused(
     oversight("label", "route", "--questions", "60")
     refused = {
         ("label", "route", "--questions", "90"): "cannot change",
-        ("label", "route", "--more", "9"): "do not apply",
+        ("label", "route", "--more", "9"): "--more: a study of open answers has one draw",
+        ("label", "route", "--second"): "--second: second questions are about other options",
         ("label", "watch"): "label watch does not apply",
         ("label", "units", "--replace", "units.csv"): "were drawn",
         ("compare",): "oversight compare does not apply",
-        ("gate", "--at-least", "0.5"): "oversight gate does not apply",
         ("plan",): "oversight plan does not apply",
         ("estimate", "--gold", "{}"): "--gold does not apply",
         ("estimate", "--set", "estimate.strata=x"): "strata does not apply",
