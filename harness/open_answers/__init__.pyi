@@ -11,7 +11,7 @@ from .units import (
     cross_units as cross_units,
 )
 from .answer_frame import (
-    Frame as Frame, claims_run as claims_run, make_frame as make_frame, read_frame as read_frame,
+    Frame as Frame, make_frame as make_frame, read_frame as read_frame,
     show_answer as show_answer,
 )
 from .judged_answers import read_judged_answers as read_judged_answers
@@ -19,6 +19,7 @@ from .judged_study import (
     JudgedStudy as JudgedStudy, estimate_study as estimate_study, match_probabilities as match_probabilities,
     read_judged as read_judged,
 )
+from .model_judge import ask_judge as ask_judge
 from .new_open_study import begin_open_study as begin_open_study
 from .open_gate import gate_open_study as gate_open_study, judge_score as judge_score
 from .result_texts import result_to_json as result_to_json, result_to_text as result_to_text

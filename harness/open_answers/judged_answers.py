@@ -93,10 +93,10 @@ def find_states(judged: JudgedStudy) -> dict[tuple[str, str], str]:
 
 
 def _units_by_answer(judged: JudgedStudy) -> dict[str, list[StoredUnit]]:
-    of_item, of_answer = defaultdict[str, list[StoredUnit]](list), defaultdict[str, list[StoredUnit]](list)
-    for unit in judged.frame.units:
-        (of_answer[unit.answer] if unit.answer else of_item[unit.item_id]).append(unit)
-    return {a.id: [*of_item[a.item_id], *of_answer[a.id]] for a in judged.frame.answers}
+    found: dict[str, list[StoredUnit]] = {answer.id: [] for answer in judged.frame.answers}
+    for answer, unit in judged.frame.pairs:
+        found[answer.id].append(unit)
+    return found
 
 
 def _matches(

@@ -202,13 +202,22 @@ def test_claims_are_listed_by_a_model_once(oversight: Oversight) -> None:
     assert oversight("label", "status")["asked"] == 4
 
 
+def test_run_asks_only_models_that_answer(oversight: Oversight) -> None:
+    with fake_openai(lambda prompt, n: Reply("0.5")) as server:
+        models = "".join(
+            f'[models.{name}]\nendpoint = "{server.url}"\nmodel = "x"\n' for name in ("judge", "small")
+        )
+        begin(oversight, PLAIN, f'[open]\nunits = "sentences"\njudge = "judge"\n{models}')
+        assert list(oversight("run")["models"]) == ["small"]
+
+
 @pytest.mark.parametrize(
     ("more", "told"),
     [
         ('classes = ["a", "b"]', "classes: open answers are texts, without options"),
         ('[experts]\nprotocol = "partitioned"', "need each other"),
         ('[open]\nunits = "claims"', "needs a model that finds them"),
-        ('[open]\ndraw = "judge"', "needs a file of probabilities"),
+        ('[open]\ndraw = "judge"', "needs a model, or a file of probabilities"),
         ('[open]\nunits = "answer"\nrubric = "r.csv"', "leave it out, or set units"),
     ],
 )
