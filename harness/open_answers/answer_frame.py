@@ -164,6 +164,7 @@ def show_answer(item: Item, answer: StoredAnswer, unit: StoredUnit) -> tuple[str
 
     Examples
     --------
+    >>> from oversight.harness.types import OPEN_ANSWER
     >>> item = Item("q1", "What is the dose?", (OPEN_ANSWER,), (0,))
     >>> answer = StoredAnswer("q1", "small", "a1", "Take 5 mg. At night.")
     >>> unit = StoredUnit("u1", "q1", "a1", 0, "Take 5 mg.", 1.0, None, "sentences")
