@@ -170,15 +170,15 @@ def show_answer(item: Item, answer: StoredAnswer, unit: StoredUnit) -> tuple[str
     >>> unit = StoredUnit("u1", "q1", "a1", 0, "Take 5 mg.", 1.0, None, "sentences")
     >>> text, question = show_answer(item, answer, unit)
     >>> text.splitlines()[-1], question
-    ('【Take 5 mg.】 At night.', 'Is this true? Take 5 mg.')
+    ('【Take 5 mg.】 At night.', 'Is this true? “Take 5 mg.”')
     """
     shown = answer.text or NO_ANSWER
     if not unit.answer:
-        question = f"Does the answer meet this criterion? {unit.text}"
+        question = f"Does the answer meet this criterion? “{unit.text}”"
     elif unit.text == WHOLE_ANSWER:
         question = "Is the answer right, without an error?"
     else:
-        question = f"Is this true? {unit.text}"
+        question = f"Is this true? “{unit.text}”"
         shown = shown.replace(unit.text, f"【{unit.text}】", 1)
     return make_storable(f"QUESTION\n{item.text}\n\nANSWER\n{shown}"), make_storable(question)
 

@@ -270,7 +270,7 @@ def judge_by_key(unread: int = 10**9) -> Callable[[str, int], Reply]:
     def reply(prompt: str, n: int) -> Reply:
         assert "Write a probability" in prompt
         assert not NAMED.search(prompt)
-        (unit,) = re.findall("meet this criterion\\? (.*)", prompt)
+        (unit,) = re.findall("meet this criterion\\? “(.*)”", prompt)
         sure = 0.9 if known[unit] == "yes" else 0.1
         return Reply("unsure" if n % unread == unread - 1 else f"Probability: {sure}")
 

@@ -159,7 +159,7 @@ def test_sentences_are_units_and_marked_in_their_answer(oversight: Oversight) ->
     with Path(path).open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.DictReader(stream))
     for row in rows:
-        unit = row["question"].removeprefix("Is this true? ")
+        unit = row["question"].removeprefix("Is this true? “").removesuffix("”")
         assert f"【{unit}】" in row["text"]
 
 
