@@ -155,7 +155,7 @@ def _describe(
 
 
 def _name_state(unit: StoredUnit, state: str) -> str:
-    """What experts said of a unit, in words: a criterion is met or not, anything else right or an error."""
+    """The experts' judgement in words: a criterion is met or not, anything else is right or an error."""
     if state in _WORDS or unit.answer:
         return _WORDS.get(state, state)
     return "met" if (state == "right") == (unit.points > 0) else "not met"

@@ -139,11 +139,10 @@ def judge_score(found: OpenEstimate, bar: float, level: float, method: str = "")
         method=method or (WORST_CASE if found.missing else ANY_TIME),
         open_questions=found.missing,
     )
+    known = replace(known, answers=found.judged)
     if found.value is None or found.low is None or found.high is None:
         return known.withheld(found.withheld)
-    told = replace(
-        known, value=found.value, low=found.low, high=found.high, answers=found.judged, why=found.why
-    )
+    told = replace(known, value=found.value, low=found.low, high=found.high, why=found.why)
     return judge_interval(told, found.level)
 
 

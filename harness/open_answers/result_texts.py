@@ -116,7 +116,8 @@ def describe(estimate: OpenEstimate) -> str:
 
 def _say_score(estimate: OpenEstimate) -> str:
     judged = f"{counted(estimate.judged, 'unit')} judged in {counted(estimate.items, 'item')}"
-    return f"{estimate.model}: score {describe(estimate)}, {judged}"
+    found = "no score" if estimate.value is None else f"score {describe(estimate)}"
+    return f"{estimate.model}: {found}, {judged}"
 
 
 def _say_difference(estimate: OpenEstimate) -> str:
