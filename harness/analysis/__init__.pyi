@@ -18,6 +18,7 @@ from .foreign_runs import (
 )
 from .gating import (
     Bars as Bars, GateCheck as GateCheck, GateReport as GateReport, gate_study as gate_study,
+    name_gated as name_gated,
 )
 from .inputs import (
     advise_on_texts as advise_on_texts, digest_source as digest_source,
@@ -52,8 +53,9 @@ from .new_study import (
     propose as propose, refuse_study as refuse_study, to_toml as to_toml, write_missing as write_missing,
 )
 from .opened_study import (
-    EstimateOptions as EstimateOptions, OpenStudy as OpenStudy, describe_errors as describe_errors,
-    find_newest_runs as find_newest_runs, refuse_panel as refuse_panel,
+    EstimateOptions as EstimateOptions, OpenStudy as OpenStudy, check_look as check_look,
+    describe_errors as describe_errors, find_newest_runs as find_newest_runs, note_look as note_look,
+    refuse_panel as refuse_panel,
 )
 from .panels import (
     PanelStudy as PanelStudy, agree as agree, certify as certify, class_values as class_values,

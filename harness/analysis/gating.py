@@ -85,12 +85,15 @@ class GateCheck:
         Model compared with; empty if the bar is an accuracy.
     remarks
         Remarks in words.
+    quantity
+        What must be at least the bar, in words.
     """
 
     model: str
     baseline: str
     verdict: GateVerdict
     remarks: Sequence[str] = ()
+    quantity: str = "accuracy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -162,7 +165,7 @@ def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) 
     refuse_panel(study, "gate")
     with Store(study.store_url) as store:
         opened = OpenStudy(study, store)
-        models = opened.predict(opened.choose(_name_models(opened, bars.baseline, names)))
+        models = opened.predict(opened.choose(name_gated(opened.choose().names, bars.baseline, names)))
         # the checks compare answers with all models of the study
         others = [name for name in opened.choose().names if name not in models]
         every = (*models.values(), *(opened.runs[name] for name in others))
@@ -193,10 +196,28 @@ def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) 
     )
 
 
-def _name_models(opened: OpenStudy, baseline: str | None, names: Sequence[str] | None) -> list[str]:
-    """Return the names of the requested models, and of the baseline."""
+def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str] | None) -> list[str]:
+    """Return the names of the requested models, and of the baseline, which is last.
+
+    Parameters
+    ----------
+    models
+        Models with answers.
+    names
+        Requested models; None for the only one besides the baseline.
+
+    Raises
+    ------
+    BadInput
+        If several models may be meant, none is left, or the baseline is requested.
+
+    Examples
+    --------
+    >>> name_gated(["new", "old"], "old", None)
+    ['new', 'old']
+    """
     if names is None:
-        names = [name for name in opened.choose().names if name != baseline]
+        names = [name for name in models if name != baseline]
         if len(names) != 1:
             raise BadInput(
                 f"which model? there are {', '.join(map(repr, names))}: name one with --model"

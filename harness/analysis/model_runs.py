@@ -133,11 +133,12 @@ def _opened(
     """Store the study's items; return them, the models to ask about them, and prices."""
     if sends:
         refuse_mark(study.store_url)
-    if not study.models:
+    names = asking.names or [name for name in study.models if name not in study.helpers]
+    if not names:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     template, system, words = template_of(study), system_of(study), study.prompt.max_words
     answer, pattern = study.prompt.answer, study.prompt.pattern
-    settings = {name: study.model(name) for name in dict.fromkeys(asking.names or study.models)}
+    settings = {name: study.model(name) for name in dict.fromkeys(names)}
     if study.is_open:
         answer, pattern = "free", None
         settings = {name: s.model_copy(update={"structured": "never"}) for name, s in settings.items()}

@@ -59,7 +59,7 @@ def refuse_panel(study: Study, use: str) -> None:
     """
     if study.is_open:
         told = "does not apply to a study of open answers; see: oversight estimate"
-        name = "report_study" if use == "estimate" else f"oversight {use}"
+        name = {"estimate": "report_study", "gate": "gate_study"}.get(use, f"oversight {use}")
         raise BadInput(f"{name} {told}")
     if study.experts.is_panel:
         refuse(use, {"ratings"})

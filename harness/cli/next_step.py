@@ -48,8 +48,9 @@ def _find_step(study: Study) -> str:
     if not runs:
         step = "ask the models (oversight run)"
     elif answered < asked:
+        number = "score" if study.is_open else "accuracy"
         look = (
-            "agreement so far: oversight panel agree" if panel else "the accuracy so far: oversight estimate"
+            "agreement so far: oversight panel agree" if panel else f"the {number} so far: oversight estimate"
         )
         step = f"have the rest answered (oversight label status shows who is missing); {look}"
     elif panel:

@@ -117,7 +117,8 @@ class OpenSection(Section):
         judge's uncertainty (``"judge"``), or unit by unit until the first no of an answer
         (``"first no"``).
     judge
-        File with a judge's probability that each unit is met: columns item, model, unit, probability.
+        What says with which probability each unit is met: an entry of ``[models]``, or a file with the
+        columns item, model, unit, probability.
     """
 
     units: Literal["rubric", "answer", "sentences", "claims"] = "rubric"
@@ -135,7 +136,7 @@ class OpenSection(Section):
         if bool(self.splitter) != (self.units == "claims"):
             raise ValueError('splitter: needed with units = "claims", and only then')
         if self.draw == "judge" and not self.judge:
-            raise ValueError('judge: draw = "judge" needs a file of probabilities')
+            raise ValueError('judge: draw = "judge" needs a model, or a file of probabilities')
         return self
 
 
@@ -583,6 +584,11 @@ class Study(Section):
     def is_open(self) -> bool:
         """Whether models answer with texts, which experts judge unit by unit."""
         return self.items.answers == "open"
+
+    @property
+    def helpers(self) -> frozenset[str]:
+        """Entries of ``[models]`` that split or judge open answers, and give none themselves."""
+        return frozenset({self.open.splitter, self.open.judge or ""} & self.models.keys())
 
     def path(self, name: str) -> Path:
         """Return the path of a file that study.toml names relative to its folder."""

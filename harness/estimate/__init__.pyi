@@ -33,7 +33,8 @@ from .evidence import (
 from .expert_errors import ErrorRanges as ErrorRanges, GoldCounts as GoldCounts
 from .gate import (
     ANY_TIME as ANY_TIME, FAIL as FAIL, GateVerdict as GateVerdict, PASS as PASS, UNDECIDED as UNDECIDED,
-    gate_accuracy as gate_accuracy, gate_at_look as gate_at_look, gate_difference as gate_difference,
+    WORST_CASE as WORST_CASE, gate_accuracy as gate_accuracy, gate_at_look as gate_at_look,
+    gate_difference as gate_difference, judge_interval as judge_interval,
 )
 from .item_draws import (
     chances_by_deviation as chances_by_deviation, draw_in_proportion as draw_in_proportion,

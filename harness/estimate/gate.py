@@ -784,25 +784,41 @@ def gate_at_look(
         value, low, high, why = _interval(models, labels, now, errors)
     except EstimateError as error:
         why = str(error)
-    verdict = UNDECIDED if why else PASS if low >= at_least else FAIL if high < at_least else UNDECIDED
-    further, either_side = None, verdict == UNDECIDED and not why
-    if either_side:
-        why = EITHER_SIDE
-        square = len(labels) * ((high - low) / 2 / z_value(now)) ** 2
-        need = outcomes_to_settle(value - at_least, square, level=level, looks=False)
-        further = further_answers(need, len(labels))
     known = GateVerdict.open_at(
         at_least, level, method=f"look {look[0]} of {look[1]}", open_questions=is_open
     )
+    return judge_interval(replace(known, value=value, low=low, high=high, answers=len(labels), why=why), now)
+
+
+def judge_interval(known: GateVerdict, now: float) -> GateVerdict:
+    """Make a verdict from an interval.
+
+    Parameters
+    ----------
+    known
+        Verdict with its interval and number of answers; undecided if it has a `why`.
+    now
+        Level of the interval, from which the number of further answers is forecast.
+
+    Examples
+    --------
+    >>> known = GateVerdict.open_at(0.8, 0.95, method="look 1 of 1")
+    >>> judge_interval(replace(known, value=0.9, low=0.85, high=0.94, answers=200), 0.95).verdict
+    'pass'
+    """
+    bar, low, high, why = known.bar, known.low, known.high, known.why
+    verdict = UNDECIDED if why else PASS if low >= bar else FAIL if high < bar else UNDECIDED
+    further, either_side = None, verdict == UNDECIDED and not why
+    if either_side:
+        why = EITHER_SIDE
+        square = known.answers * ((high - low) / 2 / z_value(now)) ** 2
+        need = outcomes_to_settle(known.value - bar, square, level=known.level, looks=False)
+        further = further_answers(need, known.answers)
     return replace(
         known,
         verdict=verdict,
-        value=value,
         p_below=math.nan,
         p_above=math.nan,
-        low=low,
-        high=high,
-        answers=len(labels),
         further=further,
         why=why,
         either_side=either_side,

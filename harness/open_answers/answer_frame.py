@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from oversight.harness.analysis import find_newest_runs, study_items, study_prices
+from oversight.harness.analysis import find_newest_runs, study_items
 from oversight.harness.config import Study
-from oversight.harness.errors import BadInput, ModelError
-from oversight.harness.llm import (
-    DEFAULT_TERMS,
-    RunTerms,
-    Target,
-    Wanted,
-    cut_thoughts,
-    make_spec,
-    run_alone,
-)
+from oversight.harness.errors import BadInput
+from oversight.harness.llm import DEFAULT_TERMS, RunTerms, cut_thoughts
 from oversight.harness.open_answers.rubric_files import name_unit, read_rubrics
+from oversight.harness.open_answers.side_runs import CLAIMS, USES, ask_aside, name_side_run
 from oversight.harness.open_answers.splitting import CLAIMS_PROMPT, read_claims, split_sentences
 from oversight.harness.open_answers.units import OpenAnswer, Unit, UnitTable, cross_units
 from oversight.harness.output import make_storable
 from oversight.harness.store import Store, StoredAnswer, StoredUnit
-from oversight.harness.types import OPEN_ANSWER, UNIT_PREFIX, Item, PredictionStatus
+from oversight.harness.types import UNIT_PREFIX, Item, PredictionStatus
 
 NO_ANSWER = "(no answer was given)"
 """Text that experts see instead of an empty answer."""
@@ -53,6 +47,16 @@ class Frame:
         )
 
     @property
+    def pairs(self) -> Iterator[tuple[StoredAnswer, StoredUnit]]:
+        """Every answer with each of its units."""
+        of_item, of_answer = (defaultdict[str, list[StoredUnit]](list) for _ in range(2))
+        for unit in self.units:
+            (of_answer[unit.answer] if unit.answer else of_item[unit.item_id]).append(unit)
+        for answer in self.answers:
+            for unit in (*of_item[answer.item_id], *of_answer[answer.id]):
+                yield answer, unit
+
+    @property
     def models(self) -> tuple[str, ...]:
         """Models with answers, in alphabetical order."""
         return tuple(sorted({answer.model for answer in self.answers}))
@@ -61,11 +65,6 @@ class Frame:
 def read_frame(store: Store) -> Frame:
     """Read the frame that is stored; it is empty before units were made."""
     return Frame(answers=store.open_answers.read_answers(), units=store.open_answers.read_units())
-
-
-def claims_run(study: Study) -> str:
-    """Name of the run in which the splitter lists the claims of answers."""
-    return f"{study.open.splitter} (claims)"
 
 
 def make_frame(study: Study, store: Store, terms: RunTerms = DEFAULT_TERMS) -> Frame:
@@ -117,7 +116,11 @@ def collect_answers(study: Study, store: Store) -> list[StoredAnswer]:
     BadInput
         If no model was run, or one has no answers yet.
     """
-    aside = [*study.judges, claims_run(study), *([study.open.splitter] if study.open.splitter else [])]
+    aside = [
+        *study.judges,
+        *study.helpers,
+        *(name_side_run(name, use) for name in study.helpers for use in USES),
+    ]
     chosen = find_newest_runs(store, study.experts.models or None, aside)
     if chosen.left_out:
         raise BadInput(f"{chosen.left_out[0]}; run it, or name the other models under [experts]")
@@ -147,21 +150,9 @@ def find_claims(
     ModelError
         If a reply is missing.
     """
-    settings = study.model(study.open.splitter).model_copy(update={"structured": "never"})
     by_id = {_name_text(text): text for text in sorted(texts) if text}
-    items = [Item(name, text, (OPEN_ANSWER,), (0,)) for name, text in by_id.items()]
-    spec = make_spec(claims_run(study), settings, CLAIMS_PROMPT, None, answer="free")
-    wanted = Wanted(store, store.content.add_items(items), retry_failed=True)
-    [done] = run_alone(wanted, [Target(spec, settings)], prices=study_prices(study), terms=terms)
-    if done.error is not None:
-        raise done.error
-    replies = {p.item_id: p for p in store.runs.read_predictions(done.target.spec.id)}
-    for name in by_id:
-        if name not in replies or replies[name].status is PredictionStatus.FAILED:
-            told = replies[name].reason if name in replies else "no reply"
-            raise ModelError(f"{study.open.splitter} did not split an answer into claims ({told}); try again")
-    found = {text: read_claims(cut_thoughts(replies[name].raw)) for name, text in by_id.items()}
-    return {"": [], **found}
+    replies = ask_aside(study, store, study.open.splitter, CLAIMS, CLAIMS_PROMPT, by_id, terms)
+    return {"": [], **{text: read_claims(replies[name]) for name, text in by_id.items()}}
 
 
 def _name_text(text: str) -> str:
@@ -173,20 +164,21 @@ def show_answer(item: Item, answer: StoredAnswer, unit: StoredUnit) -> tuple[str
 
     Examples
     --------
+    >>> from oversight.harness.types import OPEN_ANSWER
     >>> item = Item("q1", "What is the dose?", (OPEN_ANSWER,), (0,))
     >>> answer = StoredAnswer("q1", "small", "a1", "Take 5 mg. At night.")
     >>> unit = StoredUnit("u1", "q1", "a1", 0, "Take 5 mg.", 1.0, None, "sentences")
     >>> text, question = show_answer(item, answer, unit)
     >>> text.splitlines()[-1], question
-    ('【Take 5 mg.】 At night.', 'Is this true? Take 5 mg.')
+    ('【Take 5 mg.】 At night.', 'Is this true? “Take 5 mg.”')
     """
     shown = answer.text or NO_ANSWER
     if not unit.answer:
-        question = f"Does the answer meet this criterion? {unit.text}"
+        question = f"Does the answer meet this criterion? “{unit.text}”"
     elif unit.text == WHOLE_ANSWER:
         question = "Is the answer right, without an error?"
     else:
-        question = f"Is this true? {unit.text}"
+        question = f"Is this true? “{unit.text}”"
         shown = shown.replace(unit.text, f"【{unit.text}】", 1)
     return make_storable(f"QUESTION\n{item.text}\n\nANSWER\n{shown}"), make_storable(question)
 

@@ -42,8 +42,6 @@ _MEANS: dict[str, Callable[[ModelUnits, str, str | None, list[Any]], ItemMean]] 
     MET: share_met,
     NO_ERROR: without_error,
 }
-_WIDER = 1.25
-"""How much wider than the interval of what was judged one may be that allows for missing judgements."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +140,7 @@ def estimate_open(
     judge: FloatArray | None = None,
     clip: str = "mean",
     anytime: bool = False,
+    widest: float = 1.25,
 ) -> OpenResult:
     """Estimate every model's numbers, and the differences of every two models.
 
@@ -164,6 +163,9 @@ def estimate_open(
         "score_by_item" and needs complete items; "none".
     anytime
         Make intervals that hold however often one looks.
+    widest
+        How many times as wide an interval may become that allows for missing judgements. Beyond it, the
+        interval is that of what was judged, and `OpenEstimate.why` says that it may not hold.
 
     Raises
     ------
@@ -178,7 +180,13 @@ def estimate_open(
     people = measure_experts(judgements, level=level)
     rates = find_rates(people)
     maker = _Maker(
-        models=models, items=items, level=level, anytime=anytime, clips=clip == "mean", rates=rates
+        models=models,
+        items=items,
+        level=level,
+        anytime=anytime,
+        clips=clip == "mean",
+        rates=rates,
+        widest=widest,
     )
     pairs = list(combinations(models, 2)) if differences else []
     estimates = [
@@ -213,6 +221,7 @@ class _Maker:
     anytime: bool
     clips: bool
     rates: ErrorRates | None
+    widest: float
 
     def make(self, metric: str, model: str, other: str | None, field: str | None) -> OpenEstimate:
         """One number, of one model or of the difference of two, or why there is none."""
@@ -272,7 +281,7 @@ class _Maker:
             low, high = self._ends(nothing, mean)
         found = replace(found, value=self._clip(nothing, mean.value), low=low, high=high)
         if not is_known:
-            found = _allow_for_missing(found, high - low, worst_high - worst_low)
+            found = _allow_for_missing(found, is_near=worst_high - worst_low <= self.widest * (high - low))
         return self._correct(found, [least, mean, most], negatives, high - low)
 
     def _combine(
@@ -330,9 +339,9 @@ class _Maker:
         return min(1.0, max(0.0, value))
 
 
-def _allow_for_missing(found: OpenEstimate, width: float, worst_width: float) -> OpenEstimate:
+def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
     """The estimate with ends that hold whatever is missing, if they are near; or with why it may not hold."""
-    if worst_width <= _WIDER * width:
+    if is_near:
         method = f"{found.method}+worst-case"
         return replace(found, low=found.worst_low, high=found.worst_high, method=method)
     asked = found.missing + found.judged
@@ -352,27 +361,3 @@ def _between(found: OpenEstimate, least: ItemMean, most: ItemMean, models: int) 
     value = (least.value + most.value) / 2
     method = f"{found.method}+worst-case" if least.open else found.method
     return replace(found, value=value, low=found.worst_low, high=found.worst_high, method=method)
-
-
-def gate_score(
-    judgements: Judgements,
-    bar: float,
-    model: str,
-    *,
-    experts: Mapping[str, str],
-    other: str | None = None,
-    metric: str = SCORE,
-    level: float = 0.95,
-) -> str:
-    """Whether a number, or a difference, is above a bar, at any time: "pass", "fail" or "undecided".
-
-    Missing judgements count for the other side. With any number of looks, a verdict is wrong with
-    probability at most 1 − level.
-    """
-    result = estimate_open(
-        judgements, experts=experts, level=level, metrics=(metric,), by_field=False, clip="none", anytime=True
-    )
-    found = result.find(metric, model, other=other)
-    if found.worst_low is None or found.worst_high is None:
-        return "undecided"
-    return "pass" if found.worst_low > bar else "fail" if found.worst_high < bar else "undecided"

@@ -16,8 +16,9 @@ from oversight.harness.types import Item
 
 PAGE_SIZE = 40
 """Answers of one page."""
-OUTCOMES = ("error", "right", "open")
-"""States of a unit, by which answers are filtered: an error, none, or no yes or no so far."""
+OUTCOMES = ("error", "right", "open", "unasked")
+"""States of a unit, by which answers are filtered; an open one has no yes or no so far."""
+_WORDS = {"open": "open", "unasked": "not asked"}
 
 
 def read_judged_answers(
@@ -39,8 +40,9 @@ def read_judged_answers(
     dict
         ``models``, ``fields``: names. ``results``: for each field ("" for all) and model, ``met`` and
         ``score`` in words, and the score as ``value``, None if there is none. ``answers``: at most
-        `PAGE_SIZE`, each with item, text, model, answer and units. ``matches``, ``of``: how many answers
-        match, of how many. ``why``: why there is nothing to show; empty if there is.
+        `PAGE_SIZE`, each with item, text, model, answer and units; a unit has a state and a word for it.
+        ``matches``, ``of``: how many answers match, of how many. ``why``: why there is nothing to show;
+        empty if there is.
     """
     if not start.isdecimal():
         raise BadInput(f"start must be a whole number, is {start!r}")
@@ -81,6 +83,7 @@ def find_states(judged: JudgedStudy) -> dict[tuple[str, str], str]:
     A unit with negative points is an error if it is met; any other, if it is not.
     """
     table, found = judged.judgements, dict[tuple[str, str], str]()
+    asked = {(row.answer, row.unit_id) for row in judged.drawn if row.question_id}
     rows = zip(
         table.answer.tolist(), table.unit.tolist(), table.reply.tolist(), table.points.tolist(), strict=True
     )
@@ -88,15 +91,15 @@ def find_states(judged: JudgedStudy) -> dict[tuple[str, str], str]:
         if reply in (YES, NO):
             found[answer, unit] = "right" if (reply == YES) == (points > 0) else "error"
         else:
-            found.setdefault((answer, unit), "open")
+            found.setdefault((answer, unit), "open" if (answer, unit) in asked else "unasked")
     return found
 
 
 def _units_by_answer(judged: JudgedStudy) -> dict[str, list[StoredUnit]]:
-    of_item, of_answer = defaultdict[str, list[StoredUnit]](list), defaultdict[str, list[StoredUnit]](list)
-    for unit in judged.frame.units:
-        (of_answer[unit.answer] if unit.answer else of_item[unit.item_id]).append(unit)
-    return {a.id: [*of_item[a.item_id], *of_answer[a.id]] for a in judged.frame.answers}
+    found: dict[str, list[StoredUnit]] = {answer.id: [] for answer in judged.frame.answers}
+    for answer, unit in judged.frame.pairs:
+        found[answer.id].append(unit)
+    return found
 
 
 def _matches(
@@ -140,14 +143,22 @@ def _describe(
         "units": [
             {
                 "text": unit.text,
-                "points": unit.points,
+                "points": None if unit.answer else unit.points,
                 "field": unit.field,
                 "state": states[answer.id, unit.id],
+                "word": _name_state(unit, states[answer.id, unit.id]),
                 "comments": list(comments.get((answer.id, unit.id), ())),
             }
             for unit in units
         ],
     }
+
+
+def _name_state(unit: StoredUnit, state: str) -> str:
+    """The experts' judgement in words: a criterion is met or not, anything else is right or an error."""
+    if state in _WORDS or unit.answer:
+        return _WORDS.get(state, state)
+    return "met" if (state == "right") == (unit.points > 0) else "not met"
 
 
 def _list_results(study: Study, judged: JudgedStudy) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from oversight.harness.errors import BadInput
 from oversight.harness.open_answers.answer_frame import Frame, collect_answers, read_frame
 from oversight.harness.open_answers.draw import Draw, join_replies
 from oversight.harness.open_answers.estimates import METRICS, OpenResult, estimate_open
+from oversight.harness.open_answers.model_judge import read_judge
 from oversight.harness.open_answers.rubric_files import read_probabilities, read_unit_key
 from oversight.harness.open_answers.units import (
     CANNOT_TELL,
@@ -55,7 +56,7 @@ class JudgedStudy:
     answered
         Number of questions with a reply.
     later
-        What models answered after the draw, which is not judged: a sentence per model.
+        Model → sentence that says how many of its answers came after the draw, which are not judged.
     """
 
     frame: Frame
@@ -64,7 +65,12 @@ class JudgedStudy:
     experts: Mapping[str, str]
     judge: FloatArray | None
     answered: int
-    later: Sequence[str] = ()
+    later: Mapping[str, str]
+
+    @property
+    def put(self) -> int:
+        """Number of questions that were put to experts."""
+        return len({row.question_id for row in self.drawn if row.question_id})
 
 
 def read_judged(study: Study, store: Store) -> JudgedStudy:
@@ -82,7 +88,7 @@ def read_judged(study: Study, store: Store) -> JudgedStudy:
     table, names = frame.table, _name_experts(drawn)
     truth = _match_gold(study, frame, table)
     judgements = join_replies(table, _make_draw(drawn, names), _list_replies(drawn, said), gold=truth)
-    probabilities = match_probabilities(study, frame, table)
+    probabilities = match_probabilities(study, store, frame)
     return JudgedStudy(
         frame=frame,
         drawn=drawn,
@@ -94,18 +100,18 @@ def read_judged(study: Study, store: Store) -> JudgedStudy:
     )
 
 
-def _find_later(study: Study, store: Store, frame: Frame) -> list[str]:
+def _find_later(study: Study, store: Store, frame: Frame) -> dict[str, str]:
     """Say which models have other answers now than when questions were drawn."""
     drawn = {(answer.item_id, answer.model): answer.id for answer in frame.answers}
     try:
         now = collect_answers(study, store)
     except BadInput:  # a model that study.toml names now has no answers
-        return []
+        return {}
     later = Counter(a.model for a in now if drawn.get((a.item_id, a.model)) != a.id)
-    return [
-        f"{model}: {counted(n, 'answer')} came after the draw and cannot be judged; start a new study"
+    return {
+        model: f"{model}: {counted(n, 'answer')} came after the draw and cannot be judged; start a new study"
         for model, n in sorted(later.items())
-    ]
+    }
 
 
 def _name_experts(drawn: Sequence[DrawnExpert]) -> list[str]:
@@ -158,26 +164,37 @@ def _match_gold(study: Study, frame: Frame, table: UnitTable) -> ObjectArray | N
     return found
 
 
-def match_probabilities(study: Study, frame: Frame, table: UnitTable) -> FloatArray | None:
-    """A judge's probability that each unit of the table is met; None without a judge.
+def match_probabilities(study: Study, store: Store, frame: Frame) -> FloatArray | None:
+    """A judge's probability that each unit of the frame's table is met; None without a judge.
+
+    It is NaN where a model's reply has no probability.
 
     Raises
     ------
     BadInput
-        If the judge says nothing of a unit.
+        If the judge was not asked yet, or says nothing of a unit.
     """
-    said = read_probabilities(study)
-    if not said:
+    if not study.open.judge:
         return None
-    texts = {unit.id: unit.text for unit in frame.units}
-    found = np.empty(len(table))
-    rows = zip(table.item.tolist(), table.model.tolist(), table.unit.tolist(), strict=True)
-    for row, (item, model, unit) in enumerate(rows):
-        value = said.get((item, model, unit), said.get((item, model, texts[unit])))
-        if value is None:
-            told = f"no probability for the unit {texts[unit]!r} of {model!r}, item {item!r}"
-            raise BadInput(f"{study.open.judge}: {told}")
-        found[row] = value
+    by_model = study.open.judge in study.models
+    said = read_judge(study, store, frame) if by_model else _match_file(study, frame)
+    table, texts = frame.table, {unit.id: unit.text for unit in frame.units}
+    rows = zip(table.answer.tolist(), table.unit.tolist(), strict=True)
+    found = np.array([said.get(row, np.inf) for row in rows])
+    for row in np.flatnonzero(np.isinf(found))[:1].tolist():
+        told = f"no probability for the unit {texts[table.unit[row]]!r} of {table.model[row]!r}"
+        raise BadInput(f"{study.open.judge}: {told}, item {table.item[row]!r}")
+    return found
+
+
+def _match_file(study: Study, frame: Frame) -> dict[tuple[str, str], float]:
+    """Answer and unit → probability in the study's file."""
+    said, found = read_probabilities(study), dict[tuple[str, str], float]()
+    for answer, unit in frame.pairs:
+        about = (answer.item_id, answer.model)
+        value = said.get((*about, unit.id), said.get((*about, unit.text)))
+        if value is not None:
+            found[answer.id, unit.id] = value
     return found
 
 

@@ -39,6 +39,7 @@ units = "{units}"  # "rubric", "answer", "sentences", or "claims" (with a splitt
 # rubric = "rubrics.jsonl"     # file with the rubrics, or column of the items that holds them
 # splitter = "small"           # units = "claims": the model that lists the claims of an answer
 # draw = "first no"            # ask about an answer until its first error; or "judge"
+# judge = "large"              # a model, or a file, that says how likely each unit is met; narrows intervals
 
 [models.small]
 endpoint = "local"             # the model of `oversight server start model`

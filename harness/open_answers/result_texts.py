@@ -41,7 +41,7 @@ def result_to_json(result: OpenResult, judged: JudgedStudy) -> dict[str, Any]:
             for field in find_fields(result)
         },
         "differences": [asdict(e) for e in result.estimates if e.other is not None and e.field is None],
-        "later": list(judged.later),
+        "later": list(judged.later.values()),
         "experts": [asdict(expert) for expert in result.experts],
     }
 
@@ -60,7 +60,9 @@ def result_to_text(result: OpenResult, judged: JudgedStudy) -> list[RenderableTy
         parts += [Text(f"\n{field}"), _table(result, models, field)]
     found = _count(judged)
     told = f"{found['answered']} of {counted(found['put'], 'question')} answered, {found['drawn']} drawn"
-    parts.append(Text("\n" + "\n".join([told, *_say_experts(result), *judged.later, *_find_doubts(result)])))
+    parts.append(
+        Text("\n" + "\n".join([told, *_say_experts(result), *judged.later.values(), *_find_doubts(result)]))
+    )
     return parts
 
 
@@ -89,9 +91,8 @@ def find_fields(result: OpenResult) -> list[str]:
 
 
 def _count(judged: JudgedStudy) -> dict[str, int]:
-    put = {row.question_id for row in judged.drawn if row.question_id}
     drawn = {row.number for row in judged.drawn}
-    return {"drawn": len(drawn), "put": len(put), "answered": judged.answered}
+    return {"drawn": len(drawn), "put": judged.put, "answered": judged.answered}
 
 
 def _pick(result: OpenResult, metric: str, model: str, *, field: str | None) -> Iterator[OpenEstimate]:
@@ -115,7 +116,8 @@ def describe(estimate: OpenEstimate) -> str:
 
 def _say_score(estimate: OpenEstimate) -> str:
     judged = f"{counted(estimate.judged, 'unit')} judged in {counted(estimate.items, 'item')}"
-    return f"{estimate.model}: score {describe(estimate)}, {judged}"
+    found = "no score" if estimate.value is None else f"score {describe(estimate)}"
+    return f"{estimate.model}: {found}, {judged}"
 
 
 def _say_difference(estimate: OpenEstimate) -> str:

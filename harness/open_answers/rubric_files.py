@@ -217,15 +217,21 @@ def read_units(
 
 
 def read_probabilities(study: Study) -> dict[tuple[str, str, str], float]:
-    """Read a judge's probabilities: item, model and unit (its id, or its text) → probability in [0, 1].
+    """Read the file of a judge's probabilities: item, model and unit (id or text) → probability in [0, 1].
 
     Raises
     ------
+    BadInput
+        If there is neither such a file nor such a model.
     DataError
         If a probability is missing or outside [0, 1], or one occurs twice.
     """
-    found = dict[tuple[str, str, str], float]()
-    for row in read_rows(study.path(study.open.judge)) if study.open.judge else ():
+    found, path = dict[tuple[str, str, str], float](), study.path(study.open.judge or "")
+    if not path.is_file():
+        raise BadInput(
+            f"[open] judge: there is no model {study.open.judge!r} under [models], and no file {path}"
+        )
+    for row in read_rows(path):
         item, model, unit = (unguard_cell(row.text(name)).strip() for name in ("item", "model", "unit"))
         value = row.number("probability")
         if value is None or not 0 <= value <= 1:

@@ -21,7 +21,7 @@ def requirement_text(check: GateCheck) -> str:
     """``small: accuracy at least 80 %``, ``small: at most 2 points worse than large``."""
     bar = check.verdict.bar
     if not check.baseline:
-        return f"{check.model}: accuracy at least {_number(100 * bar)} %"
+        return f"{check.model}: {check.quantity} at least {_number(100 * bar)} %"
     return f"{check.model}: at most {_number(-100 * bar)} points worse than {check.baseline}"
 
 

@@ -17,8 +17,13 @@ from oversight.protocols.open_answers import RoutedUnits, route_units, simulate_
 
 def route(args: argparse.Namespace, study: Study) -> None:
     """Draw units, and ask the questions that are due."""
-    if args.more or args.second:
-        raise BadInput("--more and --second do not apply to a study of open answers")
+    if args.more:
+        raise BadInput(
+            "--more: a study of open answers has one draw. A further one would change the probabilities of "
+            "questions that were answered, and no interval allows for that; start a new study"
+        )
+    if args.second:
+        raise BadInput("--second: second questions are about other options, and open answers have none")
     done = route_units(study, args.questions)
     payload = {
         "questions": done.asked.total(), "new": done.new, "experts": dict(done.asked),

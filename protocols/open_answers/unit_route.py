@@ -9,11 +9,14 @@ from hashlib import sha256
 from itertools import groupby
 from operator import attrgetter
 
-from oversight.harness import OPEN_PROTOCOL, BadInput
+import numpy as np
+
+from oversight.harness import OPEN_PROTOCOL, BadInput, FloatArray
 from oversight.harness.analysis import DesignFreeze, study_items
 from oversight.harness.config import Study
 from oversight.harness.open_answers import (
     Frame,
+    ask_judge,
     draw_questions,
     make_frame,
     match_probabilities,
@@ -72,6 +75,8 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
     ------
     BadInput
         If no model was run, or questions were drawn before and `questions` is given.
+    ModelError
+        If the splitter or the judge does not reply; what it replied is stored and is not asked for again.
     DataError
         If a rubric is wrong, or nobody in the roster judges a field.
     """
@@ -89,6 +94,7 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
         frame = read_frame(store)
         if not frame.answers:
             frame = make_frame(study, store)
+        ask_judge(study, store, frame, items)
         with store.together(exclusive=True):
             freeze = DesignFreeze(study, store)
             store.content.add_items(items.values())
@@ -96,15 +102,24 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
                 store.open_answers.add_answers(frame.answers)
                 store.open_answers.add_units(frame.units)
                 frame = read_frame(store)
-                drawn = draw_units(study, frame, roster, questions or study.experts.questions)
+                judge = match_probabilities(study, store, frame)
+                drawn = draw_units(study, frame, roster, questions or study.experts.questions, judge)
                 store.open_answers.add_draw(drawn)
             new = _put_due(study, store, frame, items)
             freeze.end(new)
         return _describe(store, frame, new)
 
 
-def draw_units(study: Study, frame: Frame, roster: Roster, questions: int | None) -> list[DrawnExpert]:
+def draw_units(
+    study: Study, frame: Frame, roster: Roster, questions: int | None, judge: FloatArray | None
+) -> list[DrawnExpert]:
     """Draw the questions and the experts in line for each.
+
+    Parameters
+    ----------
+    judge
+        A judge's probability that each unit of the frame's table is met, NaN where unknown; such a unit is
+        drawn as one of which the judge is most unsure.
 
     Raises
     ------
@@ -112,7 +127,8 @@ def draw_units(study: Study, frame: Frame, roster: Roster, questions: int | None
         If nobody in the roster judges a field, or an expert would be asked more than the roster allows.
     """
     table = frame.table
-    judge = match_probabilities(study, frame, table)
+    if judge is not None:
+        judge = np.where(np.isnan(judge), 0.5, judge)
     named = [field for field in dict.fromkeys(table.field.tolist()) if field is not None]
     experts = list_experts(roster, named)
     n = questions or int(table.question.max()) + 1

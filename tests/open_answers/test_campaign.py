@@ -23,6 +23,7 @@ from oversight.protocols.collect.label_studio.labelling_page import check_page
 from oversight.protocols.collect.label_studio.task_payload import TaskSheet
 from oversight.protocols.routing import read_pending
 from tests.answer_page.conftest import serve
+from tests.fakes.openai_server import Reply, fake_openai
 from tests.open_answers.open_study import DATA, KEY, MODELS, lay_out
 from tests.protocols.sheets import read_table, save
 
@@ -190,11 +191,11 @@ def test_second_draw_and_wrong_verbs_are_refused(
     oversight("label", "route", "--questions", "60")
     refused = {
         ("label", "route", "--questions", "90"): "cannot change",
-        ("label", "route", "--more", "9"): "do not apply",
+        ("label", "route", "--more", "9"): "--more: a study of open answers has one draw",
+        ("label", "route", "--second"): "--second: second questions are about other options",
         ("label", "watch"): "label watch does not apply",
         ("label", "units", "--replace", "units.csv"): "were drawn",
         ("compare",): "oversight compare does not apply",
-        ("gate", "--at-least", "0.5"): "oversight gate does not apply",
         ("plan",): "oversight plan does not apply",
         ("estimate", "--gold", "{}"): "--gold does not apply",
         ("estimate", "--set", "estimate.strata=x"): "strata does not apply",
@@ -250,6 +251,94 @@ def test_judge_draws_more_where_it_is_unsure(
     assert share < 0.12  # a fifth of the items
     oversight("label", "simulate", "--key", KEY)
     assert oversight("estimate")["models"]["amber"]["score"]["value"] is not None
+
+
+JUDGED = """\
+[open]
+draw = "{draw}"
+judge = "{judge}"
+[models.judge]
+endpoint = "{url}"
+model = "x"
+"""
+
+
+def judge_by_key(unread: int = 10**9) -> Callable[[str, int], Reply]:
+    """Replies of a model that knows the key; every `unread`-th has no number."""
+    known = {unit: label for (_, model, unit), label in read_truth().items() if model == "amber"}
+
+    def reply(prompt: str, n: int) -> Reply:
+        assert "Write a probability" in prompt
+        assert not NAMED.search(prompt)
+        (unit,) = re.findall("meet this criterion\\? “(.*)”", prompt)
+        sure = 0.9 if known[unit] == "yes" else 0.1
+        return Reply("unsure" if n % unread == unread - 1 else f"Probability: {sure}")
+
+    return reply
+
+
+def test_model_of_the_study_judges_units_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with fake_openai(judge_by_key(unread=20)) as server:
+        lay_out(tmp_path, oversight, JUDGED.format(draw="judge", judge="judge", url=server.url), ("amber",))
+        oversight("label", "route", "--questions", "100")
+        with open_store() as store:
+            frame = read_frame(store)
+        asked = [prompt for prompt in server.prompts if "Write a probability" in prompt]
+        assert len(asked) == len(list(frame.pairs))
+    oversight("label", "simulate", "--key", KEY)  # without the endpoint
+    found = oversight("estimate")
+    assert list(found["models"]) == ["amber"]
+    assert found["models"]["amber"]["score"]["low"] <= true_scores()["amber"]
+
+
+def test_judge_added_after_the_draw_narrows_intervals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, oversight, models=("amber",))
+    oversight("label", "route", "--questions", "80")
+    oversight("label", "simulate", "--key", KEY)
+    plain = oversight("estimate")["models"]["amber"]["score"]
+    with fake_openai(judge_by_key()) as server:
+        with Path("study.toml").open("a") as stream:
+            stream.write(JUDGED.format(draw="equal", judge="judge", url=server.url))
+        assert main(["estimate"]) == 2
+        assert (
+            "the judge 'judge' was not asked yet; ask it with: oversight label route"
+            in capsys.readouterr().err
+        )
+        oversight("label", "route")
+    judged = oversight("estimate")["models"]["amber"]["score"]
+    assert judged["high"] - judged["low"] < plain["high"] - plain["low"]
+
+
+@pytest.mark.parametrize(
+    ("judge", "reply", "code", "told"),
+    [
+        ("judge", Reply("who knows"), 1, "the judge 'judge' gave no probability; its first reply is"),
+        ("judge", Reply(status=400, body="{}"), 2, "refused: HTTP 400"),
+        ("jugde", Reply("0.5"), 2, "[open] judge: there is no model 'jugde' under [models], and no file"),
+    ],
+)
+def test_judge_without_probabilities_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    oversight: Oversight,
+    capsys: pytest.CaptureFixture[str],
+    judge: str,
+    reply: Reply,
+    code: int,
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with fake_openai(lambda prompt, n: reply) as server:
+        lay_out(tmp_path, oversight, JUDGED.format(draw="equal", judge=judge, url=server.url), ("amber",))
+        capsys.readouterr()
+        assert main(["label", "route"]) == code
+    assert told in capsys.readouterr().err
 
 
 def test_gold_units_tell_how_often_experts_err(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from oversight.harness.errors import EstimateError
-from oversight.harness.open_answers import draw_questions, estimate_open, gate_score, join_replies
+from oversight.harness.open_answers import draw_questions, estimate_open, join_replies
 from tests.open_answers.worlds import EXPERTS, judge_all, objects, rubric_table
 
 RUBRIC = [[5, 2, -3]] * 6
@@ -144,12 +144,12 @@ def test_few_heavy_items_are_doubted() -> None:
     assert "a few items decide the mean" in found.why
 
 
-def test_gate_passes_above_its_bar_alone() -> None:
-    judged = judge_all(rubric_table([[1, 1]] * 60), {})
-    assert gate_score(judged, 0.8, "m", experts=EXPERTS) == "pass"
-    assert gate_score(judged, 0.99, "m", experts=EXPERTS) == "undecided"
+def test_interval_may_allow_for_any_number_of_missing_judgements() -> None:
     silent = judge_all(rubric_table([[1, 1]] * 60), {(f"m{i}", f"i{i}c0"): None for i in range(30)})
-    assert gate_score(silent, 0.8, "m", experts=EXPERTS) == "undecided"
+    doubted = estimate_open(silent, experts=EXPERTS).find("score", "m")
+    assert "have no yes or no" in doubted.why
+    found = estimate_open(silent, experts=EXPERTS, widest=np.inf).find("score", "m")
+    assert (found.low, found.high, found.why) == (doubted.worst_low, doubted.worst_high, "")
 
 
 def test_experts_are_measured_by_gold_and_by_each_other() -> None:

@@ -159,7 +159,7 @@ def test_sentences_are_units_and_marked_in_their_answer(oversight: Oversight) ->
     with Path(path).open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.DictReader(stream))
     for row in rows:
-        unit = row["question"].removeprefix("Is this true? ")
+        unit = row["question"].removeprefix("Is this true? “").removesuffix("”")
         assert f"【{unit}】" in row["text"]
 
 
@@ -202,13 +202,22 @@ def test_claims_are_listed_by_a_model_once(oversight: Oversight) -> None:
     assert oversight("label", "status")["asked"] == 4
 
 
+def test_run_asks_only_models_that_answer(oversight: Oversight) -> None:
+    with fake_openai(lambda prompt, n: Reply("0.5")) as server:
+        models = "".join(
+            f'[models.{name}]\nendpoint = "{server.url}"\nmodel = "x"\n' for name in ("judge", "small")
+        )
+        begin(oversight, PLAIN, f'[open]\nunits = "sentences"\njudge = "judge"\n{models}')
+        assert list(oversight("run")["models"]) == ["small"]
+
+
 @pytest.mark.parametrize(
     ("more", "told"),
     [
         ('classes = ["a", "b"]', "classes: open answers are texts and have no options"),
         ('[experts]\nprotocol = "partitioned"', "require each other"),
         ('[open]\nunits = "claims"', "splitter: needed with units"),
-        ('[open]\ndraw = "judge"', "needs a file of probabilities"),
+        ('[open]\ndraw = "judge"', "needs a model, or a file of probabilities"),
         ('[open]\nunits = "answer"\nrubric = "r.csv"', "leave rubric out, or set units"),
     ],
 )

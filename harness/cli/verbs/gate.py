@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--at-least",
         type=float,
         metavar="A",
-        help="pass if the accuracy is at least this number, for example 0.8",
+        help="pass if the accuracy, or the score of open answers, is at least this number, for example 0.8",
     )
     add(
         "--not-worse-than",
@@ -76,7 +76,13 @@ def run(args: argparse.Namespace) -> int:
         margin=args.margin,
         look=parse_look(args.look) if args.look else None,
     )
-    report = gate_study(study_of(args), bars, names=args.model)
+    study = study_of(args)
+    if study.is_open:
+        from oversight.harness.open_answers import gate_open_study  # with what reads rubrics
+
+        report = gate_open_study(study, bars, names=args.model)
+    else:
+        report = gate_study(study, bars, names=args.model)
     _write_files(report, args.junit, args.markdown)
     emit(args, gate_to_json(report), gate_screen(report))
     return EXIT_CODES[report.verdict]

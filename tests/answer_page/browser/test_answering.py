@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,16 @@ from tests.answer_page.browser.conftest import People, done, press, wait_ready
 from tests.answer_page.conftest import N, call, draw, serve
 
 HALF = N // 2
+OPEN_STUDY = """\
+[study]
+name = "Long answers"
+seed = 3
+[items]
+file = "items.jsonl"
+answers = "open"
+[open]
+units = "sentences"
+"""
 
 
 def replies(folder: Path, *, panel: bool = False) -> dict[str, Response]:
@@ -251,3 +262,21 @@ def test_a_screen_reader_misses_nothing(tmp_path: Path, people: People, *, dark:
         page.locator("#back").tap()
         page.locator(".review").wait_for()
         assert Axe().run(page).response["violations"] == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_marked_sentence_of_a_long_answer_is_in_view(tmp_path: Path, people: People, width: int) -> None:
+    (tmp_path / "items.jsonl").write_text(json.dumps({"id": "q", "text": "What now? " * 300}) + "\n")
+    (tmp_path / "study.toml").write_text(OPEN_STUDY)
+    (tmp_path / "experts.toml").write_text('[[expert]]\nname = "ana"\nclasses = ["*"]\n')
+    said = {"id": "q", "raw": "Call an ambulance. " + "Wait for it at the door. " * 200}
+    (tmp_path / "said.jsonl").write_text(json.dumps(said) + "\n")
+    call(tmp_path, "predictions", "import", "said.jsonl", "--model", "m")
+    call(tmp_path, "label", "route", "--questions", "1")
+    with serve(tmp_path) as desk:
+        page = people(width).open(desk.links["ana"], begin=False)
+        expect(page.locator("#text mark")).to_be_in_viewport()
+        expect(page.locator("#text b")).to_have_text(["QUESTION", "ANSWER"])
+        marked = page.locator("#text mark").inner_text()
+        expect(page.get_by_role("heading", level=1)).to_have_text(f"Is this true? “{marked}”")
+        expect(page.get_by_role("heading", level=1)).to_be_in_viewport()

@@ -52,3 +52,19 @@ def test_errors_of_a_field_are_shown_in_their_answers(
         f"unit {state}" for state in states
     ]
     assert {"field=physics", "outcome=error"} == {*page.url.partition("?")[2].split("&")}
+
+
+def test_units_are_named_by_what_experts_said(
+    answered: tuple[Served, dict[str, Any]], reader: Reader
+) -> None:
+    served, told = answered
+    units = [unit for answer in told["answers"] for unit in answer["units"]]
+    harmful = {(unit["word"], unit["state"]) for unit in units if unit["points"] < 0}
+    assert harmful >= {("met", "error"), ("not met", "right")}
+    wanted = {(unit["word"], unit["state"]) for unit in units if unit["points"] > 0}
+    assert wanted >= {("met", "right"), ("not met", "error")}
+    page = reader().open(served.url)
+    page.select_option("#filter-outcome", "unasked")
+    expect(page.locator("li.unasked").first).to_contain_text("· not asked: ")
+    assert page.locator("li.open").count() == 0  # all questions are answered
+    expect(page.get_by_text("−5 points").first).to_be_visible()

@@ -7,8 +7,9 @@ import { readPart } from "../core/source.js";
 import { verdictStrip } from "../core/strip.js";
 import { dataTable } from "../core/table.js";
 
-const UNIT_OUTCOMES = { error: "with an error", right: "with a unit that is right", open: "with an open unit" };
-const UNIT_MARKS = { error: "✗ error", right: "✓ right", open: "· open" };
+const UNIT_OUTCOMES = { error: "with an error", right: "with a unit that is right", open: "with an open unit",
+  unasked: "with a unit not asked about" };
+const UNIT_MARKS = { error: "✗", right: "✓", open: "…", unasked: "·" };
 const ANSWER_FILTERS = ["model", "field", "outcome"];
 const LOW_SCORE = 0.5; // below which a field is marked
 
@@ -76,9 +77,14 @@ function answerCard({ item, text, model, raw, units }) {
     el("p", { class: "text quiet" }, text),
     el("p", { class: "text" }, raw ? markUnits(raw, units) : "(no answer was given)"),
     el("ul", { class: "units" }, units.map((unit) => el("li", { class: `unit ${unit.state}` },
-      el("b", {}, UNIT_MARKS[unit.state]), " ", el("span", { class: "isolate" }, unit.text), " ",
-      el("span", { class: "quiet" }, [unit.field, `${unit.points} points`].filter(Boolean).join(", ")),
+      el("b", {}, `${UNIT_MARKS[unit.state]} ${unit.word}:`), " ", el("span", { class: "isolate" }, unit.text), " ",
+      el("span", { class: "quiet" }, [unit.field, pointsOf(unit)].filter(Boolean).join(", ")),
       unit.comments.map((comment) => el("p", { class: "text quiet" }, comment))))));
+}
+
+/** `3 points`, `−1 point`; null for a unit that is no criterion. */
+function pointsOf({ points }) {
+  return points === null ? null : `${points < 0 ? "−" : ""}${Math.abs(points)} ${Math.abs(points) === 1 ? "point" : "points"}`;
 }
 
 /** The answer with those of its units that stand in it word by word, each in its colour. */

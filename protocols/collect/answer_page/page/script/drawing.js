@@ -51,15 +51,27 @@ export function drawQuestion({ question, value, reviewed }, draft, { answer, kee
     drawComment(draft, keepDraft));
   part("main").querySelector(".ask").classList.toggle("sticky", title.offsetHeight < STICKY);
   window.scrollTo(0, 0);
+  showMark(part("text").querySelector("mark"));
   title.focus({ preventScroll: true });
 }
 
-/** The text of an open answer: the unit that is asked about, in its brackets, is highlighted. */
+/** The text of an open answer with bold headings; the unit that is asked about is highlighted. */
 function drawMarked(text) {
-  const start = text.lastIndexOf("【");
+  const start = text.lastIndexOf("【"); // few fonts have these brackets, so the page leaves them out
   const end = text.indexOf("】", start);
-  if (start < 0 || end < 0) return text;
-  return [text.slice(0, start), el("mark", {}, text.slice(start, end + 1)), text.slice(end + 1)];
+  if (start < 0 || end < 0) return drawHeadings(text);
+  return [...drawHeadings(text.slice(0, start)), el("mark", {}, text.slice(start + 1, end)), text.slice(end + 1)];
+}
+
+function drawHeadings(text) {
+  return text.split(/^(QUESTION|ANSWER)$/m).map((piece, place) => place % 2 ? el("b", {}, piece) : piece);
+}
+
+/** Scroll to the highlighted unit if the bar hides it. */
+function showMark(mark) {
+  if (mark && mark.getBoundingClientRect().bottom > part("bar").getBoundingClientRect().top) {
+    mark.scrollIntoView({ block: "center" });
+  }
 }
 
 function drawComment(draft, keepDraft) {

@@ -171,8 +171,8 @@ function isLate(unsent) {
 
 function present(next) {
   shown = next;
+  drawBar(shown, actions); // first, because the question scrolls to what the bar would hide
   drawQuestion(shown, draftOf(shown), actions);
-  drawBar(shown, actions);
   restartWatch();
   getReady();
 }

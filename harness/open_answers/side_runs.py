@@ -1,0 +1,82 @@
+"""Calls of models that help with open answers: one lists claims, one judges units.
+
+Their replies are stored as a run of their own, so that no text is paid for twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from oversight.harness.analysis import study_prices
+from oversight.harness.config import Study
+from oversight.harness.errors import ModelError
+from oversight.harness.llm import (
+    DEFAULT_TERMS,
+    RunTerms,
+    Target,
+    Wanted,
+    cut_thoughts,
+    make_spec,
+    run_alone,
+)
+from oversight.harness.store import Store
+from oversight.harness.types import OPEN_ANSWER, Item, PredictionStatus
+
+CLAIMS, JUDGE = USES = ("claims", "judge")
+"""Tasks of a model that helps."""
+
+
+def name_side_run(model: str, use: str) -> str:
+    """Name of the run with a model's replies for a use.
+
+    Examples
+    --------
+    >>> name_side_run("small", CLAIMS)
+    'small (claims)'
+    """
+    return f"{model} ({use})"
+
+
+def ask_aside(
+    study: Study,
+    store: Store,
+    model: str,
+    use: str,
+    prompt: str,
+    texts: Mapping[str, str],
+    terms: RunTerms = DEFAULT_TERMS,
+) -> dict[str, str]:
+    """Ask a model of the study about texts that it was not asked about yet.
+
+    Parameters
+    ----------
+    use
+        One of `USES`.
+    prompt
+        Template with ``$text``.
+    texts
+        Name → text. A name is stored as an item's id and must begin with `UNIT_PREFIX`.
+
+    Returns
+    -------
+    dict
+        Name → reply without the model's thoughts.
+
+    Raises
+    ------
+    ModelError
+        If a reply is missing; the others are stored.
+    """
+    settings = study.model(model).model_copy(update={"structured": "never"})
+    items = [Item(name, text, (OPEN_ANSWER,), (0,)) for name, text in texts.items()]
+    spec = make_spec(name_side_run(model, use), settings, prompt, None, answer="free")
+    wanted = Wanted(store, store.content.add_items(items), retry_failed=True)
+    [done] = run_alone(wanted, [Target(spec, settings)], prices=study_prices(study), terms=terms)
+    if done.error is not None:
+        raise done.error
+    replies = {p.item_id: p for p in store.runs.read_predictions(done.target.spec.id)}
+    for name in texts:
+        if name not in replies or replies[name].status is PredictionStatus.FAILED:
+            told = replies[name].reason if name in replies else "no reply"
+            raise ModelError(f"{model} did not reply ({use}): {told}; try again")
+    return {name: cut_thoughts(replies[name].raw) for name in texts}
