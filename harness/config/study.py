@@ -156,8 +156,8 @@ class SearchSection(Section):
     optimiser_tokens
         Most tokens of one reply of the optimiser.
     start
-        The workflow that you would use now: a name of the library, or a ``.py`` file. The winner is held
-        against it.
+        The workflow that you would use now: a name of the library, a ``.py`` file, or your prompt in a
+        ``.txt`` or ``.md`` file. The winner is held against it.
     library
         Workflows to start from besides; empty takes all of the library.
     task
