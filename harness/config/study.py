@@ -482,7 +482,7 @@ class EstimateSection(Section):
         ``jeffreys``, ``clopper_pearson``, ``hoeffding``, ``bernstein``.
     strata
         Column of the items, or ``"confidence"``, by which estimates are made and weighted; not with a
-        panel.
+        panel. Imported logs give it to items that lack it, from their metadata.
     panel
         File of ratings: strata are how certain the panel's vote on each item is.
     looks
