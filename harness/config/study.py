@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from string import Template
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
@@ -233,6 +234,9 @@ class ExpertsSection(Section):
     ----------
     roster
         File with the experts, their classes and capacities.
+    question_text
+        The yes/no question in the experts' language, where ``$option`` stands for the option; in a panel,
+        the question about all options, without ``$option``. Unset, experts are asked in English.
     protocol
         Rule by which questions are drawn, or items given to annotators; see docs/choose.md and
         docs/panels.md.
@@ -272,6 +276,7 @@ class ExpertsSection(Section):
     """
 
     roster: str = "experts.toml"
+    question_text: str | None = None
     protocol: str = Field(default=DEFAULT_PROTOCOL, json_schema_extra={"enum": list(PROTOCOLS)})
     options_per_item: int = Field(default=1, ge=1)
     annotators_per_item: int = Field(default=3, ge=2)
@@ -294,6 +299,24 @@ class ExpertsSection(Section):
         if len(ends) != 2 or not 0.5 <= ends[0] <= ends[1] <= 1:
             raise ValueError("must be a range within 0.5 and 1, as in [0.9, 1.0]")
         return ends
+
+    @model_validator(mode="after")
+    def _can_ask(self) -> ExpertsSection:
+        """Refuse a question that names no option, or more than the option."""
+        if self.question_text is None:
+            return self
+        if self.protocol == OPEN_PROTOCOL:
+            raise ValueError("question_text: the units of open answers are the questions; leave it out")
+        template = Template(self.question_text)
+        if not template.is_valid():
+            raise ValueError("question_text: a $ is not part of a field; write $$ for a dollar sign")
+        fields = [] if self.is_panel else ["option"]
+        if template.get_identifiers() != fields or not self.question_text.strip():
+            wanted = (
+                "no field: it is about all options" if self.is_panel else "the field $option and no other"
+            )
+            raise ValueError(f"question_text: the question needs {wanted}, it is {self.question_text!r}")
+        return self
 
     @model_validator(mode="after")
     def _can_weave(self) -> ExpertsSection:

@@ -37,3 +37,6 @@ from .text_agreement import (
 from .text_files import (
     no_file as no_file,
 )
+from .workbooks import (
+    INSTRUCTIONS as INSTRUCTIONS,
+)
