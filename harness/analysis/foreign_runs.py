@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from oversight.harness.analysis.inputs import read_new_items, read_stored_items, store_items
+from oversight.harness.analysis.new_study import names_truth
 from oversight.harness.config import RunSpec, Study
 from oversight.harness.datasets import (
     TextCheck,
@@ -271,7 +272,9 @@ class LogItems:
 
 
 def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogItems:
-    """Write an items file from a log, so that a study needs only labels; metadata become columns.
+    """Write an items file from a log, so that a study needs only labels.
+
+    Metadata become columns, unless their name is a usual one of the true option, such as ``gold``.
 
     Raises
     ------
@@ -311,7 +314,8 @@ def _make_record(answer: ForeignAnswer, file: str, *, has_options: bool) -> dict
         if not value:
             told = f"this sample holds no {field}, without which it is no item; write the items file yourself"
             raise DataError(told, file=file, line=answer.line, field=field)
-    return {**record, **{name: value for name, value in answer.meta.items() if name not in record}}
+    more = (name for name in answer.meta if not names_truth(name, own=has_options))
+    return record | {name: answer.meta[name] for name in more if name not in record}
 
 
 def export_predictions(study: Study, file: str) -> int:

@@ -163,7 +163,12 @@ def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
     """
     if own and name.lower() in _SUBJECTS:
         return False
-    return bool(_LABEL.fullmatch(name)) or (own and look.is_few and look.values.keys() <= set("ABCDEFGHIJ"))
+    return names_truth(name, own=own) or (own and look.is_few and look.values.keys() <= set("ABCDEFGHIJ"))
+
+
+def names_truth(name: str, *, own: bool) -> bool:
+    """Whether a column's name is one of the usual names of the true option; `own` as in `_tells`."""
+    return bool(_LABEL.fullmatch(name)) and not (own and name.lower() in _SUBJECTS)
 
 
 def _find_text(looks: Mapping[str, ColumnLook]) -> str:

@@ -84,7 +84,7 @@ def inspect_log(subjects: dict[str, str]) -> str:
             "epoch": 1,
             "input": f"How does {name} taste?",
             "choices": OPTIONS,
-            "metadata": {"subject": subject, "text": "not the question", "tags": ["a"]} if subject else {},
+            "metadata": {"subject": subject, "text": "not the question", "tags": ["a"], "gold": "A"},
             "output": {"choices": [{"message": {"role": "assistant", "content": "ANSWER: A"}}]},
         }
         for name, subject in subjects.items()
@@ -102,7 +102,8 @@ def lm_eval_log(subjects: dict[str, str]) -> str:
                 "id": name,
                 "question": f"How does {name} taste?",
                 "options": OPTIONS,
-                **({"subject": subject} if subject else {}),
+                "subject": subject,
+                "answer": "sour",
             },
             "arguments": {"gen_args_0": {"arg_0": "…"}},
             "resps": [["A"]],
