@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import repeat
 
 from oversight.harness.analysis import digest_source
@@ -87,7 +87,8 @@ class AskedLookup:
 
     def find_cells(self, ids: Sequence[str]) -> dict[str, Mapping[str, str]]:
         """Return the shown text by question and column, for questions that were asked."""
-        return {name: write_cells(*shown) for name, shown in self._shown.find_shown(ids).items()}
+        text = self._study.experts.question_text
+        return {name: write_cells(*shown, text) for name, shown in self._shown.find_shown(ids).items()}
 
     def find_said(self, ids: Sequence[str]) -> dict[str, Response]:
         """Return the stored answer by question, for questions that had one at the first lookup."""
@@ -99,7 +100,9 @@ class AskedLookup:
 
     def _read_all(self) -> None:
         if self._wants_marks:
-            self._experts, self._marks = self._shown.read_marks(write_options)
+            self._experts, self._marks = self._shown.read_marks(
+                partial(write_options, question_text=self._study.experts.question_text)
+            )
         else:
             self._experts = self._content.read_experts()
         self._experts |= self._controls.read_experts()

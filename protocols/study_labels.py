@@ -201,7 +201,18 @@ def export_open(study: Study, folder: str | Path, form: str = "csv") -> tuple[li
         items = store.read_shown_items()
         answered = store.replies(panel=study.experts.is_panel).read_replies()
         key = text_key(study, store)
-    return export_questions(asked, items, answered, folder, form, key), len(asked) - len(answered)
+    described = [f"{name}: {text}" for name, text in study.label_studio.descriptions.items()]
+    paths = export_questions(
+        asked,
+        items,
+        answered,
+        folder,
+        form,
+        key,
+        study.experts.question_text,
+        "\n".join([study.label_studio.instructions, *described]),
+    )
+    return paths, len(asked) - len(answered)
 
 
 def read_draws(study: Study) -> list[ItemDraw]:

@@ -80,7 +80,7 @@ def prepare_search(
     check_settings(section)
     optimiser_name(study, section)
     open_sandbox(section.tier)  # not started; raises an error if the tier does not exist
-    programs = load_programs(section)
+    programs = load_programs(study, section)
     if section.in_flight is None:
         section = section.model_copy(update={"in_flight": _fit_in_flight(study, section)})
     items = store.content.read_items()
@@ -190,7 +190,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
         created=known[name]["created"],
         section=section,
         seed=spec["seed"],
-        programs=started or load_programs(section),
+        programs=started or load_programs(study, section),
         by_parents=spec.get("loop", 1) >= _LINEAGE,
         roles=roles,
         shape=shape,
@@ -249,7 +249,7 @@ def _refuse_older(search: str, spec: Mapping[str, Any]) -> None:
         )
 
 
-def load_programs(section: SearchSection) -> tuple[Program, ...]:
+def load_programs(study: Study, section: SearchSection) -> tuple[Program, ...]:
     """Load the start and the rest of the library; equal programs count once.
 
     Raises
@@ -261,7 +261,7 @@ def load_programs(section: SearchSection) -> tuple[Program, ...]:
     programs: dict[str, Program] = {}
     for name in dict.fromkeys((section.start, *places)):
         try:
-            program = load_program(name)
+            program = load_program(name, study.folder)
         except ConfigError as error:
             raise ConfigError(f"search: {places[name]}: {error}") from None
         programs.setdefault(program.id, program)

@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 from oversight.harness.analysis.inputs import read_new_items, read_stored_items, store_items
+from oversight.harness.analysis.new_study import names_truth
 from oversight.harness.config import RunSpec, Study
 from oversight.harness.datasets import (
     TextCheck,
@@ -80,7 +81,9 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     ------
     DataError
         If a field cannot be read or belongs to no item, or texts of the log differ from those of the items
-        with the same ids; names file, line and field.
+        with the same ids, or an item has two strata in the log; names file, line and field.
+
+    A column that ``[estimate] strata`` names is added to items without it from the log's metadata.
     """
     refuse_mark(study.store_url)
     kind = kind or format_of(file)
@@ -95,7 +98,8 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         asked = ReplyForm(pattern=study.prompt.pattern)
         left_out, texts = Counter[str](), TextCheck(partial(_read_texts, store))
         read = iterate_foreign(file, kind, model, left_out)
-        found = partial(_match, store, read, file, texts, left_out, asked)
+        strata = _LogStrata(study.estimate.strata, file)
+        found = partial(_match, store, read, file, texts, left_out, asked, strata)
         # Items must be stored before lookups; the transaction removes them again on failure.
         known = None if items else read_stored_items(study, store)
         ahead = None if known is None else read_ahead(found(set(known)))
@@ -107,6 +111,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
                 store.runs.store_imported(run, predictions)
                 counts.update([status for _, _, status, *_ in predictions])
                 most = max(most, *[sample for _, _, _, _, sample, *_ in predictions])
+            strata.add_to(store)
         answers, failed = counts.total(), PredictionStatus.FAILED
         if most or store.runs.count_predictions(run) != answers:  # several answers to one item
             by_status = store.runs.count_statuses(run)
@@ -131,6 +136,29 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         unchecked=answers if kind != "table" and not texts.checked else texts.unchecked,
         read_by=read_by,
     )
+
+
+class _LogStrata:
+    """Values of one column of a log's metadata by item; nothing is read if the column is None."""
+
+    def __init__(self, column: str | None, file: str) -> None:
+        self._column, self._file = column or "", file
+        self._found: dict[str, str] = {}
+
+    def note(self, answers: Sequence[ForeignAnswer], predictions: Sequence[ImportedFields]) -> None:
+        """Record the values of matched answers; raises `DataError` for a second one of an item."""
+        column = self._column
+        for answer, (item, *_) in zip(answers, predictions, strict=True) if column else ():
+            if column in answer.meta:
+                value = str(answer.meta[column])
+                if (first := self._found.setdefault(item, value)) != value:
+                    told = f"the item {item!r} has {shorten(value)} here, and {shorten(first)} before"
+                    raise DataError(told, file=self._file, line=answer.line, field=column)
+
+    def add_to(self, store: Store) -> None:
+        """Add the column to items that have none of this name."""
+        items = store.content.find_items(self._found)
+        store.content.add_items(replace(i, meta={self._column: self._found[i.id]}) for i in items.values())
 
 
 def _describe_log(file: str, model: str, kind: str) -> RunSpec:
@@ -165,6 +193,7 @@ def _match(
     texts: TextCheck,
     left_out: Counter[str],
     asked: ReplyForm,
+    strata: _LogStrata,
     ids: Set[str],
 ) -> Iterator[list[ImportedFields]]:
     """Yield the predictions of answers to the study's items in portions, checking `texts`."""
@@ -203,7 +232,9 @@ def _match(
         except DataError:
             texts.refuse(file)  # answers to other questions also have other options
             raise
-        yield [row or next(matched) for row in rows]
+        found_rows = [row or next(matched) for row in rows]
+        strata.note(portion, found_rows)
+        yield found_rows
     texts.refuse(file)
 
 
@@ -220,7 +251,7 @@ def _match_named(
     portion: Sequence[ForeignAnswer], classes: tuple[str, ...] | None, ids: Set[str]
 ) -> list[ImportedFields | None]:
     """Return the predictions of answers that name a class literally; None for others."""
-    _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses, _, _, _, _ = zip(
+    _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses, _, _, _, _, _ = zip(
         *portion, strict=True
     )
     is_plain = classes and ids >= set(names) and not (any(offered) or any(errors) or any(statuses))
@@ -243,6 +274,8 @@ class LogItems:
 def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogItems:
     """Write an items file from a log, so that a study needs only labels.
 
+    Metadata become columns, unless their name is a usual one of the true option, such as ``gold``.
+
     Raises
     ------
     BadInput
@@ -262,7 +295,11 @@ def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogI
         if known["text"] != record["text"]:
             told = f"the id {answer.id!r} is there with another text: {shorten(known['text'])}"
             raise DataError(told, file=file, line=answer.line, field="text")
-    lines = (json.dumps(record, ensure_ascii=False) for record in records.values())
+    columns = dict.fromkeys(name for record in records.values() for name in record)
+    lines = (
+        json.dumps({name: record.get(name, "") for name in columns}, ensure_ascii=False)
+        for record in records.values()
+    )
     Path(out).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return LogItems(items=len(records), answers=len(answers), left_out=left_out)
 
@@ -277,7 +314,8 @@ def _make_record(answer: ForeignAnswer, file: str, *, has_options: bool) -> dict
         if not value:
             told = f"this sample holds no {field}, without which it is no item; write the items file yourself"
             raise DataError(told, file=file, line=answer.line, field=field)
-    return record
+    more = (name for name in answer.meta if not names_truth(name, own=has_options))
+    return record | {name: answer.meta[name] for name in more if name not in record}
 
 
 def export_predictions(study: Study, file: str) -> int:

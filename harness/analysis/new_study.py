@@ -163,7 +163,12 @@ def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
     """
     if own and name.lower() in _SUBJECTS:
         return False
-    return bool(_LABEL.fullmatch(name)) or (own and look.is_few and look.values.keys() <= set("ABCDEFGHIJ"))
+    return names_truth(name, own=own) or (own and look.is_few and look.values.keys() <= set("ABCDEFGHIJ"))
+
+
+def names_truth(name: str, *, own: bool) -> bool:
+    """Whether a column's name is one of the usual names of the true option; `own` as in `_tells`."""
+    return bool(_LABEL.fullmatch(name)) and not (own and name.lower() in _SUBJECTS)
 
 
 def _find_text(looks: Mapping[str, ColumnLook]) -> str:
@@ -309,6 +314,7 @@ roster = "experts.toml"
 #     "panel"                  # several annotators choose among all options: see docs/panels.md
 # options_per_item = 1         # partitioned: ask about m different options of each item
 # annotators_per_item = 3      # panel: of the experts with classes = ["*"]
+# question_text = "Is the answer $option?"  # the question, in the experts' language
 # models = ["small"]           # the others: whose predictions to look at (default: all that were run)
 # gold = "gold.csv"            # items of known answer, woven into the queues: see docs/controls.md
 # repeat = 0.05                # so many questions once more to the same expert, and to a second one:
@@ -320,7 +326,7 @@ roster = "experts.toml"
 
 # [search]                     # for `oversight search`; see docs/search.md
 # candidates = {candidates}
-# start = "cot"                # the workflow that you would use now
+# start = "cot"                # the workflow that you would use now, or a file with your prompt
 
 [prompt]
 template = "prompt.txt"        # fields: $text $options $names $letters; built-in one if left out

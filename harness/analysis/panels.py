@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from oversight.harness.store import Store
 
 AnyRatings: TypeAlias = "Source | Iterable[Rating] | Panel"
-"""Ratings: a file or frame with one row a rating, a list, or a panel."""
+"""Ratings: a file or frame with one row per rating or per item, a list, or a panel."""
 AnyChoices: TypeAlias = "Source | Mapping[str, str | None]"
 """One label an item: a file or frame, or a dictionary of item to label; None where it was unreadable."""
 
@@ -49,7 +49,7 @@ class PanelStudy:
     database
         URL of the study's database, if there is no file of ratings.
     item, annotator, label
-        Columns of every file.
+        Columns of every file; ratings may have one column per annotator instead of the last two.
     classes
         All classes in order; None for those that occur, or for the options of the study's items.
     clusters
@@ -235,7 +235,7 @@ def agree(
     Parameters
     ----------
     ratings
-        With the columns ``item``, ``annotator`` and ``label``.
+        With the columns ``item``, ``annotator`` and ``label``, or ``item`` and one column per annotator.
     measurement
         ``"nominal"``; ``"ordinal"`` (by the order of `classes`, without them of labels that are numbers);
         ``"interval"`` or ``"ratio"`` (of labels that are numbers).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from string import Template
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
@@ -157,8 +158,8 @@ class SearchSection(Section):
     optimiser_tokens
         Largest number of tokens of one reply of the optimiser.
     start
-        The workflow that you would use at present: a name of the library, or a ``.py`` file. The winner is
-        compared with it.
+        The workflow that you would use at present: a name of the library, a ``.py`` file, or a prompt in a
+        ``.txt`` or ``.md`` file. The winner is compared with it.
     library
         Other workflows to start from; if empty, all of the library.
     task
@@ -234,6 +235,9 @@ class ExpertsSection(Section):
     ----------
     roster
         File with the experts, their classes and capacities.
+    question_text
+        The yes/no question in the experts' language, where ``$option`` stands for the option; in a panel,
+        the question about all options, without ``$option``. Unset, experts are asked in English.
     protocol
         Rule by which questions are drawn, or items assigned to annotators; see docs/choose.md and
         docs/panels.md.
@@ -273,6 +277,7 @@ class ExpertsSection(Section):
     """
 
     roster: str = "experts.toml"
+    question_text: str | None = None
     protocol: str = Field(default=DEFAULT_PROTOCOL, json_schema_extra={"enum": list(PROTOCOLS)})
     options_per_item: int = Field(default=1, ge=1)
     annotators_per_item: int = Field(default=3, ge=2)
@@ -295,6 +300,24 @@ class ExpertsSection(Section):
         if len(ends) != 2 or not 0.5 <= ends[0] <= ends[1] <= 1:
             raise ValueError("must be a range within 0.5 and 1, as in [0.9, 1.0]")
         return ends
+
+    @model_validator(mode="after")
+    def _can_ask(self) -> ExpertsSection:
+        """Refuse a question that names no option, or more than the option."""
+        if self.question_text is None:
+            return self
+        if self.protocol == OPEN_PROTOCOL:
+            raise ValueError("question_text: the units of open answers are the questions; leave it out")
+        template = Template(self.question_text)
+        if not template.is_valid():
+            raise ValueError("question_text: a $ is not part of a field; write $$ for a dollar sign")
+        fields = [] if self.is_panel else ["option"]
+        if template.get_identifiers() != fields or not self.question_text.strip():
+            wanted = (
+                "no field: it is about all options" if self.is_panel else "the field $option and no other"
+            )
+            raise ValueError(f"question_text: the question needs {wanted}, it is {self.question_text!r}")
+        return self
 
     @model_validator(mode="after")
     def _can_weave(self) -> ExpertsSection:
@@ -483,7 +506,7 @@ class EstimateSection(Section):
         ``jeffreys``, ``clopper_pearson``, ``hoeffding``, ``bernstein``.
     strata
         Column of the items, or ``"confidence"``, whose strata are estimated separately and weighted; not with
-        a panel.
+        a panel. Imported logs give the column to items that lack it, from their metadata.
     panel
         File of ratings; the strata are then the certainty of the panel's vote on each item.
     looks

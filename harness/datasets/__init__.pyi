@@ -17,7 +17,8 @@ from .presets import (
     read_preset as read_preset,
 )
 from .row import (
-    CsvPortion as CsvPortion, Portion as Portion, BadRows as BadRows, Row as Row,
+    CsvPortion as CsvPortion, Portion as Portion, BadRows as BadRows, Row as Row, RowPortion as RowPortion,
+    split_wide as split_wide,
 )
 from .rows import (
     read_filled_portions as read_filled_portions, read_hub_portions as read_hub_portions,
@@ -34,4 +35,7 @@ from .text_agreement import (
 )
 from .text_files import (
     no_file as no_file,
+)
+from .workbooks import (
+    INSTRUCTIONS as INSTRUCTIONS,
 )

@@ -10,7 +10,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
@@ -111,6 +111,8 @@ def find_listed_options(text: str, labels: Sequence[str]) -> tuple[str, ...]:
 
 
 T = TypeVar("T")
+_LINE = 100
+"""Characters of the longest text that may name a group of items."""
 OWN_FILE = "write a table with the columns id, text and prediction yourself"
 """Advice for a log that cannot be read."""
 _ZSTANDARD = 93
@@ -165,11 +167,22 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
         seconds=sample.number("output.time") or 0.0,
         gap=gap,
         shown=_system_texts(sample),
+        meta=read_metadata(sample.find("metadata")),
     )
     if answer is None and options and not error:
         found = _read_shuffled(found, scores, shuffles=shuffles)
     further = ForeignAnswer(sample.line, name, left_out="further choice of an output")
     return [found, *[further] * (len(choices) - 1)]
+
+
+def read_metadata(fields: Any, without: Container[str] = ()) -> dict[str, str | float]:
+    """Return the fields that can be a column of items: texts of a line at most, numbers and truth values."""
+    named = fields.items() if isinstance(fields, dict) else ()
+    return {
+        name: value
+        for name, value in named
+        if name not in without and isinstance(value, str | int | float) and len(str(value)) <= _LINE
+    }
 
 
 def _scores(sample: Row) -> list[dict[str, Any]]:

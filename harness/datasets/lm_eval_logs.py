@@ -17,6 +17,7 @@ from oversight.harness.datasets.json_logs import (
     find_listed_options,
     place_labels,
     read_each,
+    read_metadata,
     read_one,
     strip_label,
 )
@@ -114,6 +115,7 @@ def _read_sample(row: Row) -> list[ForeignAnswer]:
         answer=_place_answer(answer, labels, len(options)),
         raw=written[0] if written else "",
         gap=gap,
+        meta=_read_metadata(document),
     )
     further = ForeignAnswer(row.line, name, left_out="further reply to a request")
     return [found, *[further] * (len(written) - 1)]
@@ -152,7 +154,14 @@ def _read_choice(
         raise row.error("arguments", told)
     best, share = _choose(row, scores, len(said))
     places, options = _match_options(row, [each.strip() for each in said], text, prompt)
-    return ForeignAnswer(row.line, name, text, options, places[best], confidence=share, gap=gap)
+    meta = _read_metadata(row.need("doc", dict))
+    return ForeignAnswer(row.line, name, text, options, places[best], confidence=share, gap=gap, meta=meta)
+
+
+def _read_metadata(document: dict[str, Any]) -> dict[str, str | float]:
+    """Return the fields of a document that are neither its question nor its options."""
+    without = {"id", *_QUESTIONS, *_CONTEXTS, *_LISTS, *filter(_NUMBERED.fullmatch, document)}
+    return read_metadata(document, without)
 
 
 def _choose(row: Row, responses: Sequence[Any], k: int) -> tuple[int, float]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from oversight.harness.datasets.helm_logs import read_helm
-from oversight.harness.datasets.json_logs import read_inspect
+from oversight.harness.datasets.json_logs import read_inspect, read_metadata
 from oversight.harness.datasets.lm_eval_logs import read_lm_eval
 from oversight.harness.datasets.row import Row, split_records
 from oversight.harness.datasets.rows import read_rows
@@ -22,6 +22,11 @@ from oversight.harness.types import ForeignAnswer, PredictionStatus
 
 _EXPORTED = {"model", "item_id", "option_text", "status"}
 """Columns by which an export of a study is recognised."""
+_READ = {
+    *("id", "question", "text", "options", "prediction", "raw", "error", "confidence", "sample"),
+    *("input_tokens", "output_tokens"),
+}
+"""Columns of a table that are read; others are metadata."""
 _ASKED = ("question", "text")
 """Columns that may contain the question; beside one of them, ``text`` may be the reply."""
 
@@ -31,7 +36,7 @@ def read_table(path: Path) -> Iterator[ForeignAnswer]:
 
     Required are a column ``id`` or ``text``, and ``prediction`` or ``raw``; a column ``question`` replaces
     ``text``. ``error``, ``confidence``, ``sample``, ``input_tokens`` and ``output_tokens`` are read if
-    present; other columns are ignored. Exports of a study (``item_id``, ``status``, ``option_text``, …) are
+    present; other columns are metadata. Exports of a study (``item_id``, ``status``, ``option_text``, …) are
     read unchanged.
 
     Raises
@@ -90,6 +95,7 @@ def _table_answer(row: Row) -> ForeignAnswer:
         input_tokens=row.count("input_tokens"),
         output_tokens=row.count("output_tokens"),
         confidence=confidence,
+        meta=read_metadata(row.fields, _READ),
     )
 
 

@@ -142,6 +142,35 @@ class Row:
         return int(number)
 
 
+@dataclass(frozen=True, slots=True)
+class WideCell(Row):
+    """One rating in a table with a column per annotator, as a row of a table with a row per rating.
+
+    Attributes
+    ----------
+    column
+        Column that holds the label and is named like the annotator; errors name it.
+    stands_for
+        Names of the two fields that the column gives.
+    """
+
+    column: str
+    stands_for: tuple[str, str]
+
+    def error(self, field: str | None, message: str) -> DataError:
+        """Make an error that names this row, and the column that the field comes from."""
+        return Row.error(self, self.column if field in self.stands_for else field, message)
+
+
+def split_wide(row: Row, names: Iterable[str], annotator: str, label: str) -> Iterator[WideCell]:
+    """Yield the ratings of a row of a table whose columns `names` are annotators."""
+    rated = [name for name in names if name in row.fields]
+    kept = {name: value for name, value in row.fields.items() if name not in rated}
+    for name in rated:
+        fields = {**kept, annotator: name, label: row.fields[name]}
+        yield WideCell(row.file, row.line, fields, name, (annotator, label))
+
+
 @dataclass(slots=True)
 class BadRows:
     """Collects the bad rows of a file.

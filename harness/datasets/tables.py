@@ -8,17 +8,18 @@ from __future__ import annotations
 import csv
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from oversight.harness.datasets.frames import Source, name_source
-from oversight.harness.datasets.row import Row
+from oversight.harness.datasets.row import Row, split_wide
 from oversight.harness.datasets.rows import import_parquet, read_rows
 from oversight.harness.errors import DataError, FullDisk, is_full
 from oversight.harness.expected import check_names, check_records
@@ -205,15 +206,16 @@ def read_ratings(
     label: str = "label",
     classes: Sequence[str] | None = None,
 ) -> list[Rating]:
-    """Read ratings in long form from CSV, JSON Lines, Parquet or a frame: one row per rating.
+    """Read ratings from CSV, JSON Lines, Excel, Parquet or a frame: one row per rating, or one per item.
 
     Parameters
     ----------
     path
         The file or frame.
     item, annotator, label
-        Names of the three columns. A row with an empty label is a missing rating: it is left
-        out, and a later row may give it.
+        Names of the three columns. Without the columns of annotator and label, every other column is an
+        annotator, and its cells are labels. An empty label is a missing rating: it is left out, and a later
+        row may give it.
     classes
         All classes; other labels are then errors.
 
@@ -221,14 +223,25 @@ def read_ratings(
     ------
     DataError
         If a column is missing, an item or annotator is empty, a label is not a class, an annotator rates an
-        item twice, or there is no rating; names file, line and field.
+        item twice, or there is no rating; names file, line and field. Without `classes`, also if a column of
+        a table with one row per item does not seem to be an annotator's.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> read_ratings(pd.DataFrame({"item": ["i1"], "ana": ["yes"], "bo": ["yes"]}))[1]
+    Rating(item='i1', annotator='bo', label='yes')
     """
     if classes is not None:
         check_names("classes", classes)
     ratings: list[Rating] = []
     seen: dict[tuple[str, str], int] = {}
     allowed = None if classes is None else set(classes)
-    for row in read_rows(path):
+    rows = read_rows(path)
+    first_row = next(rows, None)
+    is_wide = first_row is not None and _is_wide(first_row, item, annotator, label)
+    rows = chain([] if first_row is None else [first_row], rows)
+    for row in _split_rows(rows, item, annotator, label) if is_wide else rows:
         said = _text(row, label, required=False)
         rating = Rating(_text(row, item), _text(row, annotator), said)
         if not said:
@@ -244,7 +257,54 @@ def read_ratings(
         ratings.append(rating)
     if not ratings:
         raise DataError("the source contains no rating", file=name_source(path))
+    if is_wide and classes is None:
+        _refuse_other_columns(ratings, name_source(path))
     return ratings
+
+
+def _is_wide(row: Row, item: str, annotator: str, label: str) -> bool:
+    """Whether a table has one row per item and one column per annotator.
+
+    Raises
+    ------
+    DataError
+        If it has neither such columns nor those of a table with one row per rating.
+    """
+    if {annotator, label} & row.fields.keys():
+        return False
+    if item not in row.fields or len(row.fields) < 3:
+        told = f"there are the columns {', '.join(row.fields)}; needed are {item}, {annotator}, {label}, or "
+        raise DataError(f"{told}{item} and one column for each of several annotators", file=row.file)
+    return True
+
+
+def _split_rows(rows: Iterable[Row], item: str, annotator: str, label: str) -> Iterator[Row]:
+    lines: dict[str, int] = {}
+    for row in rows:
+        for name in (annotator, label):
+            if name in row.fields:
+                raise row.error(name, "earlier rows have no such column, but one per annotator")
+        if (first := lines.setdefault(_text(row, item), row.line)) != row.line:
+            told = f"is also in {row.name_line(first)}; without the columns {annotator} and {label}"
+            raise row.error(item, f"{told} a table has one row per item")
+        yield from split_wide(row, [name for name in row.fields if name != item], annotator, label)
+
+
+def _refuse_other_columns(ratings: Sequence[Rating], file: object) -> None:
+    """Raise DataError for columns of which most labels are in no other column: notes, texts, ages."""
+    labels: dict[str, Counter[str]] = {}
+    for rating in ratings:
+        labels.setdefault(rating.annotator, Counter())[rating.label] += 1
+    users = Counter(chain.from_iterable(labels.values()))
+    doubtful = [
+        name
+        for name, counts in labels.items()
+        if 2 * sum(n for said, n in counts.items() if users[said] > 1) < counts.total()
+    ]
+    if doubtful:
+        told = f"the columns {', '.join(labels)} are taken for annotators, but most values of "
+        told += f"{', '.join(doubtful)} are in no other column; remove columns that hold no labels, name all "
+        raise DataError(f"{told}labels (--classes), or write one row per rating", file=file)
 
 
 def read_choices(

@@ -15,6 +15,8 @@ from oversight.harness.datasets.text_files import check_header, fit_record, tidy
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import DataError
 
+INSTRUCTIONS = "instructions"
+"""Sheet of a workbook to be filled in that says how to answer; it is not read."""
 _LARGEST = 256 * 2**20
 """Largest accepted size in bytes of an unpacked workbook."""
 _SMALL, _DENSEST = 32 * 2**20, 100
@@ -28,7 +30,7 @@ def read_workbook_portions(path: Path, columns: Sequence[str] = ()) -> Iterator[
     """Read the sheet of a workbook that has content; its first row has the column names.
 
     If some `columns` are required, names are normalised (`tidy_header`), and of several sheets with content
-    the one with these columns is read.
+    the one with these columns is read. A sheet of instructions is then left out.
 
     Raises
     ------
@@ -49,6 +51,8 @@ def read_workbook_portions(path: Path, columns: Sequence[str] = ()) -> Iterator[
 def _read_records(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield number and texts of every row, beginning with the first row that has content."""
     book, sheets = _open_book(path)
+    if columns:
+        sheets = [sheet for sheet in sheets if sheet.title != INSTRUCTIONS] or sheets
     try:
         if len(sheets) > 1:
             sheets = _pick_sheet(path, sheets, columns)

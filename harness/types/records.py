@@ -325,6 +325,8 @@ class ForeignAnswer(NamedTuple):
         Why no item can be made of it, and what to do; empty if one can.
     shown
         Further text shown to the model that may contain the question, for example system messages.
+    meta
+        Short values that the log has of the item besides, by name, for example its subject.
     """
 
     line: int
@@ -346,6 +348,7 @@ class ForeignAnswer(NamedTuple):
     left_out: str = ""
     gap: str = ""
     shown: str = ""
+    meta: Mapping[str, str | float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from string import Template
 
 from oversight.harness import DataError
 from oversight.harness.config import Study
@@ -26,11 +27,14 @@ class QuestionTexts:
         Class → its description.
     own_options
         Whether each question shows the options of its item, in the item's order.
+    template
+        The question in the experts' language, with ``$option`` for the option; None asks in English.
     """
 
     classes: tuple[str, ...]
     descriptions: Mapping[str, str]
     own_options: bool
+    template: str | None
 
     @classmethod
     def of(cls, study: Study) -> QuestionTexts:
@@ -51,14 +55,20 @@ class QuestionTexts:
         # Label Studio reads text that begins with a dollar sign as the name of a field.
         own_options = not classes or (study.experts.is_panel and any("$" in c for c in classes))
         own_options = own_options and not study.is_open
-        return cls(classes, descriptions, own_options)
+        return cls(classes, descriptions, own_options, study.experts.question_text)
 
-    @staticmethod
-    def ask(item: Item, option: int | None) -> str:
+    def ask(self, item: Item, option: int | None) -> str:
         """Return the question about an option; for a panel, the question about all options.
 
         The one option of an item about an open answer is the question itself.
         """
         if item.is_statement:
             return item.options[0]
+        if self.template is not None:
+            return fill_question(self.template, "" if option is None else item.options[option])
         return "Which one is the answer?" if option is None else f"Is the answer “{item.options[option]}”?"
+
+
+def fill_question(template: str, option: str) -> str:
+    """Return the question about an option in the words of ``[experts] question_text``."""
+    return Template(template).substitute(option=option)

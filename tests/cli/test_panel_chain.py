@@ -118,6 +118,32 @@ def test_ratings_from_elsewhere_come_in_by_item_and_annotator(
     )
 
 
+def test_ratings_in_a_column_per_annotator_are_imported(
+    panel: Any, oversight: Callable[..., Any], tmp_path: Path
+) -> None:
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        given = store.panel.read_assignments()
+    item = given[0].item_id
+    people = [a.annotator for a in given if a.item_id == item]
+    (other,) = {*PEOPLE} - {*people}
+    Path("wide.csv").write_text(f"item,{people[0]},{other}\n{item},red,red\n")
+    refused = oversight("label", "import", "wide.csv", code=2)["error"]
+    assert refused == f"wide.csv:2 [{other}]: the item {item!r} was never given to {other!r}"
+    rows = {who: "" if who == other else "Blue" for who in PEOPLE}
+    Path("wide.csv").write_text(f"item,{','.join(rows)}\n{item},{','.join(rows.values())}\n")
+    assert oversight("label", "import", "wide.csv") == {"answers": 3, "new": 3}
+    Path("wide.csv").write_text(f"item,{people[0]}\n{item},purple\n")
+    assert (
+        f"wide.csv:2 [{people[0]}]: 'purple' is no option"
+        in oversight("label", "import", "wide.csv", code=2)["error"]
+    )
+    Path("wide.csv").write_text(f"item,{people[0]},xyz\n{item},blue,blue\n")
+    assert (
+        "wide.csv:2 [xyz]: is no annotator's column"
+        in oversight("label", "import", "wide.csv", code=2)["error"]
+    )
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "words"),
     [

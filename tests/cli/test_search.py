@@ -22,7 +22,7 @@ from oversight.agents.search.fitness.archive import load_archive
 from oversight.harness.cli.main import main
 from oversight.harness.store import Store
 from oversight.protocols.collect import SimulatedExperts
-from tests.cli.search_study import CLASSES, answer, lay_out, truth
+from tests.cli.search_study import CLASSES, answer, lay_out, set_search, truth
 from tests.fakes.openai_server import Reply, fake_openai
 
 
@@ -173,6 +173,33 @@ def test_a_dry_run_prices_and_asks_nothing_and_leaves_no_search(
     assert "this study has no search yet" in capsys.readouterr().err
     assert found["usd"] is None
     assert 0 < found["affordable"] < 400
+
+
+def test_a_prompt_in_a_file_beside_the_study_is_the_start(
+    tmp_path: Path, oversight: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = tmp_path / "study.toml"
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url)
+        (tmp_path / "triage.md").write_text("Name the colour.\n\nSay “why” first.\n", encoding="utf-8")
+        set_search(study, start="triage.md", library=["cot"])
+        oversight("search", "start", "--study", study)
+        assert any(prompt.endswith("Name the colour.\n\nSay “why” first.\n") for prompt in server.prompts)
+        assert main(["search", "show", "--study", str(study)]) == 0
+        shown = re.search(r"triage \[(\w{12})\]", capsys.readouterr().out)
+        asked = len(server.prompts)
+        (run,) = oversight("run", "--workflow", tmp_path / "triage.md", "--study", study)[
+            "workflows"
+        ].values()
+        assert shown
+        assert shown[1] == run["workflow"]
+        assert server.prompts[asked].endswith("Say “why” first.\n")
+    (tmp_path / "triage.md").write_text("Name one of $options.")
+    assert main(["search", "start", "--study", str(study)]) == 2
+    assert "triage.md: the prompt has the field '$options' of a template" in capsys.readouterr().err
+    (tmp_path / "triage.md").write_text(" \n")
+    assert main(["search", "start", "--study", str(study)]) == 2
+    assert "triage.md: the prompt is empty" in capsys.readouterr().err
 
 
 def test_the_cap_on_tokens_is_kept_over_all_runs_and_may_be_raised(tmp_path: Path, oversight: Any) -> None:

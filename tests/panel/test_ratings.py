@@ -41,6 +41,48 @@ def test_three_formats_give_the_same_ratings(tmp_path: Path) -> None:
         assert read_ratings(tmp_path / name) == expected
 
 
+def test_a_table_with_a_column_per_annotator_gives_the_same_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [("i1", "yes", "no", "yes"), ("i2", "yes", "yes", ""), ("i3", "no", "no", "no")]
+    wide = put(tmp_path / "wide.csv", "item,ana,bo,'=cem\n" + "".join(",".join(row) + "\n" for row in rows))
+    people = ("ana", "bo", "'=cem")
+    cells = [(i, who, said) for i, *labels in rows for who, said in zip(people, labels, strict=True)]
+    put(tmp_path / "long.csv", "item,annotator,label\n" + "".join(",".join(row) + "\n" for row in cells))
+    told = []
+    for name in ("wide.csv", "long.csv"):
+        assert main(["panel", "agree", str(tmp_path / name), "--json"]) == 0
+        told.append(json.loads(capsys.readouterr().out))
+    assert told[0] == told[1]
+    assert told[0]["ratings"] == 8
+    put(wide, "item,note,ana,bo\ni1,hard,yes,no\ni2,easy,yes,yes\n")
+    assert main(["panel", "agree", str(wide)]) == 2
+    assert (
+        f"{wide}: the columns note, ana, bo are taken for annotators, but most values of note are in no"
+        in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("item,ana,bo\ni1,yes,no\ni2,maybe,no\n", ":3 [ana]", "'maybe' is no class; classes are yes, no"),
+        ("item,ana,bo\ni1,yes,no\ni1,yes,no\n", ":3 [item]",
+         "is also in line 2; without the columns annotator and label a table has one row per item"),
+        ("item,ana\ni1,yes\n", "", "there are the columns item, ana; needed are item, annotator, label, or "
+         "item and one column for each of several annotators"),
+        ("id,ana,bo\ni1,yes,no\n", "", "there are the columns id, ana, bo; needed are item, annotator, "
+         "label, or item and one column for each of several annotators"),
+    ],
+)  # fmt: skip
+def test_a_wrong_table_with_a_column_per_annotator_is_refused(
+    tmp_path: Path, text: str, place: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = put(tmp_path / "bad.csv", text)
+    assert main(["panel", "agree", str(path), "--classes", "yes,no"]) == 2
+    assert f"{path}{place}: {message}" in capsys.readouterr().err
+
+
 def test_columns_may_have_other_names(tmp_path: Path) -> None:
     path = put(tmp_path / "r.csv", "task,worker,answer\n1,7,a\n")
     assert read_ratings(path, item="task", annotator="worker", label="answer") == [Rating("1", "7", "a")]

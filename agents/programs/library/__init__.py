@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 from oversight.harness import ConfigError
@@ -12,22 +13,52 @@ from oversight.harness.types import Program
 NAMES = ("cot", "cot-sc", "self-refine", "debate", "step-back", "quality-diversity", "role-assignment")
 
 
-def load_program(name: str) -> Program:
-    """Load a workflow of the library, or the user's file if `name` ends in ``.py``.
+_PROMPTS = (".txt", ".md")
+_FIELD = re.compile(r"\$(text|options|names|letters)\b|\$\{(text|options|names|letters)\}")
+
+
+def load_program(name: str, folder: str | Path = ".") -> Program:
+    """Load a workflow of the library, or the user's file in a folder.
+
+    Parameters
+    ----------
+    name
+        A name of the library; or a file: ``.py`` is a workflow, ``.txt`` and ``.md`` are a prompt, which
+        becomes the instruction of one call after the item and before its answer.
+    folder
+        Folder that the file's name is relative to.
 
     Raises
     ------
     ConfigError
-        If the workflow or the file does not exist.
+        If the workflow or the file does not exist, or a prompt is empty or has fields of a template.
     """
-    own = name.endswith(".py")
+    own = name.endswith((".py", *_PROMPTS))
     if not own and name not in NAMES:
-        known = f"there are: {', '.join(NAMES)}, or give a .py file{did_you_mean(name, NAMES)}"
-        raise ConfigError(f"there is no workflow {name!r}; {known}")
-    path = Path(name) if own else Path(__file__).parent / f"{name.replace('-', '_')}.py"
+        known = f"there are: {', '.join(NAMES)}, or give a .py file, or a prompt as a .txt or .md file"
+        raise ConfigError(f"there is no workflow {name!r}; {known}{did_you_mean(name, NAMES)}")
+    path = Path(folder) / name if own else Path(__file__).parent / f"{name.replace('-', '_')}.py"
     try:
         source = read_text(path)
+        if name.endswith(_PROMPTS):
+            source = _write_prompt_program(source.strip(), path)
         thought = ast.get_docstring(ast.parse(source)) or ""
     except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
         raise ConfigError(f"the workflow {name} cannot be read: {error}") from None
     return Program(path.stem if own else name, source, thought)
+
+
+def _write_prompt_program(prompt: str, path: Path) -> str:
+    """Write the workflow of one call, `cot`, with another instruction."""
+    if not prompt:
+        raise ConfigError(f"{path}: the prompt is empty")
+    if found := _FIELD.search(prompt):
+        told = "a workflow shows the item and its options before the prompt; remove the field"
+        raise ConfigError(f"{path}: the prompt has the field {found[0]!r} of a template; {told}")
+    tree = ast.parse(load_program("cot").source)
+    for node in tree.body:
+        if isinstance(node, ast.Expr):
+            node.value = ast.Constant(f"The prompt of {path.name}: one call that thinks before it answers.")
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "INSTRUCTION":
+            node.value = ast.Constant(prompt)
+    return f"{ast.unparse(tree)}\n"

@@ -25,8 +25,8 @@ def add_panel(parser: argparse.ArgumentParser) -> None:
     add(
         "ratings",
         nargs="?",
-        help="CSV, JSON Lines or Parquet file with one row per rating and columns item, annotator and label "
-        "(default: the ratings in the study's database)",
+        help="CSV, Excel, JSON Lines or Parquet file with columns item, annotator and label, or with item "
+        "and one column per annotator (default: the ratings in the study's database)",
     )
     add_study(parser)
     add(

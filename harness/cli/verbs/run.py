@@ -45,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--workflow",
         metavar="NAME",
-        help="run a workflow instead of single calls: a library name, a .py file or an exported .json file",
+        help="run a workflow instead of single calls: a library name, a .py file, a prompt in a .txt or .md "
+        "file, or an exported .json file",
     )
     add("--sample", type=int, metavar="N", help="ask only about N randomly drawn items (default: all items)")
     add("--retry-errors", action="store_true", help="retry failed calls (refused calls are always retried)")

@@ -10,7 +10,7 @@ import hashlib
 import html
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from oversight.harness import DataError
 from oversight.harness.config import Study
@@ -37,17 +37,14 @@ class TaskSheet:
         The labelling page.
     instructions
         HTML shown to the expert before the first question; empty for none.
-    descriptions
-        Class → its description.
-    own_options
-        Whether tasks must contain the item's options.
+    texts
+        The question, the descriptions of classes, and whether tasks must contain the item's options.
     """
 
     study: str
     page: str
-    instructions: str = ""
-    descriptions: Mapping[str, str] = field(default_factory=dict)
-    own_options: bool = False
+    instructions: str
+    texts: QuestionTexts
 
     @classmethod
     def of(cls, study: Study) -> TaskSheet:
@@ -69,7 +66,7 @@ class TaskSheet:
             words = OPEN_WORDS if study.is_open else None
             page = make_verdict_page(options=own_options, descriptions=described, words=words)
         instructions = html.escape(section.instructions).replace("\n", "<br>")
-        return cls(study.study.name, page, instructions, section.descriptions, own_options)
+        return cls(study.study.name, page, instructions, texts)
 
     def data(self, asked: Pending, item: Item) -> dict[str, object]:
         """Return the data of a task.
@@ -83,21 +80,22 @@ class TaskSheet:
             raise DataError(
                 f"the item {item.id!r} has no text: an expert would see an empty page", field="text"
             )
+        texts = self.texts
         sent: dict[str, object] = {"question_id": asked.id, "text": join_lines(item.text)}
         if isinstance(asked, Question):
             name = item.options[asked.option]
-            sent["question"] = QuestionTexts.ask(item, asked.option)
-            if self.descriptions:
+            sent["question"] = texts.ask(item, asked.option)
+            if texts.descriptions:
                 # The page requires the field in every task.
-                sent["description"] = self.descriptions.get(name, " ")
-            if self.own_options:
+                sent["description"] = texts.descriptions.get(name, " ")
+            if texts.own_options:
                 sent["options"] = "\n".join(f"• {option}" for option in item.shown_options)
             return sent
-        sent["question"] = QuestionTexts.ask(item, None)
-        if self.descriptions:
-            told = [f"{o}: {self.descriptions[o]}" for o in item.options if o in self.descriptions]
+        sent["question"] = texts.ask(item, None)
+        if texts.descriptions:
+            told = [f"{o}: {texts.descriptions[o]}" for o in item.options if o in texts.descriptions]
             sent["description"] = "\n".join(told) or " "
-        if self.own_options:
+        if texts.own_options:
             sent["choices"] = [{"value": item.options[j], "alias": str(j)} for j in item.permutation]
         return sent
 

@@ -7,8 +7,10 @@ from itertools import groupby
 from typing import IO, Any
 
 from oversight.harness import DataError
+from oversight.harness.datasets import INSTRUCTIONS
 from oversight.harness.distribution import install_line
 from oversight.harness.types import Verdict
+from oversight.protocols.collect.spreadsheets.cells import escape
 
 _WIDTHS = {"text": 70, "options": 36, "question": 36, "comment": 40, "question_id": 20, "assignment_id": 20}
 """Widths of columns in characters; all other columns have 16."""
@@ -17,14 +19,23 @@ _PICKED = ("answer", "label")
 _MOST = 32_767
 """Largest number of characters in a cell."""
 _VERDICTS = '"' + ",".join(v for v in Verdict if v is not Verdict.SKIP) + '"'
+_HOW = (
+    "Answer in the column “{column}” of the sheet “questions”. Start with the first row.",
+    "Click on a cell, then pick an answer from its list. All cells in which you cannot write are locked.",
+    "Save the file as an Excel workbook (.xlsx) and send it back. You may answer the other questions later.",
+)
+_UNSURE = "If you cannot tell, say so: an empty cell above an answered one counts as passed over."
 _LISTS = "choices"
 """Name of the hidden sheet with each row's options; a list inside a cell's rule cannot contain commas."""
 
 
 def write_workbook(
-    stream: IO[bytes], rows: Sequence[Mapping[str, str]], choices: Sequence[Sequence[str]]
+    stream: IO[bytes],
+    rows: Sequence[Mapping[str, str]],
+    choices: Sequence[Sequence[str]],
+    instructions: str = "",
 ) -> None:
-    """Write rows as a workbook.
+    """Write rows as a workbook, with a sheet that says how to answer.
 
     Parameters
     ----------
@@ -34,6 +45,8 @@ def write_workbook(
         Column → text, with the same columns in each row.
     choices
         Choices of each row; empty for yes, no and unsure.
+    instructions
+        What experts read first on the sheet of instructions.
 
     Raises
     ------
@@ -49,6 +62,7 @@ def write_workbook(
     sheet.title = "questions"
     _write_sheet(sheet, columns, rows)
     picked = next(place for place, name in enumerate(columns, start=1) if name in _PICKED)
+    _write_instructions(book.create_sheet(INSTRUCTIONS), instructions, columns[picked - 1])
     if any(choices):
         lists: Any = book.create_sheet(_LISTS)
         lists.sheet_state = "hidden"
@@ -80,6 +94,19 @@ def _write_sheet(sheet: Any, columns: Sequence[str], rows: Sequence[Mapping[str,
     # No password, because this only prevents mistakes; columns and rows can be resized.
     sheet.protection.sheet = True
     sheet.protection.formatColumns = sheet.protection.formatRows = False
+
+
+def _write_instructions(sheet: Any, instructions: str, column: str) -> None:
+    """Write a locked sheet that says how to answer in a column of the first sheet."""
+    from openpyxl.styles import Alignment
+
+    told = [line.format(column=column) for line in _HOW]
+    lines = [*instructions.strip().splitlines(), *told, *([_UNSURE] if column == "answer" else [])]
+    sheet.column_dimensions["A"].width = 100
+    for line, text in enumerate(lines, start=1):
+        _write_text(sheet.cell(line, 1), escape(text))
+        sheet.cell(line, 1).alignment = Alignment(wrap_text=True, vertical="top")
+    sheet.protection.sheet = True
 
 
 def refuse_long_text(text: str) -> None:

@@ -38,10 +38,11 @@ class Asked(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListedQuestions:
-    """Questions in memory, with their items if these are known."""
+    """Questions in memory, with their items if these are known, and the words that they were asked in."""
 
     questions: Mapping[str, Question]
     items: Mapping[str, Item]
+    question_text: str | None = None
 
     @property
     def key(self) -> None:
@@ -60,7 +61,11 @@ class ListedQuestions:
     def find_cells(self, ids: Sequence[str]) -> dict[str, Mapping[str, str]]:
         """See `Asked`."""
         asked = [self.questions[i] for i in ids if i in self.questions]
-        return {q.id: write_cells(self.items[q.item_id], q.option) for q in asked if q.item_id in self.items}
+        return {
+            q.id: write_cells(self.items[q.item_id], q.option, self.question_text)
+            for q in asked
+            if q.item_id in self.items
+        }
 
     def find_said(self, ids: Sequence[str]) -> dict[str, Response]:  # noqa: ARG002  nothing is stored
         """See `Asked`."""

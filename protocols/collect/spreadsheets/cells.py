@@ -14,6 +14,7 @@ import numpy as np
 from oversight.harness.output import guard_cell, join_lines, unguard_cell
 from oversight.harness.store import mark_shown
 from oversight.harness.types import Item
+from oversight.protocols.collect.question_texts import fill_question
 
 SHOWN = ("text", "options", "question")
 """Columns that show the question."""
@@ -27,21 +28,26 @@ _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\ufeff\ufffd\ufffe\uf
 ReadCell = Callable[[str], str]
 
 
-def write_cells(item: Item, option: int | None = None) -> dict[str, str]:
+def write_cells(item: Item, option: int | None = None, question_text: str | None = None) -> dict[str, str]:
     """Return the shown text of an item, and of the question about one of its options, by column."""
-    options, questions = write_options(item.options, item.permutation)
+    options, questions = write_options(item.options, item.permutation, question_text)
     cells = {"text": item.text, "options": options}
     return cells if option is None else cells | {"question": questions[option]}
 
 
-def write_options(options: tuple[str, ...], permutation: tuple[int, ...]) -> tuple[str, Sequence[str]]:
+def write_options(
+    options: tuple[str, ...], permutation: tuple[int, ...], question_text: str | None = None
+) -> tuple[str, Sequence[str]]:
     """Return the shown text of an item's options, and the question about each of them.
 
+    Questions are in the words of ``[experts] question_text``, in English if it is None.
     The one option of an item about an open answer is the question itself.
     """
     if len(options) == 1:
         return "", options
     shown = " | ".join([options[j] for j in permutation])
+    if question_text is not None:
+        return shown, [fill_question(question_text, option) for option in options]
     return shown, [f"Is the answer: {option}?" for option in options]
 
 

@@ -42,6 +42,8 @@ def export_questions(
     folder: str | Path,
     form: str = "csv",
     key: int | None = None,
+    question_text: str | None = None,
+    instructions: str = "",
 ) -> list[Path]:
     """Write open questions, one file per person, in order of asking.
 
@@ -61,6 +63,10 @@ def export_questions(
     key
         For yes/no questions in CSV: binds the check in each id to the shown text of the question, so that
         large files need not be compared with it; None writes no checks.
+    question_text
+        The question with ``$option`` for the option; None asks in English.
+    instructions
+        The study's words on the sheet of instructions that a workbook has.
 
     Returns
     -------
@@ -94,12 +100,13 @@ def export_questions(
             refuse_long_text(escape(items[asked.item_id].text))
     for name, given in by_person.items():
         queue = order_queue(given)
-        rows = [_row(asked, items[asked.item_id], form) for asked in queue]
+        rows = [_row(asked, items[asked.item_id], form, question_text) for asked in queue]
         if yes_no and key is not None and form == "csv":
             _add_checks(rows, key)
         if form == "xlsx":
             choices = [_list_choices(asked, items[asked.item_id]) for asked in queue]
-            _write_whole(paths[name], partial(write_workbook, rows=rows, choices=choices))
+            write = partial(write_workbook, rows=rows, choices=choices, instructions=instructions)
+            _write_whole(paths[name], write)
         else:
             _write_rows(paths[name], list(rows[0]), rows)
     return list(paths.values())
@@ -128,11 +135,11 @@ def _refuse_unread(paths: Mapping[str, Path], named: tuple[str, str], done: Cont
             raise BadInput(f"{path} already exists and may contain answers; import it or move it away first")
 
 
-def _row(asked: Pending, item: Item, form: str) -> dict[str, str]:
+def _row(asked: Pending, item: Item, form: str, question_text: str | None) -> dict[str, str]:
     """Return the row of one question; in a spreadsheet, ids become texts, and texts are never formulas."""
     if isinstance(asked, Question):
         (column, prefix), said = _QUESTION, {"answer": "", "comment": ""}
-        named, shown = {"expert": asked.expert}, write_cells(item, asked.option)
+        named, shown = {"expert": asked.expert}, write_cells(item, asked.option, question_text)
     else:
         (column, prefix), said = _ASSIGNMENT, {"label": ""}
         named, shown = {"item": item.id, "annotator": asked.annotator}, write_cells(item)

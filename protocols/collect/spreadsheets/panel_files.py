@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from oversight.harness import DataError
-from oversight.harness.datasets import BadRows, Row, read_filled_portions
+from oversight.harness.datasets import BadRows, Portion, Row, RowPortion, read_filled_portions, split_wide
+from oversight.harness.output import did_you_mean
 from oversight.harness.types import Assignment, Choice, Item, find_option
 from oversight.protocols.collect.spreadsheets.cells import (
     ASSIGNMENT_PREFIX,
+    SHOWN,
     ReadCell,
     cell_reader,
     read_id,
@@ -41,6 +43,9 @@ def read_panel(
 ) -> list[Choice]:
     """Read filled-in files, or files with the columns ``item, annotator, label``; skip empty labels.
 
+    A file with neither ids of assignments nor the last two columns has one row per item and one column per
+    annotator.
+
     The same file read twice counts once; two different labels are an error.
 
     Parameters
@@ -71,7 +76,8 @@ def read_panel(
         for path in paths:
             read = cell_reader(path)
             for portion in read_filled_portions(path, LONG):
-                for filled in fill(portion, LONG, f"needed are {', '.join(LONG)}", reader.wrong.add):
+                long = reader.split_wide(portion)
+                for filled in fill(long, LONG, f"needed are {', '.join(LONG)}", reader.wrong.add):
                     reader.add(filled, read)
     except DataError as error:
         reader.wrong.raise_with(error, len(reader.choices))
@@ -93,6 +99,31 @@ class _PanelReader:
         self._by_pair = {(a.item_id, a.annotator): a for a in assignments}
         self._items, self.wrong = items, wrong
         self.choices, self.contradicted = dict[str, Choice](), set[str]()
+
+    def split_wide(self, portion: Portion) -> Portion:
+        """Return a portion of rows per item with a row per rating; others unchanged.
+
+        Raises
+        ------
+        DataError
+            If a column is no annotator's.
+        """
+        first = next((row for row in portion.attempts() if isinstance(row, Row)), None)
+        long = {"assignment_id", "annotator", "label"}
+        if first is None or "item" not in first.fields or long & first.fields.keys():
+            return portion
+        people = dict.fromkeys(a.annotator for a in self._known.values())
+        split = list[Row]()
+        for row in portion.attempts():
+            if isinstance(row, DataError):
+                self.wrong.add(row)
+                continue
+            other = next((name for name in row.fields if name not in {*people, "item", *SHOWN}), None)
+            if other is not None:
+                told = f"is no annotator's column{did_you_mean(other, people)}; needed are {', '.join(LONG)}"
+                raise row.error(other, f"{told}, or item and columns of {', '.join(people)}")
+            split += split_wide(row, people, "annotator", "label")
+        return RowPortion(split)
 
     def add(self, filled: FilledRow, read: ReadCell) -> None:
         """Add the label of a row, or record the row's error."""

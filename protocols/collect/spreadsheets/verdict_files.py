@@ -46,6 +46,7 @@ def read_answers(
     questions: Sequence[Question],
     items: Mapping[str, Item] | None = None,
     words: AnswerWords | None = None,
+    question_text: str | None = None,
 ) -> list[Answer]:
     """Read filled-in files; skip rows without an answer.
 
@@ -59,6 +60,8 @@ def read_answers(
         Item id → item, to reject rows with another text; None skips this check.
     words
         Meanings of words; None for those of `make_words`.
+    question_text
+        The question that the files were exported with.
 
     Raises
     ------
@@ -70,7 +73,7 @@ def read_answers(
     check_names("paths", paths, "['questions-ana.csv']")
     check_mapping("items", items or {}, "id to item")
     known = {question.id: question for question in questions}
-    read = VerdictFiles(paths, ListedQuestions(known, items or {}), words)
+    read = VerdictFiles(paths, ListedQuestions(known, items or {}, question_text), words)
     replies = (Response(*fields) for portion in read for fields in portion)
     return [Answer(known[r.id], r.expert, Verdict(r.value), r.source, r.comment) for r in replies]
 
