@@ -1,8 +1,7 @@
 from .audit import (
     Audit as Audit, AuditFindings as AuditFindings, CheckedIds as CheckedIds, DesignFreeze as DesignFreeze,
-    Freeze as Freeze, WrittenBundle as WrittenBundle,
-    audit_bundle as audit_bundle, audit_study as audit_study, count_findings as count_findings,
-    write_bundle as write_bundle,
+    Freeze as Freeze, audit_bundle as audit_bundle, audit_study as audit_study,
+    count_findings as count_findings, write_bundle as write_bundle,
 )
 from .class_task import compare_study_classes as compare_study_classes
 from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
@@ -32,9 +31,7 @@ from .item_pages import (
     ItemFilter as ItemFilter, ItemVerdict as ItemVerdict, ModelOutcome as ModelOutcome,
     StudyItems as StudyItems,
 )
-from .item_changes import (
-    ChangedItem as ChangedItem, correct_item as correct_item, remove_item as remove_item, scrub as scrub,
-)
+from .item_changes import correct_item as correct_item, remove_item as remove_item, scrub as scrub
 from .items_overview import check_items as check_items, write_items as write_items
 from .model_detail import (
     Closing as Closing, StratumAccuracy as StratumAccuracy, close_interval as close_interval,

@@ -4,7 +4,6 @@ from .frames import (
 from .item_files import (
     ItemFields as ItemFields, iterate_fields as iterate_fields, iterate_items as iterate_items,
     read_items as read_items, read_key as read_key, ItemMapping as ItemMapping,
-    read_options as read_options,
 )
 from .json_logs import (
     how_log_ended as how_log_ended,

@@ -1,19 +1,11 @@
-from .draw import (
-    Draw as Draw, SCHEMES as SCHEMES, draw_questions as draw_questions, join_replies as join_replies,
-)
-from .estimates import (
-    OpenEstimate as OpenEstimate, OpenResult as OpenResult, estimate_open as estimate_open,
-    gate_score as gate_score,
-)
-from .experts import ExpertReplies as ExpertReplies, measure_experts as measure_experts
+from .draw import draw_questions as draw_questions, join_replies as join_replies
+from .estimates import OpenEstimate as OpenEstimate, estimate_open as estimate_open, gate_score as gate_score
 from .units import (
-    CANNOT_TELL as CANNOT_TELL, Judgements as Judgements, NOT_MY_FIELD as NOT_MY_FIELD,
-    OpenAnswer as OpenAnswer, REPLIES as REPLIES, Unit as Unit, UnitTable as UnitTable,
+    Judgements as Judgements, OpenAnswer as OpenAnswer, Unit as Unit, UnitTable as UnitTable,
     cross_units as cross_units,
 )
 from .answer_frame import (
-    Frame as Frame, claims_run as claims_run, make_frame as make_frame, read_frame as read_frame,
-    show_answer as show_answer,
+    Frame as Frame, make_frame as make_frame, read_frame as read_frame, show_answer as show_answer,
 )
 from .judged_answers import read_judged_answers as read_judged_answers
 from .judged_study import (

@@ -35,9 +35,9 @@ class UnitRow(TableRow, table=True):
 class UnitDrawRow(TableRow, table=True):
     """An expert in line for a question, drawn before any answer, with the probability of the question.
 
-    `row`, `number` and `attempt` are as in `oversight.harness.open_answers.Draw`; `place` is the unit's order
-    within its answer. The expert was drawn as one of a `field`. `question_id` is empty until the question is
-    put.
+    `row`, `number` and `attempt` are as in `oversight.harness.open_answers.draw.Draw`; `place` is the unit's
+    order within its answer. The expert was drawn as one of a `field`. `question_id` is empty until the
+    question is put.
     """
 
     row: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
