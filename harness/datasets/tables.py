@@ -222,6 +222,13 @@ def read_ratings(
     DataError
         If a column is missing, an item or annotator is empty, a label is not a class, an annotator rates an
         item twice, or there is no rating; names file, line and field.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"item": ["a", "a"], "annotator": ["ann", "bob"], "label": ["x", "y"]})
+    >>> read_ratings(frame)[1]
+    Rating(item='a', annotator='bob', label='y')
     """
     if classes is not None:
         check_names("classes", classes)

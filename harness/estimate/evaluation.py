@@ -286,6 +286,17 @@ def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> Non
     ------
     NotIdentified
         If so; names what would allow it.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> check_watchable(predicted, said) is None
+    True
     """
     if labels.is_unequal:
         refuse("estimate", labels.conditions)
@@ -391,6 +402,15 @@ def accuracy(
     NotIdentified
         If the protocol says nothing of one model's accuracy, or a plain list of labels was drawn so
         that it does not.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> print(ov.accuracy(model, labels))
+    0.800 [0.639, 0.900] ML, exact 95% · 20 ordinary + 60 complementary
     """
     if n_options is not None:
         check_mapping("n_options", n_options, "item id to number of options")
@@ -628,6 +648,17 @@ def growing_accuracy(
     """Number of labels and estimate at the first 1/points, 2/points, … of the labels of predicted items.
 
     Undefined early estimates are left out. Parameters as in `accuracy`.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> [(n, round(found.value, 2)) for n, found in growing_accuracy(predicted, said, 2)]
+    [(40, 0.7), (80, 0.8)]
     """
     notes: tuple[Note, ...] = ()
     if labels.drawn is not None and not labels.statement.asks_on:
@@ -719,6 +750,21 @@ def accuracies(
         If the data are contradictory, or no estimator is defined for uniformly drawn options.
     NotIdentified
         As in `accuracy`, for a plain list of labels.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> for name, found in ov.accuracies(model, labels).items():
+    ...     print(name, round(found.value, 2))
+    ...
+    ord 0.8
+    comp 0.8
+    ivw_half 0.8
+    ivw 0.8
+    ml 0.8
     """
     predictions, labels = align(predictions, labels)
     main = main_estimator(labels)

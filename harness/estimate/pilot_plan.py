@@ -969,6 +969,16 @@ class PilotPlan(Shown):
         Protocol of the planned study.
     aim
         The request.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> found = ov.plan_from_pilot({"model": model}, labels, half_width=0.05)
+    >>> found.protocol, found.rows[0].questions
+    ('partitioned', 686)
     """
 
     rows: tuple[PlannedRow, ...]
@@ -1033,6 +1043,15 @@ def plan_from_pilot(
     ------
     EstimateError
         If an argument is out of range, items share clusters, or the labels tell no accuracy.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> plan_from_pilot({"model": model}, labels, half_width=0.05).rows[0].questions
+    686
     """
     check_mapping("models", models, "name to predictions")
     check_mapping("judges", judges or {}, "name to predictions")

@@ -81,6 +81,14 @@ def run(
         If another process runs the same model with the same settings.
     Stopped
         At Ctrl-C (it is a KeyboardInterrupt), SIGTERM or SIGHUP, after calls under way have finished.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> items = ov.read_items("data/questions.jsonl")[:2]
+    >>> predictions = ov.run(lambda prompt: "### A", items, store="sqlite://")
+    >>> [str(p.status) for p in predictions]
+    ['ok', 'ok']
     """
     check_records("items", items, Item)
     target = _make_target(model, check_template(template), system, settings)
