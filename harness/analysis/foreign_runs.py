@@ -81,6 +81,13 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     DataError
         If a field cannot be read or belongs to no item, or texts of the log differ from those of the items
         with the same ids; names file, line and field.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> imported = import_predictions(read_study("study.toml"), "quick.csv", "again")
+    >>> imported.answers, imported.missing
+    (54, 0)
     """
     refuse_mark(study.store_url)
     kind = kind or format_of(file)
@@ -287,6 +294,12 @@ def export_predictions(study: Study, file: str) -> int:
     ------
     BadInput
         If no model was run yet, or the name ends otherwise.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> export_predictions(read_study("study.toml"), "exported.csv")
+    108
     """
     with Store(study.store_url) as store:
         runs = store.runs.read_runs()

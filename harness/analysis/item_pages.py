@@ -288,6 +288,17 @@ class StudyItems:
         Questions and predictions.
     strata
         Columns of strata read before, by name.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.analysis import ItemFilter
+    >>> from oversight.harness.store import Store
+    >>> with Store(read_study("study.toml").store_url) as store:
+    ...     items = StudyItems.read(store)
+    ...     print(len(items.find(ItemFilter())))
+    ...
+    54
     """
 
     def __init__(

@@ -127,6 +127,18 @@ class SideInformation(ABC):
         Whether it is only used for models that have the protocol's own estimate.
     worth
         Note on the number of answers with the same information without it; None without such a note.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> from oversight.harness.estimate import Votes
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> issubclass(Votes, SideInformation), Votes({"model": predicted}).name
+    (True, 'assisted')
     """
 
     name: str

@@ -97,6 +97,18 @@ def import_probabilities(study: Study, file: str, name: str) -> ImportedJudge:
     ------
     DataError
         Naming file, line and field of an unknown item, a missing option, or what is no probability.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from oversight.harness.analysis import study_items
+    >>> from oversight.harness.config import read_study
+    >>> study = read_study("study.toml")
+    >>> frame = pd.DataFrame({"item": [item.id for item in study_items(study)]})
+    >>> frame[["cardiology", "neurology", "nephrology", "dermatology"]] = [0.7, 0.1, 0.1, 0.1]
+    >>> frame.to_csv("judge.csv", index=False)
+    >>> import_probabilities(study, "judge.csv", "judge").items
+    54
     """
     refuse_mark(study.store_url)
     with Store(study.store_url) as store:

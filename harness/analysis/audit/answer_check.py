@@ -15,7 +15,15 @@ _MOST_SHOWN = 20
 
 @dataclass(slots=True)
 class AuditFindings:
-    """Violations found by an audit; `number` counts all, `shown` has the first ones."""
+    """Violations found by an audit; `number` counts all, `shown` has the first ones.
+
+    Examples
+    --------
+    >>> found = AuditFindings()
+    >>> found.add("question 00ab was answered twice")
+    >>> found.lines()
+    ['question 00ab was answered twice']
+    """
 
     shown: list[str] = field(default_factory=list)
     number: int = 0

@@ -31,6 +31,14 @@ def audit_bundle(path: str | Path, head: str | None = None) -> Audit:
     ------
     BadInput
         If the file is not a bundle or cannot be read, or the head is malformed.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.analysis import write_bundle
+    >>> _ = write_bundle(read_study("study.toml"), "bundle.tar.gz")
+    >>> audit_bundle("bundle.tar.gz").findings.number
+    0
     """
     head, path = check_head(head), Path(path)
     try:

@@ -119,6 +119,13 @@ def write_bundle(study: Study, path: str | Path, *, comments: bool = False) -> W
         If there is no database yet.
     ConfigError
         If the file cannot be written, or exists and is not an audit of this study.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> written = write_bundle(read_study("study.toml"), "audit.tar.gz")
+    >>> written.path.name, written.uncovered
+    ('audit.tar.gz', 54)
     """
     if not has_database(study.store_url):
         raise BadInput("there is no database of this study yet; draw questions with: oversight label route")
