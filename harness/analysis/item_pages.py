@@ -296,7 +296,7 @@ class StudyItems:
     >>> from oversight.harness.store import Store
     >>> with Store(read_study("study.toml").store_url) as store:
     ...     items = StudyItems.read(store)
-    ...     print(len(items.find(ItemFilter())))
+    ...     print(len(items.find_items(ItemFilter())))
     ...
     54
     """
@@ -317,7 +317,7 @@ class StudyItems:
         columns = _read_columns(self._store)
         return type(self)(self._store, columns, self._strata if columns.size == self._columns.size else None)
 
-    def find(self, wanted: ItemFilter) -> IntArray:
+    def find_items(self, wanted: ItemFilter) -> IntArray:
         """Return the positions of all items that a filter finds, in order.
 
         Raises
@@ -330,7 +330,7 @@ class StudyItems:
         if wanted.stratum is not None:
             found &= self._match_stratum(*wanted.stratum)
         if wanted.words.strip():
-            places = self._store.words.find(wanted.words)
+            places = self._store.words.find_items(wanted.words)
             found &= mark(places[places < self._columns.size], self._columns.size)
         return np.flatnonzero(found)
 
@@ -355,7 +355,7 @@ class StudyItems:
             raise BadInput("a page is after a position or before one; give only one of them")
         if not 1 <= limit <= MOST_ITEMS:
             raise BadInput(f"limit must be 1 to {MOST_ITEMS}, is {limit}")
-        found = self.find(wanted)
+        found = self.find_items(wanted)
         if before is not None:
             end = int(np.searchsorted(found, before))
             start = max(end - limit, 0)

@@ -394,7 +394,7 @@ class ClassEvidence:
                 return second.estimate("", Setting(labels=labels, level=self.level))
         return accuracy(answers, labels, level=self.level, strata=self.strata, checks=False)
 
-    def find(self, items: BoolArray, option: int | IntArray) -> Estimate:
+    def estimate_share(self, items: BoolArray, option: int | IntArray) -> Estimate:
         """The same share for items that the model need not have assigned to the class.
 
         Raises
@@ -756,7 +756,7 @@ def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[
         option = np.full(len(evidence.population), -1)
         option[places] = column
         items = option >= 0
-        inner = evidence.find(items, option)
+        inner = evidence.estimate_share(items, option)
         part = Part.within(inner.clipped, inner.low, inner.high)
         share = evidence.share(items)
         if share.value < 1:
@@ -1021,7 +1021,7 @@ class ClassResults:
         predicted = e.predicted(option)
         if what == "hit":
             return e.estimate(predicted, option)
-        return e.find(e.population & ~predicted if what == "missed" else e.population, option)
+        return e.estimate_share(e.population & ~predicted if what == "missed" else e.population, option)
 
 
 def _part(estimate: Estimate) -> Part:

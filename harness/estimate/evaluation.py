@@ -427,7 +427,7 @@ def accuracy(
         n_options=n_options,
     )
     part, notes = collected_part(said, predicted.is_there)
-    return evaluation.complete(evaluation.make(part), part, notes, checks=checks)
+    return evaluation.complete(evaluation.make_estimate(part), part, notes, checks=checks)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -487,7 +487,7 @@ class Evaluation:
         usual = self.estimator == "ml" and self.interval in (None, "exact")
         return usual and self.strata is None and not self.published
 
-    def make(self, labels: LabelColumns, *, tilted: bool = True) -> Estimate:
+    def make_estimate(self, labels: LabelColumns, *, tilted: bool = True) -> Estimate:
         """Estimate from labels of the same items, corrected for unequal answering rates if `tilted`."""
         predictions, level = self.predictions, self.level
         if self.is_anytime:
@@ -510,13 +510,15 @@ class Evaluation:
         """Add to an estimate from the interim subset of the labels all that a reader must know."""
         by_rates = self.gold is None if self.is_fixed else self.is_plain
         tilted = by_rates and not self.is_anytime
-        return complete(made, self.predictions, part, notes, make=self.make, checks=checks, tilted=tilted)
+        return complete(
+            made, self.predictions, part, notes, make=self.make_estimate, checks=checks, tilted=tilted
+        )
 
     def worst_case(self, part: LabelColumns, notes: tuple[Note, ...]) -> Estimate | None:
         """Estimate with an interval that covers all missing answers; None if none is missing."""
 
         def make(labels: LabelColumns) -> Estimate:
-            return self.make(labels, tilted=False)
+            return self.make_estimate(labels, tilted=False)
 
         bounded = bound_missing(make(part), make, self.predictions, part)
         return None if bounded is None else complete(bounded, self.predictions, part, notes)
@@ -786,7 +788,7 @@ def accuracies(
     for name, options in wanted.items():
         try:
             one = Evaluation(predictions=predictions, labels=labels, **options)
-            found[name] = one.complete(one.make(part), part, notes)
+            found[name] = one.complete(one.make_estimate(part), part, notes)
         except EstimateError as error:
             undefined[name] = str(error)
     if POINTS.keys() <= undefined.keys():

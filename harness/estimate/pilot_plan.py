@@ -614,7 +614,7 @@ class Aim:
     level: float
     answered: float = 1.0
 
-    def find(self, variance: ItemVariance, cost: float, mean: float) -> float:
+    def find_size(self, variance: ItemVariance, cost: float, mean: float) -> float:
         """Questions, or the half-width, for this variance per item and number of questions per item."""
         wanted, level = self.half_width, self.level
         if wanted is None:
@@ -627,7 +627,7 @@ class Aim:
 
     def find_all(self, found: SideVariances, mean: float) -> dict[str, float]:
         """Return these values for every kind of side information."""
-        return {side: self.find(variance, found.cost, mean) for side, variance in found.of.items()}
+        return {side: self.find_size(variance, found.cost, mean) for side, variance in found.of.items()}
 
 
 def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> float:
@@ -861,7 +861,7 @@ def _plan(
         kind = "wrong" if mean > 0.5 else "right"
         pool_why = few = f"not known: fewer than {LEAST_KINDS} of {n} items are {kind}, by these answers"
     else:
-        drawn = aim.find(ItemVariance(whole=accuracy_variance(pilot, mean)), 1.0, mean)
+        drawn = aim.find_size(ItemVariance(whole=accuracy_variance(pilot, mean)), 1.0, mean)
         try:
             pilot = study.add_strata(pilot, name, items, max(1, min(size, round(aim.questions or drawn))))
         except EstimateError as error:

@@ -125,7 +125,7 @@ class OpenResult:
     experts: tuple[ExpertReplies, ...]
     level: float
 
-    def find(
+    def find_estimate(
         self, metric: str, model: str, *, other: str | None = None, field: str | None = None
     ) -> OpenEstimate:
         """One estimate by its names.
@@ -404,7 +404,7 @@ def gate_score(
     result = estimate_open(
         judgements, experts=experts, level=level, metrics=(metric,), by_field=False, clip="none", anytime=True
     )
-    found = result.find(metric, model, other=other)
+    found = result.find_estimate(metric, model, other=other)
     if found.worst_low is None or found.worst_high is None:
         return "undecided"
     return "pass" if found.worst_low > bar else "fail" if found.worst_high < bar else "undecided"

@@ -203,7 +203,7 @@ def estimate_study(study: Study, judged: JudgedStudy, *, anytime: bool = False) 
     >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
     >>> given = {"frame": Frame(answers=(), units=()), "drawn": (), "judge": None, "answered": 12}
     >>> study = JudgedStudy(judgements=judged, experts={"ann": "law"}, **given)
-    >>> estimate_study(read_study("study.toml"), study).find("met", "m").value
+    >>> estimate_study(read_study("study.toml"), study).find_estimate("met", "m").value
     0.75
     """
     return estimate_open(

@@ -53,9 +53,9 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
             "place; what is open stays missing"
         )
     roster = read_present(study, store)
-    other = roster.find(taker)
+    other = roster.find_expert(taker)
     if not is_erased(giver):
-        roster.find(giver)
+        roster.find_expert(giver)
     if giver == taker:
         raise BadInput(f"{giver!r} cannot take over from themselves")
     if other.absent or other.away:

@@ -243,7 +243,7 @@ def _weigh(
 
 def _ranks(ids: Sequence[str], labels: LabelColumns) -> IntArray:
     """Which of these items each index position is, −1 for other items."""
-    place = labels.index.find(ids)
+    place = labels.index.find_places(ids)
     rank = np.full(labels.index.size, -1)
     rank[place[place >= 0]] = np.flatnonzero(place >= 0)
     return rank

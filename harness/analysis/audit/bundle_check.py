@@ -93,7 +93,9 @@ class _BundleCheck:
         if self._noted not in (None, self._head) and trail.covered is None:
             told = "the given head is neither the file's nor a link of its events"
             self.findings.add(f"{told}; the file's is {self._head}")
-        return self._check.tell(self._head, unchecked, study=self._study, lines=self._lines, link=trail.head)
+        return self._check.make_result(
+            self._head, unchecked, study=self._study, lines=self._lines, link=trail.head
+        )
 
     def _check_line(self, line: bytes) -> None:
         parts = split_line(line)

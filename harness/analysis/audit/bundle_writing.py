@@ -79,7 +79,7 @@ class ChainedLines:
         self.head, self.number = START, 0
         self.counts: dict[str, int] = {}
 
-    def write(self, record: str, told: dict[str, Any]) -> bytes:
+    def write_line(self, record: str, told: dict[str, Any]) -> bytes:
         """Write the next line, with a record of a kind."""
         self.number += 1
         self.counts[record] = self.counts.get(record, 0) + 1
@@ -166,7 +166,7 @@ class _Bundle:
 
     def write(self) -> Iterator[bytes]:
         """Write all lines in order."""
-        write, store = self.lines.write, self._store
+        write, store = self.lines.write_line, self._store
         yield write("head", {
             "format": FORMAT, "version": VERSION_OF_FORMAT, "study": self._study.study.name,
             "begins": self.begins, "link": store.audit.read_head(), "comments": self._comments,

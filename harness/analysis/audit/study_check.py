@@ -77,7 +77,7 @@ def _audit_store(study: Study, store: Store, head: str | None = None) -> Audit:
     _check_revisions(store, check)
     check.compare_design(store.design.count_parts())
     _check_settings(study, check)
-    return check.tell(check.trail.head, unchecked)
+    return check.make_result(check.trail.head, unchecked)
 
 
 def read_events(store: Store, check: AuditCheck) -> Records:

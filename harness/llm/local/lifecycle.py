@@ -121,7 +121,7 @@ def find_local_model() -> LocalServer | None:
     """Return the running server, or None; the files of a server that died are ignored."""
     folder = local_folder()
     # Order matters: a starting server takes the lock after the state of the previous one was removed.
-    server = folder.read() if is_alive(folder.path) else None
+    server = folder.read_state() if is_alive(folder.path) else None
     return server if server is not None and server.url else None
 
 

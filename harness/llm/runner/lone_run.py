@@ -180,7 +180,7 @@ def _ask(
             _LOGGER.info("%s: %d answers are asked of %s", target.spec.name, number, target.settings.where)
             target.note_price(store)
     reservations = Batches[ReservedAnswer, None](store.calls.reserve, linger=_LINGER)
-    jobs = make_jobs(wanted, targets, terms, reserve=reservations.put, served=served)
+    jobs = make_jobs(wanted, targets, terms, reserve=reservations.add_request, served=served)
     is_reserved = any(budget is not None for budget in targets.values())
     total = sum(len(wanted.ids) * target.settings.samples for target in targets)
     with Progress.of(list(targets), total, total - sum(left.values())) as progress:

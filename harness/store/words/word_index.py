@@ -43,7 +43,7 @@ _FIND = {
 class WordRepository(Repository):
     """Finds items by the words of their ids, texts and options."""
 
-    def find(self, text: str) -> IntArray:
+    def find_items(self, text: str) -> IntArray:
         """Return the positions of the items with every word of a text, in no order.
 
         Typed text is plain text. The last word may be the beginning of a word, from three characters on.

@@ -84,7 +84,7 @@ class PageQueues:
         """Names of all people with questions, in the order in which they were first asked."""
         return list(self._queues)
 
-    def find(self, person: str, asked_id: str) -> HeldQuestion | None:
+    def find_question(self, person: str, asked_id: str) -> HeldQuestion | None:
         """Return a person's question by id; None if it is not theirs."""
         return self._queues.get(person, {}).get(asked_id)
 
