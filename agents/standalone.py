@@ -36,6 +36,16 @@ class Workflow:
         The sandbox tier of its search.
     search
         Id of the search that it won.
+
+    Examples
+    --------
+    >>> from oversight.harness.types import Item, Program
+    >>> program = Program("first", "async def forward(task): return task.options[0]")
+    >>> winner = Workflow(program=program, options=("yes", "no"))
+    >>> winner.check_options([Item("a", "Which?", ("x", "y"), (0, 1))])
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.BadInput: item 'a': options: this workflow answers with yes, no alone
     """
 
     program: Program

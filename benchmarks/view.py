@@ -51,7 +51,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="oversight-view") as folder:
         study = make_scale_study(Path(folder), number, args.models, "")
         with Store(study.url) as store:
-            store.words.find("w0")  # the words of an imported study are indexed by then
+            store.words.find_items("w0")  # the words of an imported study are indexed by then
             store.run_columns.keep([run["id"] for run in store.runs.read_runs()])  # as at the end of a run
         print(f"{number:,} items x {args.models} models", flush=True)
         begun = time.perf_counter()

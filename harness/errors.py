@@ -53,7 +53,16 @@ class Fault(StrEnum):
 
 
 class OversightError(Exception):
-    """Base of all errors; `exit_code` is what the command line returns. No message shows a known secret."""
+    """Base of all errors; `exit_code` is what the command line returns. No message shows a known secret.
+
+    Examples
+    --------
+    >>> try:
+    ...     raise ConfigError("model.endpoint: names no server")
+    ... except OversightError as error:
+    ...     print(f"exit code {error.exit_code}: {error}")
+    exit code 2: model.endpoint: names no server
+    """
 
     exit_code = 1
 
@@ -62,7 +71,16 @@ class OversightError(Exception):
 
 
 class BadInput(OversightError):
-    """Something given is wrong. The message names it and the remedy; nothing was changed."""
+    """Something given is wrong. The message names it and the remedy; nothing was changed.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> ov.read_preset("medqa", "questions.parquet", revision="main")
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.BadInput: revision: only for data sets of the hub; leave it out ...
+    """
 
     exit_code = 2
 
@@ -85,6 +103,11 @@ class DataError(BadInput):
     ----------
     reason
         The message without the place.
+
+    Examples
+    --------
+    >>> print(DataError("must be a number", file="items.csv", line=3, field="age"))
+    items.csv:3 [age]: must be a number
     """
 
     def __init__(
@@ -115,11 +138,23 @@ def _name_place(file: object, line: int | None, field: str | None) -> str:
 
 
 class ConfigError(BadInput):
-    """A setting in study.toml, on the command line or in the environment is wrong."""
+    """A setting in study.toml, on the command line or in the environment is wrong.
+
+    Examples
+    --------
+    >>> ConfigError("budget_usd: must be above 0").exit_code
+    2
+    """
 
 
 class StoreError(BadInput):
-    """The study database cannot be used as it is."""
+    """The study database cannot be used as it is.
+
+    Examples
+    --------
+    >>> isinstance(LostDatabase("study.db: was moved"), StoreError)
+    True
+    """
 
 
 class LostConnection(StoreError):
@@ -176,25 +211,69 @@ class WrongType(BadInput, TypeError):
 
 
 class ProgramRefused(BadInput):
-    """A workflow's source was refused before any call was paid for; the message says why."""
+    """A workflow's source was refused before any call was paid for; the message says why.
+
+    Examples
+    --------
+    >>> from oversight.agents.sandbox.gate import check_program
+    >>> from oversight.harness.types import Program
+    >>> check_program(Program("curious", "import os"))
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.ProgramRefused: workflow 'curious', line 1: may not import os
+    """
 
 
 class EstimateError(OversightError, ValueError):
-    """An estimate is undefined for these data; names the argument, the bound and the value."""
+    """An estimate is undefined for these data; names the argument, the bound and the value.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> ov.estimate_counts(4, S_o=5, n_o=3, S_c=0, n_c=0)
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.EstimateError: S_o must be at most n_o = 3, is 5
+    """
 
     exit_code = 2
 
 
 class NotIdentified(EstimateError):
-    """The data do not determine the quantity, however many labels are collected."""
+    """The data do not determine the quantity, however many labels are collected.
+
+    Examples
+    --------
+    >>> from oversight.harness.panel import hlpi
+    >>> hlpi([0.4], [0.0])
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.NotIdentified: the people's median agreement must exceed 0, is 0
+    """
 
 
 class LabelStudioError(OversightError):
-    """A Label Studio server could not be started, does not answer, or lost something."""
+    """A Label Studio server could not be started, does not answer, or lost something.
+
+    Examples
+    --------
+    >>> LabelStudioError("http://localhost:8080: no answer").exit_code
+    1
+    """
 
 
 class BudgetSpent(OversightError):
-    """The limit on dollars or tokens leaves no room for the next call; what was done is stored."""
+    """The limit on dollars or tokens leaves no room for the next call; what was done is stored.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> items = ov.read_items("data/questions.jsonl")
+    >>> ov.run(lambda prompt: "### A", items, store="sqlite://", budget_requests=1)
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.BudgetSpent: the budget of 1 requests is spent: 1 used
+    """
 
 
 class RunHeld(OversightError):
@@ -202,11 +281,24 @@ class RunHeld(OversightError):
 
 
 class SandboxError(OversightError):
-    """The sandbox itself failed; what it ran is not to blame."""
+    """The sandbox itself failed; what it ran is not to blame.
+
+    Examples
+    --------
+    >>> SandboxError("the worker did not start").exit_code
+    1
+    """
 
 
 class ModelError(OversightError):
-    """A call to a model failed."""
+    """A call to a model failed.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> FatalModelError("the key was refused").exit_code, TransientModelError("HTTP 503").fault.value
+    (2, 'server error')
+    """
 
 
 class TransientModelError(ModelError):

@@ -62,7 +62,13 @@ def load_module(name: str) -> ModuleType:
 
 
 def load_protocol(name: str) -> Any:
-    """Return the class of a protocol; KeyError if the name is unknown."""
+    """Return the class of a protocol; KeyError if the name is unknown.
+
+    Examples
+    --------
+    >>> load_protocol("partitioned").statement.estimator
+    'likelihood'
+    """
     module, _, attribute = PROTOCOLS[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
 

@@ -5,6 +5,6 @@ from .collect import (
 from .routing import (
     BalancedPanel as BalancedPanel, Disagreement as Disagreement, Expert as Expert,
     Partitioned as Partitioned, RandomPanel as RandomPanel, Roster as Roster,
-    RoutingProtocol as RoutingProtocol, Sequential as Sequential, Targeted as Targeted, decode as decode,
+    RoutingProtocol as RoutingProtocol, Sequential as Sequential, Targeted as Targeted,
     read_roster as read_roster,
 )

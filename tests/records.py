@@ -35,7 +35,7 @@ def collected_part(
     labels: Sequence[Label], items: Collection[str]
 ) -> tuple[Sequence[Label], tuple[Note, ...]]:
     columns = align_models([], labels)[1]
-    places = columns.index.find(items)
+    places = columns.index.find_places(items)
     part, notes = evidence.collected_part(columns, mark(places[places >= 0], columns.index.size))
     return (labels if part is columns else to_records(part, labels)), notes
 
@@ -49,7 +49,7 @@ def _aligned(
     labels: Sequence[Label], models: Sequence[Sequence[Prediction]], asked: Collection[str]
 ) -> tuple[list[PredictionColumns], LabelColumns]:
     columns, said = align_models(models, labels)
-    places = said.index.find(asked)
+    places = said.index.find_places(asked)
     return columns, replace(said, asked=mark(places[places >= 0], said.index.size))
 
 

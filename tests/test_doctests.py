@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.studies.opened import copy_study
+
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(
     ".".join(("oversight", *path.relative_to(ROOT).with_suffix("").parts))
@@ -18,9 +20,11 @@ MODULES = sorted(
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_examples(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The examples of a module, run where the repository's files are."""
-    monkeypatch.chdir(ROOT)
+def test_examples(module: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The examples of a module, run in the folder of a finished study that also holds the bundled data."""
+    study = copy_study("partitioned", tmp_path)
+    (study / "data").symlink_to(ROOT / "data")
+    monkeypatch.chdir(study)
     failed, tried = doctest.testmod(import_module(module), optionflags=doctest.ELLIPSIS)
     assert tried
     assert not failed

@@ -70,7 +70,7 @@ class CallCache:
 
     async def find_call(self, key: str) -> StoredCall | None:
         """Return a stored call that succeeded or was lost; None otherwise."""
-        return self._memory.get(key) if self._memory is not None else await self._reads.put(key)
+        return self._memory.get(key) if self._memory is not None else await self._reads.add_request(key)
 
     def find_answered(self, *, has_schema: bool) -> Request | None:
         """Return the latest answered request in the store, with or without a schema, or None."""
@@ -82,7 +82,7 @@ class CallCache:
     async def store_call(self, call: StoredCall) -> None:
         """Store a call; when this returns, the call is stored even if the process is killed."""
         if self._memory is None:
-            await self._writes.put(call)
+            await self._writes.add_request(call)
         elif not call.error:
             self._memory[call.key] = call
 
@@ -174,7 +174,7 @@ class CallsUnderWay:
         self._kept_on: set[asyncio.Task[Any]] = set()
         self._end: FatalModelError | NotSent | None = None
 
-    def find(self, key: str) -> asyncio.Task[ModelReply] | None:
+    def find_task(self, key: str) -> asyncio.Task[ModelReply] | None:
         """Return the task of a call, or None."""
         return self._tasks.get(key)
 
@@ -369,7 +369,7 @@ class Broker(RequestDraws):
 
     async def _answer(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
         """Return one draw from the cache, from the same call if it is being made, or from the model."""
-        task = self._calls.find(key)
+        task = self._calls.find_task(key)
         if task is None:
             task = self._calls.start(key, self._look_up(key, text, request, as_it_comes=as_it_comes))
         else:

@@ -78,7 +78,7 @@ class _NodePrograms:
             reply = await asked
         except RuntimeError as error:  # the program receives the error
             reply = error
-        self._workers.tell(actor, _SERVICE, session, number, reply)
+        self._workers.send_message(actor, _SERVICE, session, number, reply)
 
 
 class ProgramService:
@@ -106,7 +106,7 @@ class ProgramService:
             running.cancel()
             del self._hosts[session]
 
-    def tell(self, session: str, number: int, reply: Payload | RuntimeError) -> None:
+    def receive_message(self, session: str, number: int, reply: Payload | RuntimeError) -> None:
         """Answer a call of a program, which may have ended."""
         if session in self._hosts:
             self._hosts[session].answer(number, reply)

@@ -55,7 +55,7 @@ def open_account(store: Store, run_id: str, check: Callable[[], None]) -> Note:
     async def note(change: Spending) -> None:
         if change.under_way.requests > 0:
             check()
-        await changes.put(change)
+        await changes.add_request(change)
 
     return note
 

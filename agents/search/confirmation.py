@@ -84,7 +84,7 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     if items and noted is None and context.archive.table.has_failed(finalists, items).all():
         raise TransientModelError("every answer to the confirmation items failed")
     winner = decide(context, finalists, None if noted is None else str(noted["candidate"]))
-    context.archive.note("winner", {"candidate": winner.id, "finalists": list(winner.finalists)})
+    context.archive.record_decision("winner", {"candidate": winner.id, "finalists": list(winner.finalists)})
     test = context.items("test")
     if test:
         tested = list(dict.fromkeys((winner.id, context.start)))

@@ -148,7 +148,7 @@ def draw_splits(
     """
     least, most = rungs[0], rungs[-1]
     said = align_models([], labels)[1]
-    places = said.index.find(item.id for item in items)
+    places = said.index.find_places(item.id for item in items)
     answered = np.append(said.answered, False)[places]  # False at index −1, for unknown items
     pool = sorted(
         (i for i, known in zip(items, answered, strict=True) if known),

@@ -58,7 +58,7 @@ async def race(context: SearchContext, slot: int, candidate: str, seen: Sequence
         if key not in archive.events:
             board = context.board([*seen, candidate])
             dropped = why_dropped(board, candidate, rivals(context, seen, n), n, kept / before)
-            archive.note(key, {"candidate": candidate, "dropped": dropped})
+            archive.record_decision(key, {"candidate": candidate, "dropped": dropped})
         if archive.events[key]["dropped"]:
             return
     await context.answer(candidate, items)
@@ -144,7 +144,7 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
             return Ended(unreadable, 0, is_whole=False)
         reason = await slots.fill_all()
         # recorded, so that later answers do not change the finalists
-        context.archive.note("finalists", {"finalists": context.find_finalists()})
+        context.archive.record_decision("finalists", {"finalists": context.find_finalists()})
     except BudgetSpent as error:
         return Ended(f"{error}; {RAISE}", slots.ended, is_whole=False)
     except TransientModelError as error:
@@ -264,7 +264,7 @@ class _Slots:
 def _note_leaders(context: SearchContext, view: PolicyView) -> None:
     """Record the leaders among the candidates that a slot sees, for `converged`."""
     leaders = list(islice(filter(context.complete, view.board.ranked()), LEADERS))
-    context.archive.note(f"lead/{view.slot}", {"leaders": leaders})
+    context.archive.record_decision(f"lead/{view.slot}", {"leaders": leaders})
 
 
 async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> Proposal:
@@ -336,7 +336,7 @@ def admit(context: SearchContext, slot: int, proposal: Proposal | None) -> str |
         archive.add_candidate(Candidate(program, slot, proposal.op, proposal.parents, proposal.note))
     told = {"op": proposal.op, "parents": list(proposal.parents), "note": proposal.note}
     _LOGGER.info("slot %d, %s: %s", slot, proposal.op, next(iter(became.items())))
-    archive.note(key, {**became, **told, "log": list(proposal.log), "tokens": proposal.tokens})
+    archive.record_decision(key, {**became, **told, "log": list(proposal.log), "tokens": proposal.tokens})
     return program.id if program is not None and "candidate" in became else None
 
 

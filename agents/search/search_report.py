@@ -205,7 +205,7 @@ def _tokens_of(board: Board | None, candidate: str) -> float | None:
 
 
 def _test_labels(items: Sequence[Item], labels: LabelColumns) -> LabelColumns:
-    known = mark(labels.index.find(item.id for item in items), labels.index.size)
+    known = mark(labels.index.find_places(item.id for item in items), labels.index.size)
     return replace(labels.take(np.flatnonzero(known[labels.item])), asked=known)
 
 

@@ -156,6 +156,13 @@ def compare_study_classes(study: Study, names: Sequence[str] | None = None) -> C
     ------
     BadInput
         If fewer than two models were run, there are no answers, or results by class are not possible.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> found = compare_study_classes(read_study("study.toml"), metrics=["recall"])
+    >>> sorted(found.results)[0]
+    'recall[dermatology]'
     """
     refuse_panel(study, "metrics")
     with Store(study.store_url) as store:

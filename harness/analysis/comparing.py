@@ -40,6 +40,13 @@ class StudyComparison:
         ranking.
     pool
         Numbers of drawn items and of all; None if all are asked about.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> found = compare_study(read_study("study.toml"))
+    >>> found.questions
+    {'drawn': 54, 'answered': 54}
     """
 
     found: ModelComparison
@@ -69,6 +76,13 @@ def compare_study(
     BadInput
         If fewer than two models were run, there are no answers, the protocol does not allow the test, or the
         study is a panel.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> [pair] = compare_study(read_study("study.toml")).found.pairs
+    >>> pair.first, pair.second, pair.verdict
+    ('careful', 'quick', 'tie')
     """
     refuse_panel(study, "compare")
     with Store(study.store_url) if store is None else nullcontext(store) as database:

@@ -12,7 +12,14 @@ from oversight.harness.types import Estimate, Usage
 
 
 def study_prices(study: Study) -> PriceTable:
-    """Read the price table of a study; empty if it has none."""
+    """Read the price table of a study; empty if it has none.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> study_prices(read_study("study.toml")).models["careful"].output
+    2.0
+    """
     return read_prices(study.path("prices.toml"), required=False)
 
 

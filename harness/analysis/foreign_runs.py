@@ -84,6 +84,13 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         with the same ids, or an item has two strata in the log; names file, line and field.
 
     A column that ``[estimate] strata`` names is added to items without it from the log's metadata.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> imported = import_predictions(read_study("study.toml"), "quick.csv", "again")
+    >>> imported.answers, imported.missing
+    (54, 0)
     """
     refuse_mark(study.store_url)
     kind = kind or format_of(file)
@@ -325,6 +332,12 @@ def export_predictions(study: Study, file: str) -> int:
     ------
     BadInput
         If no model was run yet, or the name ends otherwise.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> export_predictions(read_study("study.toml"), "exported.csv")
+    108
     """
     with Store(study.store_url) as store:
         runs = store.runs.read_runs()

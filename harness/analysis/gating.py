@@ -57,6 +57,13 @@ class Bars:
         Model by which none may be worse than the margin, in (0, 1); None without this bar.
     look
         Interim analysis J of L planned ones; None for a gate that may be evaluated at any time.
+
+    Examples
+    --------
+    >>> Bars(at_least=1.5).check()
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.BadInput: --at-least: must lie between 0 and 1, such as 0.8 for ...
     """
 
     at_least: float | None = None
@@ -106,6 +113,12 @@ class GateReport(Shown):
         Each verdict is wrong with probability at most 1 − level.
     questions
         ``drawn`` and ``answered``.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> gate_study(read_study("study.toml"), Bars(at_least=0.5), names=["quick"]).verdict
+    'undecided'
     """
 
     study: str
@@ -156,6 +169,13 @@ def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) 
     BadInput
         If a bar is invalid, a model was not run, several models were run and none is named, or an interim
         analysis is not the next one of its plan.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> report = gate_study(read_study("study.toml"), Bars(at_least=0.5), names=["quick"])
+    >>> report.questions, report.verdict
+    ({'drawn': 54, 'answered': 54}, 'undecided')
     """
     bars.check()
     level = study.estimate.level

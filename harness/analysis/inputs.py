@@ -74,7 +74,14 @@ def _cluster_by_text(study: Study) -> dict[str, str]:
 
 
 def advise_on_texts(study: Study) -> str:
-    """Return advice on texts that several items share."""
+    """Return advice on texts that several items share.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> advise_on_texts(read_study("study.toml"))
+    'cluster = "@text" under [items] makes the items of a text one unit'
+    """
     if study.items.cluster is None:
         return f'cluster = "{TEXT_CLUSTER}" under [items] makes the items of a text one unit'
     if study.items.cluster == TEXT_CLUSTER:
@@ -83,12 +90,27 @@ def advise_on_texts(study: Study) -> str:
 
 
 def study_items(study: Study) -> list[Item]:
-    """Read the items that study.toml describes."""
+    """Read the items that study.toml describes.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> items = study_items(read_study("study.toml"))
+    >>> len(items), items[0].options
+    (54, ('cardiology', 'neurology', 'nephrology', 'dermatology'))
+    """
     return list(stream_items(study))
 
 
 def stream_items(study: Study) -> Iterator[Item]:
-    """Yield the items one by one; the last may be bad although the first were good."""
+    """Yield the items one by one; the last may be bad although the first were good.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> next(stream_items(read_study("study.toml"))).id
+    'case-001'
+    """
     return (Item(*fields) for portion in stream_fields(study) for fields in portion)
 
 
@@ -112,6 +134,13 @@ def read_items_ahead(study: Study) -> ItemsAhead:
     """Read all items before the database is opened, so that a bad one leaves nothing behind.
 
     The number of left-out rows is reported.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> ahead = read_items_ahead(read_study("study.toml"))
+    >>> len(next(ahead.portions))
+    54
     """
     digest, bad = digest_source(study), BadRows()
     fields = read_ahead(stream_fields(study, bad))
@@ -191,7 +220,14 @@ def read_stored_items(study: Study, store: Store, ahead: ItemsAhead | None = Non
 
 
 def digest_source(study: Study) -> str | None:
-    """Hash everything that determines the items of a study; None if it is not a file, or answers are open."""
+    """Hash everything that determines the items of a study; None if it is not a file, or answers are open.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> len(digest_source(read_study("study.toml")))
+    64
+    """
     path = study.path(study.items.file) if study.items.file else None
     if path is None or not path.is_file() or study.is_open:  # units are stored among open items
         return None
@@ -219,7 +255,14 @@ _LARGEST = 20 * 2**20
 
 
 def find_missing_items(study: Study) -> list[str]:
-    """Ids of stored items that the study's file no longer has; empty if the file is very large."""
+    """Ids of stored items that the study's file no longer has; empty if the file is very large.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> find_missing_items(read_study("study.toml"))
+    []
+    """
     file = study.path(study.items.file) if study.items.file and not study.items.preset else None
     if file is None or not has_database(study.store_url):
         return []
@@ -264,6 +307,13 @@ def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[s
     ------
     ConfigError
         If there is neither.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> study = read_study("study.toml")
+    >>> study_truth(study, "key.csv", study_items(study))["case-001"]
+    2
     """
     if key_file:
         first = next(iter(read_rows(key_file)), None)

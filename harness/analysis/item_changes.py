@@ -58,6 +58,13 @@ def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False)
     ------
     BadInput
         If the item does not exist, or the reason is empty.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> removed = remove_item(read_study("study.toml"), "case-001", "names the patient")
+    >>> removed.questions, removed.predictions
+    (1, 2)
     """
     with _open(study, reason) as store, store.together(exclusive=True):
         item, before = _find(store, item_id), count_findings(study, store)

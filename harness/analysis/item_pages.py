@@ -263,6 +263,17 @@ class StudyItems:
         Questions and predictions.
     strata
         Columns of strata read before, by name.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.analysis import ItemFilter
+    >>> from oversight.harness.store import Store
+    >>> with Store(read_study("study.toml").store_url) as store:
+    ...     items = StudyItems.read(store)
+    ...     print(len(items.find_items(ItemFilter())))
+    ...
+    54
     """
 
     def __init__(
@@ -281,7 +292,7 @@ class StudyItems:
         columns = ItemColumns.read(self._store)
         return type(self)(self._store, columns, self._strata if columns.size == self._columns.size else None)
 
-    def find(self, wanted: ItemFilter) -> IntArray:
+    def find_items(self, wanted: ItemFilter) -> IntArray:
         """Return the positions of all items that a filter finds, in order.
 
         Raises
@@ -299,7 +310,7 @@ class StudyItems:
         if wanted.stratum is not None:
             found &= self._match_stratum(*wanted.stratum)
         if wanted.words.strip():
-            places = self._store.words.find(wanted.words)
+            places = self._store.words.find_items(wanted.words)
             found &= mark(places[places < self._columns.size], self._columns.size)
         return np.flatnonzero(found)
 
@@ -324,7 +335,7 @@ class StudyItems:
             raise BadInput("a page is after a position or before one; give only one of them")
         if not 1 <= limit <= MOST_ITEMS:
             raise BadInput(f"limit must be 1 to {MOST_ITEMS}, is {limit}")
-        found = self.find(wanted)
+        found = self.find_items(wanted)
         if before is not None:
             end = int(np.searchsorted(found, before))
             start = max(end - limit, 0)

@@ -56,7 +56,15 @@ class ItemsOverview:
 
 
 def check_items(study: Study) -> ItemsOverview:
-    """Read the items and the prompt of a study without storing them; raises the reader's errors."""
+    """Read the items and the prompt of a study without storing them; raises the reader's errors.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> overview = check_items(read_study("study.toml"))
+    >>> overview.items, overview.by_options
+    (54, {4: 54})
+    """
     bad = BadRows()
     preset = load_study_preset(study) if study.items.preset else None
     fields = chain.from_iterable(() if preset else stream_fields(study, bad))
@@ -91,6 +99,12 @@ def write_items(study: Study, file: str, key_file: str | None) -> int:
     ------
     BadInput
         If a file exists or is named for both, or a key is requested without a preset.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> write_items(read_study("study.toml"), "written.jsonl", None)
+    54
     """
     if there := [name for name in (file, key_file) if name and Path(name).exists()]:
         raise BadInput(f"{there[0]} exists already; give another name")

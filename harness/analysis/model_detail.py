@@ -74,6 +74,16 @@ def close_interval(study: Study, store: Store, model: str) -> Closing:
     ------
     BadInput
         If the model was not run or has no answers yet.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.store import Store
+    >>> study = read_study("study.toml")
+    >>> with Store(study.store_url) as store:
+    ...     print(len(close_interval(study, store, "quick").points))
+    ...
+    24
     """
     predictions, labels = _read(OpenStudy(study, store), model)
     level, why = study.estimate.level, ""
@@ -104,6 +114,17 @@ def estimate_strata(
     ------
     BadInput
         If a model was not run or has no answers yet, no item has the column, or it has more than 100 values.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.store import Store
+    >>> study = read_study("study.toml")
+    >>> with Store(study.store_url) as store:
+    ...     found = estimate_strata(study, store, ["quick"], "ward")
+    ...
+    >>> [(part.stratum, part.items) for part in found["quick"]]
+    [('day', 36), ('night', 18)]
     """
     opened = OpenStudy(study, store)
     columns = {model: _read(opened, model) for model in models}

@@ -162,7 +162,14 @@ def _opened(
 
 
 def take_sample(ids: Sequence[str], number: int, seed: int) -> tuple[Sequence[str], RandomPart]:
-    """Draw items for a first look; return their ids, and what part of all items they are."""
+    """Draw items for a first look; return their ids, and what part of all items they are.
+
+    Examples
+    --------
+    >>> ids, part = take_sample(["a", "b", "c", "d"], 2, seed=1)
+    >>> len(ids)
+    2
+    """
     drawn = draw_sample(ids, number, seed)
     return drawn, RandomPart(items=len(drawn), of=len(ids), seed=seed)
 

@@ -73,6 +73,12 @@ class StudyProposal:
         Columns with few different values, kept for stratification.
     max_tokens
         A limit that an answer in the format of the prompt does not reach.
+
+    Examples
+    --------
+    >>> proposal = propose("items.csv")
+    >>> proposal.columns
+    ('id', 'text', 'ward')
     """
 
     rows: int
@@ -87,7 +93,13 @@ class StudyProposal:
 
 
 def find_item_files(folder: str | Path) -> list[str]:
-    """Return the files in a folder that may contain items, in alphabetical order."""
+    """Return the files in a folder that may contain items, in alphabetical order.
+
+    Examples
+    --------
+    >>> find_item_files(".")[:3]
+    ['careful.csv', 'items.csv', 'key.csv']
+    """
     path = Path(folder)
     found = path.iterdir() if path.is_dir() else ()
     return sorted(p.name for p in found if p.is_file() and p.name.lower().endswith(_ENDINGS))
@@ -100,6 +112,12 @@ def propose(path: str | Path, classes: Sequence[str] = ()) -> StudyProposal:
     ------
     DataError
         If the file cannot be read.
+
+    Examples
+    --------
+    >>> proposal = propose("items.csv")
+    >>> proposal.text, proposal.rows
+    ('text', 54)
     """
     rows, looks = _look_at_columns(Path(path))
     given = tuple(classes)
@@ -449,6 +467,12 @@ def begin_study(
     ------
     BadInput
         If the folder holds a study already, or the proposal lacks the text, or both classes and options.
+
+    Examples
+    --------
+    >>> written = begin_study("new", preset="mmlu-pro", seed=7)
+    >>> [file.name for file in written]
+    ['study.toml', 'study.schema.json', 'experts.toml', 'prompt.txt']
     """
     folder = Path(folder)
     target = refuse_study(folder)
@@ -493,6 +517,11 @@ def refuse_study(folder: str | Path) -> Path:
     ------
     BadInput
         If it exists.
+
+    Examples
+    --------
+    >>> refuse_study("empty").name
+    'study.toml'
     """
     target = Path(folder) / STUDY_FILE
     if target.exists():
@@ -507,6 +536,13 @@ def check_proposal(proposal: StudyProposal, items: str) -> None:
     ------
     BadInput
         If there is no row, no column has the text, or there are neither classes nor options.
+
+    Examples
+    --------
+    >>> check_proposal(propose("key.csv"), "key.csv")
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.BadInput: key.csv: which column holds the text? there are: id, ...
     """
     if not proposal.rows:
         raise BadInput(f"{items}: there are no rows in it")

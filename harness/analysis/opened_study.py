@@ -83,6 +83,12 @@ class EstimateOptions:
         Whether the intervals of all models must hold together.
     metrics, costs
         Results by class to add, and the file with costs.
+
+    Examples
+    --------
+    >>> options = EstimateOptions(level=0.9, metrics=("recall",))
+    >>> options.by_class, options.level_now
+    (True, 0.9)
     """
 
     interval: str | None = None
@@ -336,6 +342,16 @@ def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collecti
     ------
     BadInput
         If a model named was not run or has no answers yet, or there are no answers of any.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.store import Store
+    >>> study = read_study("study.toml")
+    >>> with Store(study.store_url) as store:
+    ...     print([run["name"] for run in find_newest_runs(store, None).runs])
+    ...
+    ['careful', 'quick']
     """
     newest = {run["name"]: run for run in store.runs.read_runs()}
     if not newest:
@@ -388,7 +404,18 @@ FIRST_ONLY = "results by class use first answers only"
 
 
 class OpenStudy:
-    """A study and its open database. Each part is read when first used, and cached."""
+    """A study and its open database. Each part is read when first used, and cached.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.store import Store
+    >>> study = read_study("study.toml")
+    >>> with Store(study.store_url) as store:
+    ...     print(OpenStudy(study, store).questions)
+    ...
+    {'drawn': 54, 'answered': 54}
+    """
 
     def __init__(self, study: Study, store: Store) -> None:
         self.study, self.store = study, store

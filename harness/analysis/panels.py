@@ -56,6 +56,15 @@ class PanelStudy:
         Cluster of every item by name; empty if items are independent.
     reference
         File of labels by experts outside the panel, if the study names one.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> said = {"a": "xxy", "b": "yyy", "c": "xxx", "d": "yxy", "e": "xxx", "f": "yyy"}
+    >>> rows = [(item, f"p{k}", votes[k]) for item, votes in said.items() for k in range(3)]
+    >>> ratings = pd.DataFrame(rows, columns=["item", "annotator", "label"])
+    >>> PanelStudy(ratings=ratings).read_panel().annotators
+    ('p0', 'p1', 'p2')
     """
 
     ratings: Source | None = None
@@ -201,6 +210,17 @@ def compare_with_reference(
         Shape (N,): class of every item, negative if unreadable or unknown.
     humans
         Annotators that the model is ranked among; none of them contributed to the reference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oversight.harness.panel import make_panel
+    >>> from oversight.harness.types import Rating
+    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
+    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> truth = np.array([0, 1, 0, 0, 0, 1])
+    >>> compare_with_reference(panel, np.array([0, 1, 0, 1, 0, 1]), truth, ["p0", "p1"]).ranking[0]
+    ('p1', 'person', 1.0)
     """
     grid = panel.grid()
     people = {n: grid[:, j] for n, j in zip(humans, panel.positions(humans), strict=True)}
@@ -214,6 +234,14 @@ def class_values(panel: Panel, measurement: str, option: str) -> FloatArray | No
     ------
     BadInput
         If a class is a word at a measurement that needs numbers or an order.
+
+    Examples
+    --------
+    >>> from oversight.harness.panel import make_panel
+    >>> from oversight.harness.types import Rating
+    >>> panel = make_panel([Rating("a", "ann", "1"), Rating("a", "bob", "3")])
+    >>> class_values(panel, "interval", "--level").tolist()
+    [1.0, 3.0]
     """
     try:
         return find_class_values(panel, measurement)
@@ -254,6 +282,17 @@ def agree(
         If a label is a word at a measurement that needs numbers or an order.
     EstimateError
         If there is one annotator, or no item with two ratings.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import oversight as ov
+    >>> said = {"a": "xxy", "b": "yyy", "c": "xxx", "d": "yxy", "e": "xxx", "f": "yyy"}
+    >>> rows = [(item, f"p{k}", votes[k]) for item, votes in said.items() for k in range(3)]
+    >>> ratings = pd.DataFrame(rows, columns=["item", "annotator", "label"])
+    >>> found = ov.agree(ratings).alpha
+    >>> print(f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]")
+    0.58 [-0.03, 0.94]
     """
     panel = _read_ratings(ratings, columns)[1]
     values = class_values(panel, measurement, f"measurement {measurement!r}")
@@ -294,6 +333,17 @@ def certify(
         If an input is wrong; names file and line, or row and column of the frame.
     EstimateError
         If an item has no prediction, or an argument is out of range.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import oversight as ov
+    >>> said = {"a": "xxy", "b": "yyy", "c": "xxx", "d": "yxy", "e": "xxx", "f": "yyy"}
+    >>> rows = [(item, f"p{k}", votes[k]) for item, votes in said.items() for k in range(3)]
+    >>> ratings = pd.DataFrame(rows, columns=["item", "annotator", "label"])
+    >>> model = pd.DataFrame({"item": list("abcdef"), "label": list("xyxyxy")})
+    >>> print(ov.certify(ratings, model).verdict)
+    not certified; the same margin on 53 items would be, if the model does not share the annotators' errors
     """
     if weights is not None:
         check_mapping("weights", weights, "annotator to weight")
@@ -342,6 +392,17 @@ def parity(
         If an input is wrong; names file and line, or row and column of the frame.
     EstimateError
         If an item has no prediction, a name is unknown, or no item has two voters.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import oversight as ov
+    >>> said = {"a": "xxy", "b": "yyy", "c": "xxx", "d": "yxy", "e": "xxx", "f": "yyy"}
+    >>> rows = [(item, f"p{k}", votes[k]) for item, votes in said.items() for k in range(3)]
+    >>> ratings = pd.DataFrame(rows, columns=["item", "annotator", "label"])
+    >>> model = pd.DataFrame({"item": list("abcdef"), "label": list("xyxyxy")})
+    >>> print(ov.parity(ratings, model, bootstrap=100).method)
+    leave-one-out
     """
     for name, given in (("humans", humans), ("voters", voters)):
         if given is not None:

@@ -36,6 +36,17 @@ def plan_study(
         If there are no answers or no predictions yet, or the study has what a plan does not allow for.
     EstimateError
         If an argument is out of range.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.store import Store
+    >>> study = read_study("study.toml")
+    >>> with Store(study.store_url) as store:
+    ...     found = plan_study(store, study, half_width=0.1)
+    ...
+    >>> found.protocol, [row.model for row in found.rows][:1]
+    ('partitioned', ['careful'])
     """
     refuse_panel(study, "plan")
     opened = OpenStudy(study, store)

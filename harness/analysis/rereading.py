@@ -38,6 +38,12 @@ class RunRereading:
         Number of answers for which only the step or the reason changed.
     examples
         The first changes, each with the item's id, both readings and the reply.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> [run.name for run in reread_study(read_study("study.toml"))]
+    ['careful', 'quick']
     """
 
     name: str
@@ -80,6 +86,12 @@ def reread_study(
     ------
     BadInput
         If no such model was run.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> [run.name for run in reread_study(read_study("study.toml"))]
+    ['careful', 'quick']
     """
     with Store(study.store_url) as store:
         runs = [run for run in store.runs.read_runs() if name in (None, run["name"])]

@@ -141,6 +141,13 @@ class ModelReport:
         Results by class, if requested.
     steps
         Step that read an answer → number of predictions, see `oversight.harness.llm.reading.Step`.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> model = ov.study_report("study.toml").models[0]
+    >>> model.name, model.predictions, round(model.accuracy.value, 2)
+    ('careful', 54, 0.77)
     """
 
     name: str
@@ -330,7 +337,14 @@ def _count_items(
 
 
 def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -> float | None:
-    """Share of right answers by the key, None without any; unreadable are wrong, failed left out."""
+    """Share of right answers by the key, None without any; unreadable are wrong, failed left out.
+
+    Examples
+    --------
+    >>> from oversight.harness.types import Prediction
+    >>> true_accuracy([Prediction("a", 0), Prediction("b", 1)], {"a": 0, "b": 0})
+    0.5
+    """
     rows = list(predictions)
     index = ItemIndex.of([p.item_id for p in rows])
     true_options = np.array([truth[name] for name in index.ids], dtype=np.int64)
@@ -385,6 +399,13 @@ class StudyReport(Shown):
         Remarks on models without answers, and on judges.
     quality
         Experts' results on control questions; empty without any.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> report = ov.study_report("study.toml")
+    >>> report.n_items, report.n_answers
+    (54, 54)
     """
 
     name: str
@@ -472,6 +493,17 @@ def report_study(
         next one of its plan.
     EstimateError
         If the data of no model can be used.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.store import Store
+    >>> study = read_study("study.toml")
+    >>> with Store(study.store_url) as store:
+    ...     report = report_study(store, study)
+    ...
+    >>> [model.name for model in report.models]
+    ['careful', 'quick']
     """
     refuse_panel(study, "estimate")
     opened = OpenStudy(study, store)

@@ -102,9 +102,9 @@ class NodeWorker:
         async for message in self._find_service(service).work(*args):
             yield message
 
-    async def tell(self, service: str, *args: Any) -> None:
-        """Send a message to a service."""
-        self._find_service(service).tell(*args)
+    async def send_message(self, service: str, *args: Any) -> None:
+        """Pass a message on to a service."""
+        self._find_service(service).receive_message(*args)
 
     async def close(self) -> None:
         """Stop services and the model server."""

@@ -143,9 +143,9 @@ class RayWorkers:
         except ray.exceptions.RayError:
             raise WorkerLost from None
 
-    def tell(self, actor: Any, service: str, *args: Any) -> None:
+    def send_message(self, actor: Any, service: str, *args: Any) -> None:
         """Send a message to a service on an actor; the message is dropped if the actor is lost."""
-        actor.tell.remote(service, *args)
+        actor.send_message.remote(service, *args)
 
     def _place(self) -> list[Any]:
         ray, resources = _load_ray(), dict(self._placement.resources)

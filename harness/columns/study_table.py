@@ -83,7 +83,7 @@ class ItemIndex:
         """Position of every id."""
         return {name: place for place, name in enumerate(self.ids)}
 
-    def find(self, ids: Iterable[str]) -> IntArray:
+    def find_places(self, ids: Iterable[str]) -> IntArray:
         """Positions of ids; −1 for an unknown one."""
         places = self.places
         return np.array([places.get(name, -1) for name in ids], dtype=np.int64)
@@ -218,7 +218,7 @@ class PredictionColumns:
         EstimateError
             If an item is predicted twice, or an option is missing or negative; names row and value.
         """
-        place = index.find(p.item_id for p in predictions)
+        place = index.find_places(p.item_id for p in predictions)
         _refuse_double(predictions, place, index.size)
         option = np.full(index.size, ABSENT, dtype=np.int64)
         option[place] = [_code(p, row) for row, p in enumerate(predictions)]
@@ -379,7 +379,7 @@ class QuestionColumns:
         places = {name: place for place, name in enumerate(experts)}
         return cls(
             index=index,
-            item=index.find(row.item_id for row in rows),
+            item=index.find_places(row.item_id for row in rows),
             option=np.array([row.option for row in rows], dtype=np.int64),
             n_options=np.array([row.n_options for row in rows], dtype=np.int64),
             propensity=np.array([row.propensity for row in rows], dtype=np.float64),
@@ -659,7 +659,7 @@ def _pool_of(design: LabelDesign, index: ItemIndex) -> ItemPool | None:
 
 
 def _mask(ids: Collection[str], index: ItemIndex) -> BoolArray:
-    places = index.find(ids)
+    places = index.find_places(ids)
     return mark(places[places >= 0], index.size)
 
 

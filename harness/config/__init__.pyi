@@ -1,11 +1,9 @@
 from .models import (
     AnswerForm as AnswerForm, LOCAL_ENDPOINT as LOCAL_ENDPOINT, ModelSection as ModelSection,
-    OPENAI as OPENAI,
-    RunSpec as RunSpec, Section as Section, api_key as api_key, check_pattern as check_pattern,
+    OPENAI as OPENAI, RunSpec as RunSpec, Section as Section, api_key as api_key,
 )
 from .study import (
-    CostsSection as CostsSection, SearchSection as SearchSection,
-    EstimateSection as EstimateSection, Study as Study,
+    CostsSection as CostsSection, SearchSection as SearchSection, Study as Study,
     refuse_password as refuse_password,
 )
 from .study_file import (

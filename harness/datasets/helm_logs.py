@@ -47,7 +47,7 @@ def read_helm(path: Path) -> Iterator[ForeignAnswer]:
         If the file is not a HELM run, or the answer is in a file that does not exist.
     """
     whole = read_whole(path)
-    if whole.find("request_states") is None:
+    if whole.find_field("request_states") is None:
         told = "the file has no such list; give the run's scenario_state.json"
         raise whole.error("request_states", f"must be list: {told}")
     states = whole.need("request_states", list)
@@ -58,7 +58,7 @@ def read_helm(path: Path) -> Iterator[ForeignAnswer]:
 
 
 def _list_failed(state: Row) -> list[_Key]:
-    is_original = not state.find("instance.perturbation")
+    is_original = not state.find_field("instance.perturbation")
     return [_key_of(state)] if is_original and _failed(state) else []
 
 
@@ -68,9 +68,9 @@ def _key_of(state: Row) -> _Key:
 
 def _read_state(state: Row, *, chosen: _Chosen, failed: Collection[_Key]) -> list[ForeignAnswer]:
     name = state.need("instance.id", str)
-    if state.find("instance.perturbation"):
+    if state.find_field("instance.perturbation"):
         return [ForeignAnswer(state.line, name, left_out="perturbed copy")]
-    if state.find("request_mode"):
+    if state.find_field("request_mode"):
         return _read_scored(state, name, chosen, failed)
     result = state.need("result", dict)
     completions = result.get("completions") or [{}]
@@ -98,7 +98,7 @@ def _read_state(state: Row, *, chosen: _Chosen, failed: Collection[_Key]) -> lis
 def _question(state: Row) -> str:
     """Return the input's text; newer runs may store messages instead."""
     text = state.text("instance.input.text")
-    messages = state.find("instance.input.messages")
+    messages = state.find_field("instance.input.messages")
     if text or not messages:
         return text
     is_plain = all(message["role"] != "assistant" for message in messages)
@@ -110,7 +110,7 @@ def _question(state: Row) -> str:
 
 def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return labels and options in the order of the labels; no labels without ``output_mapping``."""
-    mapping = state.find("output_mapping")
+    mapping = state.find_field("output_mapping")
     if mapping:
         labels, options = tuple(mapping), read_texts(state, "output_mapping", mapping.values())
         places = place_labels(labels)
@@ -118,7 +118,7 @@ def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
             return labels, options
         order = sorted(range(len(labels)), key=places.__getitem__)
         return tuple(labels[j] for j in order), tuple(options[j] for j in order)
-    references = state.find("instance.references") or ()
+    references = state.find_field("instance.references") or ()
     if all("correct" in (reference.get("tags") or ()) for reference in references):
         return (), ()  # these are alternative wordings of the right answer
     texts = (reference["output"]["text"] for reference in references)
@@ -172,7 +172,7 @@ def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, int, flo
     The score is the mean log-probability of the option's tokens. For calibrated requests, it is the sum of
     the log-probabilities minus their sum without the question.
     """
-    if not state.find("request_mode") or state.find("instance.perturbation") or _failed(state):
+    if not state.find_field("request_mode") or state.find_field("instance.perturbation") or _failed(state):
         return []
     index = state.count("reference_index")
     option = state.need("instance.references", list)[index]["output"]["text"].strip()
@@ -186,7 +186,7 @@ def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, int, flo
         told += f"; put the run's {_STATS} beside this file, or {OWN_FILE}"
         raise state.error("result.completions", told)
     score = total if is_calibrated else total / n
-    sign = -1 if state.find("request_mode") == "calibration" else 1
+    sign = -1 if state.find_field("request_mode") == "calibration" else 1
     return [(_key_of(state), index, sign * score)]
 
 
@@ -196,16 +196,16 @@ def _failed(state: Row) -> str:
 
 
 def _read_predicted(record: Row) -> list[tuple[_Key, int]]:
-    if record.find("perturbation"):
+    if record.find_field("perturbation"):
         return []
     key = (record.need("instance_id", str), record.count("train_trial_index"))
     stats = [Row(record.file, record.line, stat) for stat in record.need("stats", list)]
-    return [(key, stat.count("mean")) for stat in stats if stat.find("name.name") == "predicted_index"]
+    return [(key, stat.count("mean")) for stat in stats if stat.find_field("name.name") == "predicted_index"]
 
 
 def _read_scored(state: Row, name: str, chosen: _Chosen, failed: Collection[_Key]) -> list[ForeignAnswer]:
     """Read the first of the requests that score an item's options one by one; the others repeat the item."""
-    if state.find("request_mode") != "original" or state.count("reference_index"):
+    if state.find_field("request_mode") != "original" or state.count("reference_index"):
         return []
     key = _key_of(state)
     texts: Any = (reference["output"]["text"] for reference in state.need("instance.references", list))

@@ -54,6 +54,13 @@ class ItemMapping:
     is_open
         Whether items have no options, because answers are texts. Their text may then be a list of messages,
         each with ``role`` and ``content``.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> columns = ItemMapping(meta=("subject",), shuffle=False)
+    >>> ov.read_items("data/questions.jsonl", columns)[0].meta["subject"]
+    'medicine'
     """
 
     text: str = "text"
@@ -201,6 +208,13 @@ def read_key(
     ------
     DataError
         If a column or an item is missing, an id occurs twice, or a label is not one of the options.
+
+    Examples
+    --------
+    >>> items = read_items("data/questions.jsonl")
+    >>> key = read_key("data/questions.key.csv", items)
+    >>> len(key), key[items[0].id]
+    (120, 2)
     """
     check_records("items", items, Item)
     by_id = {item.id: item for item in items}

@@ -143,14 +143,14 @@ def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
 
 def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
     name = str(sample.need("id", (str, int)))
-    if sample.find("invalidation"):
+    if sample.find_field("invalidation"):
         return [ForeignAnswer(sample.line, name, left_out="invalidated sample")]
-    choices = sample.find("output.choices") or [{}]
-    options = read_texts(sample, "choices", sample.find("choices") or ())
+    choices = sample.find_field("output.choices") or [{}]
+    options = read_texts(sample, "choices", sample.find_field("choices") or ())
     scores = _scores(sample)
     answers = (str(score["answer"]).strip() for score in scores if isinstance(score.get("answer"), str))
     answer = next(filter(None, answers), None)
-    raw, error, limit = _completion(sample), sample.find("error"), sample.find("limit.type")
+    raw, error, limit = _completion(sample), sample.find_field("error"), sample.find_field("limit.type")
     text, gap = _question(sample)
     found = ForeignAnswer(
         line=sample.line,
@@ -167,7 +167,7 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
         seconds=sample.number("output.time") or 0.0,
         gap=gap,
         shown=_system_texts(sample),
-        meta=read_metadata(sample.find("metadata")),
+        meta=read_metadata(sample.find_field("metadata")),
     )
     if answer is None and options and not error:
         found = _read_shuffled(found, scores, shuffles=shuffles)
@@ -187,7 +187,7 @@ def read_metadata(fields: Any, without: Container[str] = ()) -> dict[str, str | 
 
 def _scores(sample: Row) -> list[dict[str, Any]]:
     """Return every score of a sample; the oldest logs have only one ``score``."""
-    scores = [*(sample.find("scores") or {}).values(), sample.find("score")]
+    scores = [*(sample.find_field("scores") or {}).values(), sample.find_field("score")]
     return [score for score in scores if isinstance(score, dict)]
 
 
@@ -218,10 +218,10 @@ def _completion(sample: Row) -> str:
     text = sample.text("output.completion")
     if text:
         return text
-    choices = sample.find("output.choices") or []
+    choices = sample.find_field("output.choices") or []
     if choices:
         return _content(sample, choices[0].get("message") or {})[0]
-    messages = [m for m in sample.find("messages") or () if m.get("role") == "assistant"]
+    messages = [m for m in sample.find_field("messages") or () if m.get("role") == "assistant"]
     texts = [_content(sample, message)[0] for message in messages]
     return next((text for text in reversed(texts) if text.strip()), "")
 
@@ -231,7 +231,7 @@ def _question(sample: Row) -> tuple[str, str]:
 
     All turns of a conversation, except system messages, are part of the question.
     """
-    given = sample.find("input")
+    given = sample.find_field("input")
     if isinstance(given, str):
         return _resolve(sample, given), ""
     if not isinstance(given, list):
@@ -253,7 +253,7 @@ def _question(sample: Row) -> tuple[str, str]:
 
 def _system_texts(sample: Row) -> str:
     """Return the text of the input's system messages, which may be the question."""
-    given = sample.find("input")
+    given = sample.find_field("input")
     messages = [m for m in given if m.get("role") == "system"] if isinstance(given, list) else []
     return "\n\n".join(_content(sample, message)[0] for message in messages)
 
@@ -283,7 +283,7 @@ def _error_text(error: Any) -> str:
 
 def _shuffles(header: Row) -> bool:
     """Whether a solver of the run shuffled the choices."""
-    steps = header.find("plan.steps")
+    steps = header.find_field("plan.steps")
     steps = steps if isinstance(steps, list) else ()
     params = [step.get("params") for step in steps if isinstance(step, dict)]
     return any(isinstance(given, dict) and bool(given.get("shuffle")) for given in params)

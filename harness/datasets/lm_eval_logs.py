@@ -67,7 +67,7 @@ def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
     """
     first_filter = None
     for row in _read_samples(path):
-        name = row.find("filter")
+        name = row.find_field("filter")
         first_filter = first_filter or name
         if name == first_filter:
             yield from read_one(row, _read_sample)
@@ -225,7 +225,7 @@ def _iterate_options(document: dict[str, Any]) -> Iterator[_Listed]:
     question = document.get("question")
     nested = question.get("choices") if isinstance(question, dict) else None
     answers = [a for a in document.get("answers") or () if isinstance(a, dict) and "atext" in a]
-    for value in chain(map(row.find, _LISTS), [nested, answers]):
+    for value in chain(map(row.find_field, _LISTS), [nested, answers]):
         labels, texts = _read_list(value)
         if len(texts) > 1:
             yield _order(labels, texts)

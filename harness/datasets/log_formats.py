@@ -87,7 +87,7 @@ def _table_answer(row: Row) -> ForeignAnswer:
     return ForeignAnswer(
         line=row.line,
         id=row.text("id").strip(),
-        text=next((row.text(name).strip() for name in _ASKED if isinstance(row.find(name), str)), ""),
+        text=next((row.text(name).strip() for name in _ASKED if isinstance(row.find_field(name), str)), ""),
         answer=said or None,
         raw=row.text("raw").strip() or said,
         error=row.text("error").strip(),

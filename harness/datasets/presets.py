@@ -310,7 +310,7 @@ class PresetReading:
 def read_preset(
     name: str, file: str | Path | None = None, **options: Any
 ) -> tuple[list[Item], dict[str, int]]:
-    """Read the items of a benchmark and, separately, the sealed key (item id → true option).
+    r"""Read the items of a benchmark and, separately, the sealed key (item id → true option).
 
     Parameters
     ----------
@@ -330,6 +330,18 @@ def read_preset(
         `revision` are given with a file.
     DataError
         If a row does not match the benchmark, naming row and column; or if the hub cannot be read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "test.csv")
+    ...     _ = file.write_text("condition_label,medical_abstract\n2,Gastric ulcers\n")
+    ...     items, key = read_preset("medical-abstracts", file)
+    ...
+    >>> items[0].options[key[items[0].id]]
+    'digestive system diseases'
     """
     read = load_preset(name, file, **options)
     return read.items, read.truth

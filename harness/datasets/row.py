@@ -71,7 +71,7 @@ class Row:
                 raise self.error(column, f"must be a JSON {what}") from None
         return value
 
-    def find(self, field: str) -> Any:
+    def find_field(self, field: str) -> Any:
         """Return a field by its dotted name; None if it does not exist."""
         value: Any = self.fields
         for part in field.split("."):
@@ -86,7 +86,7 @@ class Row:
         DataError
             If the field does not exist or has another type.
         """
-        value = self.find(field)
+        value = self.find_field(field)
         if not isinstance(value, kind):
             names = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
             raise self.error(field, f"must be {names}, is {type(value).__name__}")
@@ -100,7 +100,7 @@ class Row:
         DataError
             If the field has another type.
         """
-        value = self.find(field)
+        value = self.find_field(field)
         if value is not None and (isinstance(value, bool) or not isinstance(value, str | int | float)):
             raise self.error(field, f"must be text or a number, is {shorten(value)}")
         return "" if value is None else str(value)
@@ -113,7 +113,7 @@ class Row:
         DataError
             If the field has another type or is not finite.
         """
-        value = self.find(field)
+        value = self.find_field(field)
         if value is None or value == "":
             return None
         number = math.nan
@@ -137,7 +137,7 @@ class Row:
             return otherwise
         if not number.is_integer() or not 0 <= number <= _MOST:
             raise self.error(
-                field, f"must be a whole number from 0 to {_MOST:,}, is {shorten(self.find(field))}"
+                field, f"must be a whole number from 0 to {_MOST:,}, is {shorten(self.find_field(field))}"
             )
         return int(number)
 

@@ -231,6 +231,13 @@ def read_ratings(
     >>> import pandas as pd
     >>> read_ratings(pd.DataFrame({"item": ["i1"], "ana": ["yes"], "bo": ["yes"]}))[1]
     Rating(item='i1', annotator='bo', label='yes')
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"item": ["a", "a"], "annotator": ["ann", "bob"], "label": ["x", "y"]})
+    >>> read_ratings(frame)[1]
+    Rating(item='a', annotator='bob', label='y')
     """
     if classes is not None:
         check_names("classes", classes)

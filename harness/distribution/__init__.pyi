@@ -1,3 +1,1 @@
-from .extras import (
-    DISTRIBUTION as DISTRIBUTION, VERSION as VERSION, install_line as install_line, require as require,
-)
+from .extras import VERSION as VERSION, install_line as install_line, require as require

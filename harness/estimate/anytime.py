@@ -66,6 +66,11 @@ def obrien_fleming_level(look: int, looks: int, level: float = 0.95) -> float:
     ------
     EstimateError
         Unless 1 ≤ look ≤ looks.
+
+    Examples
+    --------
+    >>> [round(obrien_fleming_level(look, 3), 4) for look in (1, 2, 3)]
+    [0.9995, 0.9859, 0.9549]
     """
     if not 1 <= look <= looks:
         raise EstimateError(f"look must lie in 1..{looks}, is {look}")

@@ -95,6 +95,11 @@ class Check:
         Statistic and p-value of the test, or None.
     message
         The finding and its meaning, or why nothing was checked, on one line.
+
+    Examples
+    --------
+    >>> Check.not_made("gold_errors", "there are no gold questions").state
+    'not made'
     """
 
     name: str
@@ -819,6 +824,12 @@ class GoldAnswer:
         Whether the answer is right.
     is_predicted
         Whether the question is about the option that the model predicts.
+
+    Examples
+    --------
+    >>> fooled = [GoldAnswer(about_truth=False, is_right=j > 5, is_predicted=j < 12) for j in range(40)]
+    >>> gold_errors(fooled).passed
+    False
     """
 
     about_truth: bool
@@ -1115,6 +1126,17 @@ def explain_failures(
         Whether the number allows for experts' errors.
     bounded
         Whether the number itself covers what unanswered questions hide (`find_hidden`).
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> explain_failures(predicted, said)
+    ''
     """
     spared = ERROR_CHECKS * corrected
     spared += EQUAL_RATES * (find_unequal(labels, predictions.is_there) is not None)

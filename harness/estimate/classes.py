@@ -394,7 +394,7 @@ class ClassEvidence:
                 return second.estimate("", Setting(labels=labels, level=self.level))
         return accuracy(answers, labels, level=self.level, strata=self.strata, checks=False)
 
-    def find(self, items: BoolArray, option: int | IntArray) -> Estimate:
+    def estimate_share(self, items: BoolArray, option: int | IntArray) -> Estimate:
         """The same share for items that the model need not have assigned to the class.
 
         Raises
@@ -566,6 +566,12 @@ class CostTable:
         Shape (K, K): by true class (row) and predicted class (column).
     unreadable
         Shape (K,): cost of a prediction without a class, by true class; None if not given.
+
+    Examples
+    --------
+    >>> table = CostTable(costs=np.array([[0.0, 1.0], [5.0, 0.0]]), unreadable=np.array([2.0, 2.0]))
+    >>> table.of_prediction(0).tolist(), table.of_prediction(-1).tolist()
+    ([0.0, 5.0], [2.0, 2.0])
     """
 
     costs: FloatArray
@@ -750,7 +756,7 @@ def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[
         option = np.full(len(evidence.population), -1)
         option[places] = column
         items = option >= 0
-        inner = evidence.find(items, option)
+        inner = evidence.estimate_share(items, option)
         part = Part.within(inner.clipped, inner.low, inner.high)
         share = evidence.share(items)
         if share.value < 1:
@@ -776,6 +782,11 @@ def check_metrics(metrics: Iterable[str], *, some: bool = True) -> tuple[str, ..
     ------
     BadInput
         If a metric is unknown, or none is given although some are required.
+
+    Examples
+    --------
+    >>> check_metrics(["recall", "recall", "f1"])
+    ('recall', 'f1')
     """
     check_names("metrics", metrics, "['recall', 'macro_f1']")
     found = tuple(dict.fromkeys(metrics))
@@ -809,7 +820,18 @@ def name_results(
 
 
 class ClassEstimates(Estimates):
-    """Results by class, by name; `undefined` says why a result is missing."""
+    """Results by class, by name; `undefined` says why a result is missing.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> found = classification_report(model, labels, ["w", "x", "y", "z"], metrics=["recall"])
+    >>> found.undefined["recall[y]"]
+    'no item is predicted to be of this class'
+    """
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """Return the HTML for a notebook."""
@@ -999,7 +1021,7 @@ class ClassResults:
         predicted = e.predicted(option)
         if what == "hit":
             return e.estimate(predicted, option)
-        return e.find(e.population & ~predicted if what == "missed" else e.population, option)
+        return e.estimate_share(e.population & ~predicted if what == "missed" else e.population, option)
 
 
 def _part(estimate: Estimate) -> Part:
@@ -1065,6 +1087,16 @@ def classification_report(
         If the labels contradict themselves.
     TypeError
         If second questions are of other items.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> found = classification_report(model, labels, ["w", "x", "y", "z"], metrics=["recall"])
+    >>> print(found["recall[w]"])
+    0.800 [0.666, 0.909] RECALL, square-and-add 95% · 20 ordinary + 60 complementary
     """
     metrics = check_metrics(metrics, some=costs is None)
     number = check_classes(classes, costs)
@@ -1107,6 +1139,16 @@ class ClassComparison(Shown):
         Withheld result by name → reason.
     left_out
         What is said of models that have no answers yet, and of judges.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> found = compare_classes({"a": a, "b": b}, labels, ["w", "x", "y", "z"], metrics=["recall"])
+    >>> found.results["recall[w]"][0].verdict
+    'tie'
     """
 
     results: Mapping[str, tuple[Comparison, ...]]
@@ -1167,6 +1209,16 @@ def compare_classes(
         If there are fewer than two models, a metric is not known, or items have other options.
     EstimateError
         If the labels contradict themselves.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> found = compare_classes({"a": a, "b": b}, labels, ["w", "x", "y", "z"], metrics=["recall"])
+    >>> print(found.results["recall[w]"][0])
+    not decided: a − b +13.8 points [-4.4, +31.3], p = 0.14 · square-and-add 95% · 80 items, 80 questions
     """
     check_mapping("models", models, "name to predictions")
     metrics, number = check_metrics(metrics, some=costs is None), check_classes(classes, costs)

@@ -213,7 +213,15 @@ def find_rule(use: str, conditions: Collection[str]) -> Rule | None:
 
 
 def find_reason(use: str, conditions: Collection[str]) -> str:
-    """Say why this use of a study is refused; empty if it is possible."""
+    """Say why this use of a study is refused; empty if it is possible.
+
+    Examples
+    --------
+    >>> find_reason("metrics", {"uniform"})
+    ''
+    >>> find_reason("estimate", {"uniform", "weights", "clusters"})
+    'items were drawn with unequal chances and share clusters; take one of these'
+    """
     rule = find_rule(use, conditions)
     return "" if rule is None else rule.reason
 
@@ -234,6 +242,13 @@ def refuse(use: str, conditions: Collection[str], **features: bool) -> None:
         If the answers do not determine the result.
     BadInput
         If a feature has no effect; names it.
+
+    Examples
+    --------
+    >>> refuse("estimate", {"uniform", "weights", "clusters"})
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.NotIdentified: items were drawn with unequal chances and share ...
     """
     given = [name for name, is_given in features.items() if is_given]
     rule = find_rule(use, {*conditions, *given})

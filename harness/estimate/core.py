@@ -59,6 +59,13 @@ def check_level(level: float) -> None:
     ------
     EstimateError
         If `level` is not strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> check_level(95)
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.EstimateError: level must lie in (0, 1), is 95
     """
     if not 0.0 < level < 1.0:
         raise EstimateError(f"level must lie in (0, 1), is {level!r}")
@@ -71,6 +78,13 @@ def check_unit(name: str, value: float) -> None:
     ------
     EstimateError
         If `value` is not a number between 0 and 1.
+
+    Examples
+    --------
+    >>> check_unit("positive", 1.5)
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.EstimateError: positive must lie in [0, 1], is 1.5
     """
     if not 0.0 <= value <= 1.0:
         raise EstimateError(f"{name} must lie in [0, 1], is {value!r}")
@@ -83,6 +97,13 @@ def check_least(name: str, value: float, least: int) -> None:
     ------
     EstimateError
         If `value` is below `least`.
+
+    Examples
+    --------
+    >>> check_least("points", 0, 1)
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.EstimateError: points must be at least 1, is 0
     """
     if value < least:
         raise EstimateError(f"{name} must be at least {least}, is {value}")
@@ -95,6 +116,13 @@ def check_known(name: str, value: str, known: Collection[str]) -> None:
     ------
     EstimateError
         If `value` is none of those known.
+
+    Examples
+    --------
+    >>> check_known("test", "z", ("paired", "sign"))
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.EstimateError: test must be one of paired, sign, is 'z'
     """
     if value not in known:
         raise EstimateError(f"{name} must be one of {', '.join(known)}, is {value!r}")
@@ -107,6 +135,14 @@ def check_rows(name: str, values: Any, good: BoolArray, rule: str) -> None:
     ------
     EstimateError
         If `good`, of the array's shape, does not hold everywhere; `rule` says what a value must do.
+
+    Examples
+    --------
+    >>> values = np.array([0.5, -0.1])
+    >>> check_rows("variance", values, values >= 0, "be at least 0")
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.EstimateError: variance[1] must be at least 0, is -0.1
     """
     for row in np.flatnonzero(~good)[:1]:
         raise EstimateError(f"{name}[{row}] must {rule}, is {values[row]}")
@@ -215,6 +251,11 @@ def find_root(
         Positive left of the root, negative right of it; of several zeros the first is found.
     ends
         Its values at `left` and `right`, if known.
+
+    Examples
+    --------
+    >>> round(find_root(lambda x: 2 - x * x, 0, 2), 6)
+    1.414214
     """
     at_left, at_right = ends or (falling(left), falling(right))
     near = (right - left) / 2 ** (halvings + 1)
@@ -293,6 +334,14 @@ def check_clusters(cluster: IntArray) -> None:
     ------
     NotIdentified
         If they are fewer; the message gives their effective number and the share of the largest cluster.
+
+    Examples
+    --------
+    >>> check_clusters(np.array([0, 1, 2, 3]))
+    >>> check_clusters(np.array([0, 0, 0, 1]))
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.NotIdentified: 2 clusters, the largest with 75% of the items, ...
     """
     size = np.bincount(cluster)
     effective = effective_clusters(cluster)
@@ -316,6 +365,12 @@ class BinomialSample:
         Trials, ≥ 0.
     S
         Successes, 0 ≤ S ≤ n.
+
+    Examples
+    --------
+    >>> from oversight.harness.estimate import maximum_likelihood
+    >>> maximum_likelihood((BinomialSample(K=2, n=20, S=16), BinomialSample(K=4, n=60, S=56)))
+    0.8
     """
 
     K: float
@@ -392,6 +447,11 @@ def clopper_pearson(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
     ------
     EstimateError
         If n < 1, S > n or the level leaves (0, 1).
+
+    Examples
+    --------
+    >>> tuple(round(end, 3) for end in clopper_pearson(8, 10))
+    (0.444, 0.975)
     """
     return _beta_interval(S, n, level, 0.0)
 
@@ -465,7 +525,14 @@ def _cross(rising: Callable[[float], float], left: float, right: float) -> float
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """Number of successes and trials, and the Clopper–Pearson interval of the probability."""
+    """Number of successes and trials, and the Clopper–Pearson interval of the probability.
+
+    Examples
+    --------
+    >>> rate = Rate.of_outcomes([True] * 9 + [False])
+    >>> print(f"{rate.value} [{rate.low:.3f}, {rate.high:.3f}]")
+    0.9 [0.555, 0.997]
+    """
 
     successes: int
     of: int
@@ -489,7 +556,14 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateChange:
-    """A rate in a later sample minus the same in an earlier one, with its interval."""
+    """A rate in a later sample minus the same in an earlier one, with its interval.
+
+    Examples
+    --------
+    >>> change = compare_rates([True] * 9 + [False], [True] * 4 + [False] * 6)
+    >>> change.first.value, change.last.value, round(change.value, 2)
+    (0.9, 0.4, -0.5)
+    """
 
     value: float
     low: float
@@ -508,6 +582,12 @@ def compare_rates(first: Sequence[bool], last: Sequence[bool], level: float = 0.
     ------
     EstimateError
         If a sample is empty.
+
+    Examples
+    --------
+    >>> change = compare_rates([True] * 9 + [False], [True] * 4 + [False] * 6)
+    >>> print(f"{change.value:.1f} [{change.low:.2f}, {change.high:.2f}]")
+    -0.5 [-0.80, -0.02]
     """
     one, two = Rate.of_outcomes(first, level), Rate.of_outcomes(last, level)
     change = two.value - one.value
@@ -534,7 +614,13 @@ def z_of_sum(observed: float, expected: float, variance: float) -> float:
 
 
 def binomial_at_least(successes: int, n: int, p: float) -> float:
-    """P(Bin(n, p) ≥ successes); 0 for n + 1."""
+    """P(Bin(n, p) ≥ successes); 0 for n + 1.
+
+    Examples
+    --------
+    >>> round(binomial_at_least(9, 10, 0.5), 4)
+    0.0107
+    """
     if n < 1 or not 0 <= successes <= n + 1:
         raise EstimateError(f"successes must lie in 0..n + 1 with n >= 1, are {successes} of {n}")
     if successes == 0:
@@ -554,12 +640,24 @@ def kl(p: float, q: float) -> float:
 
 
 def chernoff_low(mean: float, n: int, m: float) -> float:
-    """Bound of P(X̄ ≤ mean) if E X ≥ m: exp(−n KL(mean‖m)) below m, else 1 (Chernoff; Hoeffding 1963)."""
+    """Bound of P(X̄ ≤ mean) if E X ≥ m: exp(−n KL(mean‖m)) below m, else 1 (Chernoff; Hoeffding 1963).
+
+    Examples
+    --------
+    >>> round(chernoff_low(0.3, 50, 0.5), 4)
+    0.0163
+    """
     return math.exp(-n * kl(mean, m)) if mean < m else 1.0
 
 
 def chernoff_high(mean: float, n: int, m: float) -> float:
-    """Bound of P(X̄ ≥ mean) if E X ≤ m: exp(−n KL(mean‖m)) above m, else 1."""
+    """Bound of P(X̄ ≥ mean) if E X ≤ m: exp(−n KL(mean‖m)) above m, else 1.
+
+    Examples
+    --------
+    >>> round(chernoff_high(0.7, 50, 0.5), 4)
+    0.0163
+    """
     return math.exp(-n * kl(mean, m)) if mean > m else 1.0
 
 
@@ -574,6 +672,11 @@ def holm(p_values: ArrayLike) -> FloatArray:
     """Step-down p̃_(i) = max_{j ≤ i} min(1, (m − j + 1) p_(j)) (Holm 1979, Scand. J. Stat. 6).
 
     Never larger than Bonferroni's, and as safe. Order of the input is kept.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
+    [0.03, 0.06, 0.06]
     """
     p = _p_values(p_values)
     order = np.argsort(p, kind="stable")

@@ -52,6 +52,14 @@ def decode(answers: Iterable[Answer], questions: Iterable[Question] | None = Non
     ------
     BadInput
         If somebody answered another expert's question, or a question has two answers.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> question = ov.Question("00ab", "q1", 0, "ann", 4, "partitioned", 0.25, seed=7)
+    >>> labels = decode([ov.Answer(question, "ann", ov.Verdict.NO, "test")])
+    >>> print(f"q1 is {labels[0].kind}: not option {labels[0].option}")
+    q1 is complementary: not option 0
     """
     labels: dict[str, Label] = {}
     answered = []

@@ -261,6 +261,12 @@ def maximum_likelihood(components: tuple[BinomialSample, ...]) -> float:
     ------
     EstimateError
         If there is no trial at all.
+
+    Examples
+    --------
+    >>> from oversight.harness.estimate import BinomialSample
+    >>> maximum_likelihood((BinomialSample(K=2, n=20, S=16), BinomialSample(K=4, n=60, S=56)))
+    0.8
     """
     parts = pool_samples(components)
     if not parts:

@@ -286,6 +286,17 @@ def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> Non
     ------
     NotIdentified
         If so; names what would allow it.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> check_watchable(predicted, said) is None
+    True
     """
     if labels.is_unequal:
         refuse("estimate", labels.conditions)
@@ -391,6 +402,15 @@ def accuracy(
     NotIdentified
         If the protocol says nothing of one model's accuracy, or a plain list of labels was drawn so
         that it does not.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> print(ov.accuracy(model, labels))
+    0.800 [0.639, 0.900] ML, exact 95% · 20 ordinary + 60 complementary
     """
     if n_options is not None:
         check_mapping("n_options", n_options, "item id to number of options")
@@ -407,7 +427,7 @@ def accuracy(
         n_options=n_options,
     )
     part, notes = collected_part(said, predicted.is_there)
-    return evaluation.complete(evaluation.make(part), part, notes, checks=checks)
+    return evaluation.complete(evaluation.make_estimate(part), part, notes, checks=checks)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -467,7 +487,7 @@ class Evaluation:
         usual = self.estimator == "ml" and self.interval in (None, "exact")
         return usual and self.strata is None and not self.published
 
-    def make(self, labels: LabelColumns, *, tilted: bool = True) -> Estimate:
+    def make_estimate(self, labels: LabelColumns, *, tilted: bool = True) -> Estimate:
         """Estimate from labels of the same items, corrected for unequal answering rates if `tilted`."""
         predictions, level = self.predictions, self.level
         if self.is_anytime:
@@ -490,13 +510,15 @@ class Evaluation:
         """Add to an estimate from the interim subset of the labels all that a reader must know."""
         by_rates = self.gold is None if self.is_fixed else self.is_plain
         tilted = by_rates and not self.is_anytime
-        return complete(made, self.predictions, part, notes, make=self.make, checks=checks, tilted=tilted)
+        return complete(
+            made, self.predictions, part, notes, make=self.make_estimate, checks=checks, tilted=tilted
+        )
 
     def worst_case(self, part: LabelColumns, notes: tuple[Note, ...]) -> Estimate | None:
         """Estimate with an interval that covers all missing answers; None if none is missing."""
 
         def make(labels: LabelColumns) -> Estimate:
-            return self.make(labels, tilted=False)
+            return self.make_estimate(labels, tilted=False)
 
         bounded = bound_missing(make(part), make, self.predictions, part)
         return None if bounded is None else complete(bounded, self.predictions, part, notes)
@@ -628,6 +650,17 @@ def growing_accuracy(
     """Number of labels and estimate at the first 1/points, 2/points, … of the labels of predicted items.
 
     Undefined early estimates are left out. Parameters as in `accuracy`.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> [(n, round(found.value, 2)) for n, found in growing_accuracy(predicted, said, 2)]
+    [(40, 0.7), (80, 0.8)]
     """
     notes: tuple[Note, ...] = ()
     if labels.drawn is not None and not labels.statement.asks_on:
@@ -719,6 +752,21 @@ def accuracies(
         If the data are contradictory, or no estimator is defined for uniformly drawn options.
     NotIdentified
         As in `accuracy`, for a plain list of labels.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> for name, found in ov.accuracies(model, labels).items():
+    ...     print(name, round(found.value, 2))
+    ...
+    ord 0.8
+    comp 0.8
+    ivw_half 0.8
+    ivw 0.8
+    ml 0.8
     """
     predictions, labels = align(predictions, labels)
     main = main_estimator(labels)
@@ -740,7 +788,7 @@ def accuracies(
     for name, options in wanted.items():
         try:
             one = Evaluation(predictions=predictions, labels=labels, **options)
-            found[name] = one.complete(one.make(part), part, notes)
+            found[name] = one.complete(one.make_estimate(part), part, notes)
         except EstimateError as error:
             undefined[name] = str(error)
     if POINTS.keys() <= undefined.keys():

@@ -99,6 +99,18 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     ------
     NotIdentified
         If an expert has answered none of their questions, or none about items added later.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> part, notes = collected_part(said, predicted.is_there)
+    >>> len(part), notes
+    (80, ())
     """
     if labels.drawn is None or labels.statement.asks_on:
         return labels, ()
@@ -256,6 +268,17 @@ def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | Non
     -------
     UnequalAnswers or None
         None if no test shows a difference, and for sequential protocols.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> find_unequal(said, predicted.is_there) is None
+    True
     """
     if labels.is_resolved or not len(labels):
         return None
@@ -361,6 +384,18 @@ class Evidence:
         Shape (N,): number of items that each one represents; None if all count equally.
     strata
         Strata that the items were drawn from in proportion; None without them.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> evidence = Evidence.of(predicted, said)
+    >>> print(evidence.accuracy(0.95))
+    0.800 [0.637, 0.932] ROUTED, tilted-score 95% · 20 ordinary + 60 complementary
     """
 
     sample: RoutedSample
@@ -549,7 +584,19 @@ def find_drawn_strata(items: IntArray, labels: LabelColumns) -> DrawnStrata | No
 
 
 def find_weights(items: IntArray, labels: LabelColumns) -> FloatArray | None:
-    """Number of pool items that each item at these positions represents; None if all are equal."""
+    """Number of pool items that each item at these positions represents; None if all are equal.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> find_weights(np.arange(80), said) is None
+    True
+    """
     weight = None if labels.pool is None else labels.pool.weight
     return None if weight is None else weight[items]
 
@@ -576,6 +623,14 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
     ------
     EstimateError
         If an item has no cluster, or all share one.
+
+    Examples
+    --------
+    >>> from oversight.harness.columns import ItemIndex, ItemValues
+    >>> index = ItemIndex.of(["a", "b", "c"])
+    >>> patients = ItemValues.of({"a": "p1", "b": "p2", "c": "p1"}, index)
+    >>> number_clusters(np.arange(3), index, patients).tolist()
+    [0, 1, 0]
     """
     if cluster is None:
         return None
@@ -598,6 +653,16 @@ def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
         If an item has no cluster, or all share one.
     NotIdentified
         If the clusters are effectively too few, see `check_clusters`.
+
+    Examples
+    --------
+    >>> from oversight.harness.columns import ItemIndex, ItemValues
+    >>> index = ItemIndex.of(["a", "b", "c"])
+    >>> patients = ItemValues.of({"a": "p1", "b": "p2", "c": "p1"}, index)
+    >>> enough_clusters(np.arange(3), index, patients)
+    Traceback (most recent call last):
+        ...
+    oversight.harness.errors.NotIdentified: 2 clusters, the largest with 67% of the items, ...
     """
     number = number_clusters(items, index, cluster)
     if number is None or number.max() + 1 == len(items):

@@ -81,6 +81,11 @@ class GoldCounts:
     ------
     EstimateError
         If a count is negative, exceeds its total, or a total is 0.
+
+    Examples
+    --------
+    >>> GoldCounts(yes_on_true=18, n_true=20, no_on_false=19, n_false=20).sensitivity
+    0.9
     """
 
     yes_on_true: int
@@ -465,6 +470,12 @@ class ErrorRanges:
     ------
     EstimateError
         If a range is empty or leaves [½, 1].
+
+    Examples
+    --------
+    >>> known = ErrorRanges(sensitivity=(0.8, 1.0), gold_true=(18, 2), gold_false=(1, 19))
+    >>> known.gold
+    GoldCounts(yes_on_true=18, n_true=20, no_on_false=19, n_false=20)
     """
 
     sensitivity: tuple[float, float] = (0.5, 1.0)

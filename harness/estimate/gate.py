@@ -461,6 +461,16 @@ class GateVerdict(Shown):
         Why it is undecided; empty if it is decided.
     either_side
         Whether it is undecided only because the answers are compatible with both sides of the bar.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> verdict = ov.gate_accuracy(model, labels, at_least=0.4)
+    >>> verdict.verdict, verdict.answers, verdict.p_below < 0.05
+    ('pass', 80, True)
     """
 
     verdict: str
@@ -603,6 +613,15 @@ def gate_accuracy(
     ------
     EstimateError
         If the bar or the level is invalid, or answers contradict each other.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> gate_accuracy(model, labels, at_least=0.4).verdict
+    'pass'
     """
     check_bar(at_least, 0.0, 1.0, level)
     models, said = align_models([predictions], labels)
@@ -621,6 +640,15 @@ def gate_difference(
     """Decide whether the first model's accuracy minus the second's is at least a bar in (−1, 1).
 
     The difference refers to items that both answered; for the rest see `gate_accuracy`.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> gate_difference(a, b, labels, at_least=-0.5).verdict
+    'pass'
     """
     check_bar(at_least, -1.0, 1.0, level)
     models, said = align_models([first, second], labels)
@@ -776,6 +804,17 @@ def gate_at_look(
         J and L; (1, 1) is a single analysis.
     errors
         What is known of experts' errors: the interval is that of the corrected accuracy or difference.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> gate_at_look({"model": predicted}, said, 0.4, look=(1, 2)).verdict
+    'pass'
     """
     now = obrien_fleming_level(*look, level)
     is_open = 0 if labels.drawn is None else int(np.count_nonzero(labels.answers < 0))

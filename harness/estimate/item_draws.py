@@ -60,6 +60,11 @@ def guess_right(predicted: AnyIntArray, n_options: IntArray) -> FloatArray:
     -------
     array
         Shape (N, M), in [0, 1]; 0 if a model names no option.
+
+    Examples
+    --------
+    >>> guess_right(np.array([[0, 0, 1], [2, 2, 2]]), np.array([4, 4])).round(2).tolist()
+    [[0.99, 0.99, 0.0], [1.0, 1.0, 1.0]]
     """
     options = np.maximum(np.asarray(predicted, dtype=np.int64), -1)
     width, accuracy, rows = int(n_options.max()), None, np.arange(len(options))[:, None]
@@ -82,6 +87,12 @@ def split_by_agreement(right: FloatArray, drawn: int, *, each: int = _EACH) -> I
         Number of items to draw. There are fewer strata if items do not differ.
     each
         Mean number of drawn items per stratum; strata with one item only serve as an order.
+
+    Examples
+    --------
+    >>> right = np.array([[0.9], [0.2], [0.9], [0.2], [0.9], [0.2], [0.9], [0.2]])
+    >>> split_by_agreement(right, 8).tolist()
+    [1, 0, 1, 0, 1, 0, 1, 0]
     """
     right = np.round(right, DIGITS)
     n, most = len(right), max(1, min(_MOST * _EACH // each, drawn // each))
@@ -131,6 +142,12 @@ def draw_in_proportion(
     A systematic draw from the items in the order of their strata, and of `within` inside each, with ties
     shuffled. Every stratum and every range of neighbouring strata gets its share of items, give or take
     one. Differences in `within` make the draw more precise than variances within strata suggest.
+
+    Examples
+    --------
+    >>> stratum = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    >>> stratum[draw_in_proportion(stratum, 4, np.random.default_rng(1))].tolist()
+    [0, 0, 1, 1]
     """
     n = len(stratum)
     order = np.lexsort((rng.random(n), np.zeros(n) if within is None else within, stratum))
@@ -154,6 +171,11 @@ def chances_by_deviation(deviation: FloatArray, number: int, *, most: float = 1.
     most
         Largest probability, at least number/N; `oversight.harness.columns.share_of_draw`, so that no item
         has a weight below 1.
+
+    Examples
+    --------
+    >>> chances_by_deviation(np.array([0.1, 0.2, 0.1]), 2).round(2).tolist()
+    [0.54, 0.92, 0.54]
     """
     n, even = len(deviation), number / len(deviation)
     most = min(1.0, max(most, even))
@@ -179,6 +201,12 @@ def draw_with_chances(chance: FloatArray, order: FloatArray, rng: np.random.Gene
 
     A systematic draw (Madow 1949, Ann. Math. Stat. 20) from the items in the given order, ties shuffled:
     groups of items that are neighbours in it get their share, give or take one.
+
+    Examples
+    --------
+    >>> chance, order = np.array([1.0, 0.5, 0.5]), np.arange(3.0)
+    >>> len(draw_with_chances(chance, order, np.random.default_rng(1)))
+    2
     """
     line = np.lexsort((rng.random(len(chance)), np.round(order, DIGITS)))
     ends = np.cumsum(chance[line])
@@ -240,6 +268,14 @@ def second_rates(
     ------
     EstimateError
         If there are fewer items than questions, or an item has fewer than two options left.
+
+    Examples
+    --------
+    >>> posterior = np.array([[0.0, 0.8, 0.2], [0.0, 0.5, 0.5]])
+    >>> none = np.zeros(1)
+    >>> found = second_rates(np.array([[1], [1]]), posterior, posterior > 0, 1, first=(none, none))
+    >>> found.chance.round(2).tolist()
+    [0.47, 0.53]
     """
     n, models = predicted.shape
     if not 1 <= number <= n or (left.sum(axis=1) < 2).any():

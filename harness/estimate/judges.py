@@ -167,6 +167,17 @@ class JudgeOpinion:
     rank, odds
         Shape (N,): how sure it is by rank among its answers, as a normal score, and by logarithmic odds,
         with mean 0 and variance 1; 0 where it does not say.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> JudgeOpinion.of(predicted).option[:5].tolist()
+    [1, 0, 0, 0, 0]
     """
 
     option: IntArray
@@ -247,6 +258,17 @@ def judge_probabilities(
         Shape (N,): K of every item.
     width
         Number of columns; default the largest K.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> judge_probabilities([predicted], np.full(80, 4))[0].round(2).tolist()
+    [0.17, 0.5, 0.17, 0.17]
     """
     most = int(n_options.max(initial=2)) if width is None else width
     n, own = len(n_options), np.arange(most) < n_options[:, None]
@@ -317,7 +339,15 @@ def working_distribution(
 
 
 def split_items_evenly(data: RoutedSample, cluster: IntArray | None, parts: int, seed: int) -> IntArray:
-    """Part of every item, shape (N,); items of a cluster share one, and answers are spread evenly."""
+    """Part of every item, shape (N,); items of a cluster share one, and answers are spread evenly.
+
+    Examples
+    --------
+    >>> from oversight.harness.estimate import RoutedSample
+    >>> data = RoutedSample(np.arange(4), np.zeros(4, int), np.ones(4), np.full((4, 2), 0.5))
+    >>> sorted(split_items_evenly(data, None, 2, seed=1).tolist())
+    [0, 0, 1, 1]
+    """
     rng, n = np.random.default_rng(seed), len(data.propensities)
     if cluster is not None:
         return (rng.permutation(int(cluster.max()) + 1) % parts)[cluster]
@@ -384,6 +414,18 @@ def guess_by_judges(
     answers
         Answers from which the judges' quality is learned; they are not used as evidence about their own
         items.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> right = guess_by_judges(predicted.option[:, None], [JudgeOpinion.of(predicted)], np.full(80, 4))
+    >>> right[:2].round(2).tolist()
+    [[0.71], [0.71]]
     """
     options, width = np.asarray(predicted, dtype=np.int64), int(n_options.max(initial=2))
     found, rows = np.zeros(options.shape), np.arange(len(options))

@@ -83,6 +83,16 @@ class Ranking(Shown):
         All M(M−1)/2 pairs, better-looking model first.
     critical
         The bound on max |z|, or on max |t| for clustered items.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> ranking = ov.compare({"a": a, "b": b, "c": b}, labels).ranking
+    >>> ranking.names, ranking.ranks
+    (('a', 'b', 'c'), ((1, 3), (1, 3), (1, 3)))
     """
 
     names: tuple[str, ...]
@@ -214,6 +224,16 @@ class ModelComparison(Shown):
     ranking
         Ranks in which models that the data cannot separate share a place; None for two models and for
         pairwise tests.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> found = ov.compare({"a": a, "b": b}, labels)
+    >>> [pair.verdict for pair in found.pairs]
+    ['tie']
     """
 
     pairs: tuple[Comparison, ...]
@@ -276,6 +296,15 @@ def compare(
         If there are fewer than two models, the protocol does not allow the test, or the test no correction.
     EstimateError
         If the data do not determine the result.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> print(ov.compare({"a": a, "b": b}, labels).pairs[0].verdict)
+    tie
     """
     check_mapping("models", models, "name to predictions")
     names = list(models)

@@ -109,6 +109,16 @@ class Comparison(Noted, Shown):
         Number and kind of comparisons for which p and interval were adjusted: ``"none"``, ``"holm"``…
     why
         Why the interval may cover the difference less often than `level` says; empty if it does not.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> pair = ov.compare({"a": a, "b": b}, labels).pairs[0]
+    >>> print(pair)
+    not decided: a − b +12.9 points [-9.2, +31.8], p = 0.3 · paired 95% · 80 items, 80 questions
     """
 
     first: str
@@ -223,6 +233,11 @@ def paired_proportions(n_10: float, n_01: float, n: float, level: float) -> tupl
     multinomial counts in place of his.
 
     Counts may be fractions, of an effective size (`effective_size`).
+
+    Examples
+    --------
+    >>> tuple(round(end, 3) for end in paired_proportions(30, 10, 100, 0.95))
+    (0.072, 0.322)
     """
     p, q = n_10 / n, n_01 / n
     (l1, u1), (l2, u2) = share_interval(n_10, n, level), share_interval(n_01, n, level)
@@ -368,7 +383,15 @@ def student_p_value(value: float, se: float, groups: float) -> float:
 
 
 def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> FoundDifference:
-    """Mean of +1, 0 and −1 on clustered items: `paired_proportions` at the effective size, p from t."""
+    """Mean of +1, 0 and −1 on clustered items: `paired_proportions` at the effective size, p from t.
+
+    Examples
+    --------
+    >>> votes = np.tile([1.0, 0.0, 1.0, -1.0, 0.0], 20)
+    >>> difference, interval, p_value = clustered_difference(votes, np.arange(100) // 2, 0.95)
+    >>> print(f"{difference:.2f} [{interval.low:.2f}, {interval.high:.2f}], p = {p_value:.3f}")
+    0.20 [0.04, 0.35], p = 0.003
+    """
     n, value = len(votes), float(votes.mean())
     size = effective_size(votes, cluster, level)
     plus, minus = float((votes > 0).mean()) * size, float((votes < 0).mean()) * size

@@ -614,7 +614,7 @@ class Aim:
     level: float
     answered: float = 1.0
 
-    def find(self, variance: ItemVariance, cost: float, mean: float) -> float:
+    def find_size(self, variance: ItemVariance, cost: float, mean: float) -> float:
         """Questions, or the half-width, for this variance per item and number of questions per item."""
         wanted, level = self.half_width, self.level
         if wanted is None:
@@ -627,7 +627,7 @@ class Aim:
 
     def find_all(self, found: SideVariances, mean: float) -> dict[str, float]:
         """Return these values for every kind of side information."""
-        return {side: self.find(variance, found.cost, mean) for side, variance in found.of.items()}
+        return {side: self.find_size(variance, found.cost, mean) for side, variance in found.of.items()}
 
 
 def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> float:
@@ -861,7 +861,7 @@ def _plan(
         kind = "wrong" if mean > 0.5 else "right"
         pool_why = few = f"not known: fewer than {LEAST_KINDS} of {n} items are {kind}, by these answers"
     else:
-        drawn = aim.find(ItemVariance(whole=accuracy_variance(pilot, mean)), 1.0, mean)
+        drawn = aim.find_size(ItemVariance(whole=accuracy_variance(pilot, mean)), 1.0, mean)
         try:
             pilot = study.add_strata(pilot, name, items, max(1, min(size, round(aim.questions or drawn))))
         except EstimateError as error:
@@ -969,6 +969,16 @@ class PilotPlan(Shown):
         Protocol of the planned study.
     aim
         The request.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> found = ov.plan_from_pilot({"model": model}, labels, half_width=0.05)
+    >>> found.protocol, found.rows[0].questions
+    ('partitioned', 686)
     """
 
     rows: tuple[PlannedRow, ...]
@@ -1033,6 +1043,15 @@ def plan_from_pilot(
     ------
     EstimateError
         If an argument is out of range, items share clusters, or the labels tell no accuracy.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> plan_from_pilot({"model": model}, labels, half_width=0.05).rows[0].questions
+    686
     """
     check_mapping("models", models, "name to predictions")
     check_mapping("judges", judges or {}, "name to predictions")

@@ -93,6 +93,14 @@ def pseudo_outcomes(c: FloatArray, data: RoutedSample) -> FloatArray:
     """Per-item g of equation (G) with C*, shape (N,); its mean estimates θ without bias.
 
     Items that were not drawn (``sampled``), or need no question because c is constant, have g = Σ c_j p_j.
+
+    Examples
+    --------
+    >>> from oversight.harness.estimate import RoutedSample, accuracy_target
+    >>> asked, answer = np.zeros(2, int), np.array([1.0, 0.0])
+    >>> data = RoutedSample(np.arange(2), asked, answer, np.array([[1.0, 0.0], [1.0, 0.0]]))
+    >>> pseudo_outcomes(accuracy_target([0, 0], 2), data).tolist()
+    [1.0, 0.0]
     """
     prior = data.posterior[data.item, data.asked]
     correction = question_weights(c, data) * (data.answer - prior)
@@ -110,6 +118,15 @@ def crossfitted_posterior(predicted: ArrayLike, data: RoutedSample) -> FloatArra
         to learn.
     data
         The answers; its own posterior is not used.
+
+    Examples
+    --------
+    >>> from oversight.harness.estimate import RoutedSample
+    >>> predicted = np.zeros((40, 1), int)
+    >>> answer = (np.arange(40) % 4 > 0).astype(float)
+    >>> data = RoutedSample(np.arange(40), np.zeros(40, int), answer, np.tile([1.0, 0.0], (40, 1)))
+    >>> round(float(crossfitted_posterior(predicted, data)[:, 0].mean()), 2)
+    0.75
     """
     columns = np.asarray(predicted)
     n, width = data.propensities.shape
@@ -401,7 +418,13 @@ def _count_answers(data: RoutedSample, number: IntArray) -> Counts:
 
 
 def t_quantile(level: float, df: float) -> float:
-    """Two-sided quantile of Student's t with df degrees of freedom."""
+    """Two-sided quantile of Student's t with df degrees of freedom.
+
+    Examples
+    --------
+    >>> round(t_quantile(0.95, 10), 3)
+    2.228
+    """
     return float(stdtrit(df, 0.5 + level / 2))
 
 

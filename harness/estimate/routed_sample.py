@@ -73,6 +73,17 @@ class RoutedSample:
     EstimateError
         Naming the first row and value that break a bound, including two answers to one question
         and two yes on one item.
+
+    Examples
+    --------
+    >>> data = RoutedSample(
+    ...     item=np.array([0, 1]),
+    ...     asked=np.array([0, 2]),
+    ...     answer=np.array([1.0, 0.0]),
+    ...     propensities=np.full((2, 3), 1 / 3),
+    ... )
+    >>> data.counts.ordinary, data.counts.complementary
+    (1, 1)
     """
 
     item: IntArray
@@ -141,7 +152,13 @@ class RoutedSample:
 
 
 def flat_posterior(n_options: ArrayLike, width: int) -> FloatArray:
-    """p_k = 1/K over each item's own options: shape (N, width), zero beyond them."""
+    """p_k = 1/K over each item's own options: shape (N, width), zero beyond them.
+
+    Examples
+    --------
+    >>> flat_posterior([2, 4], 4).tolist()
+    [[0.5, 0.5, 0.0, 0.0], [0.25, 0.25, 0.25, 0.25]]
+    """
     options = np.asarray(n_options, dtype=np.int64)
     return np.where(np.arange(width) < options[:, None], 1.0 / options[:, None], 0.0)
 
@@ -156,6 +173,11 @@ def accuracy_target(predicted: ArrayLike, width: int) -> FloatArray:
     ------
     EstimateError
         If a prediction lies outside −1..width−1.
+
+    Examples
+    --------
+    >>> accuracy_target([1, -1], 3).tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
     """
     predicted = np.asarray(predicted, dtype=np.int64)
     bad = np.flatnonzero((predicted < -1) | (predicted >= width))
@@ -294,6 +316,17 @@ def read_item_answers(labels: LabelColumns) -> ItemAnswers:
     ------
     EstimateError
         If two options of an item were confirmed, or all refuted: an expert erred.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> read_item_answers(said).truth[:4].tolist()
+    [0, -1, -1, -1]
     """
     keys, last = np.unique(labels.questions.key[::-1], return_index=True)
     rows = len(labels) - 1 - last
@@ -372,6 +405,18 @@ def routed_pool(
     ------
     EstimateError
         If no answered item is left.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> data, options, _ = routed_pool(said, [predicted])
+    >>> options.shape, data.counts.ordinary
+    ((80, 1), 20)
     """
     everywhere = np.logical_and.reduce([m.ran for m in models])
     silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size)
@@ -441,6 +486,15 @@ def resolved_correctness(
     ------
     EstimateError
         If more than a few items wait for an answer: those resolved early are no random sample.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> labels = [ov.Label(f"i{j}", 0, ov.LabelKind.ORDINARY, 4, 1.0) for j in range(3)]
+    >>> model, said = align([ov.Prediction(f"i{j}", int(j == 2)) for j in range(3)], labels)
+    >>> resolved_correctness(said, [model]).correct.tolist()
+    [[1], [1], [0]]
     """
     options = np.stack([m.option for m in models], axis=1).astype(np.int64)
     ran = np.logical_and.reduce([m.ran for m in models])
@@ -560,7 +614,13 @@ def targeted_propensities(predicted: ArrayLike, width: int) -> FloatArray:
 
 
 def predicted_counts(predicted: ArrayLike, width: int) -> FloatArray:
-    """n_k: how many models predict option k of each item; shape (N, width)."""
+    """n_k: how many models predict option k of each item; shape (N, width).
+
+    Examples
+    --------
+    >>> predicted_counts([[0, 0, 2]], 3).tolist()
+    [[2.0, 0.0, 1.0]]
+    """
     columns = np.asarray(predicted, dtype=np.int64)
     if columns.ndim != 2 or columns.shape[1] == 0:
         raise EstimateError(f"predicted must have shape (N, M >= 1), has {columns.shape}")
@@ -625,6 +685,11 @@ def propensities_for(
     """π of targeted routing for the models in ``predicted``, shape (N, M): of one, or shared by several.
 
     Parameters as of `shared_propensities`; the posterior is by default that of the models' votes.
+
+    Examples
+    --------
+    >>> propensities_for([[0, 2]], 3, 3, epsilon=0.3).round(2).tolist()
+    [[0.45, 0.1, 0.45]]
     """
     columns = np.asarray(predicted, dtype=np.int64)
     if columns.shape[1] == 1:
@@ -657,6 +722,11 @@ def vote_posterior(
         vote speaks against its option.
     temper
         τ in (0, 1].
+
+    Examples
+    --------
+    >>> vote_posterior([[0, 0, 1]], 3, 3).round(2).tolist()
+    [[0.47, 0.32, 0.21]]
     """
     columns = np.asarray(predicted, dtype=np.int64)
     models = columns.shape[1]
@@ -723,6 +793,11 @@ def draw_options(propensities: FloatArray, rng: np.random.Generator) -> IntArray
     """Draw one option per item with its propensities; −1 (no question) with the remaining probability.
 
     Shape (N,). Raises `EstimateError` if a row sums to more than 1.
+
+    Examples
+    --------
+    >>> draw_options(np.array([[0.0, 1.0], [0.0, 0.0]]), np.random.default_rng(1)).tolist()
+    [1, -1]
     """
     cumulative = np.cumsum(propensities, axis=1)
     for row in np.flatnonzero(cumulative[:, -1] > 1 + 1e-9):
@@ -738,6 +813,11 @@ def disagreement(predicted: ArrayLike) -> NDArray[np.bool_]:
     """Items on which not all models predict the same option; all differences are 0 elsewhere.
 
     Shape (N,). Two unreadable predictions agree: both are wrong.
+
+    Examples
+    --------
+    >>> disagreement([[0, 0], [0, 1], [-1, -1]]).tolist()
+    [False, True, False]
     """
     columns = np.asarray(predicted, dtype=np.int64)
     differ: NDArray[np.bool_] = (columns != columns[:, :1]).any(axis=1)
@@ -774,6 +854,11 @@ def next_option(
     ------
     EstimateError
         If an option lies outside 0..K−1 or two options were confirmed.
+
+    Examples
+    --------
+    >>> next_option([0, 2], [0.5, 0.1, 0.4], {0: False})
+    2
     """
     K = len(posterior)
     for option in (*answers, *(p for p in predicted if p != -1)):
@@ -810,6 +895,11 @@ def correctness(predicted: Sequence[int], answers: Mapping[int, bool], K: int) -
     """Every model's 1 (right), 0 (wrong) or `UNKNOWN` on one item, shape (M,).
 
     A model is wrong if its option was refuted, another was confirmed, or it named none.
+
+    Examples
+    --------
+    >>> correctness([0, 2], {0: False}, K=3).tolist()
+    [0, -1]
     """
     truth = true_option(answers, K)
     if truth is not None:
@@ -836,6 +926,11 @@ def expected_questions(
     """E[T] = Σ_j (1 − Σ_{i<j} p_(i)): questions to resolve each item, if p is right; shape (N,).
 
     The j-th predicted option is asked about unless an earlier one was confirmed.
+
+    Examples
+    --------
+    >>> expected_questions([[0, 2]], np.array([[0.5, 0.1, 0.4]])).tolist()
+    [1.5]
     """
     order, asked = asking_order(predicted, posterior, n_options)
     p = np.take_along_axis(posterior, order, axis=1)
@@ -883,6 +978,12 @@ def item_variance(c: FloatArray, propensities: FloatArray, posterior: FloatArray
 
     For an accuracy this is [π_ŷ/s_ŷ + 1/Σ_{j≠ŷ}(s_j/π_j)]⁻¹. Raises `NotIdentified` as
     `optimal_constant` does.
+
+    Examples
+    --------
+    >>> c, even = np.array([[1.0, 0.0]]), np.array([[0.5, 0.5]])
+    >>> item_variance(c, even, even).tolist()
+    [0.25]
     """
     constant = optimal_constant(c, propensities, posterior, np.ones(c.shape, dtype=np.bool_))
     pi = np.where(propensities > 0, propensities, np.inf)

@@ -102,6 +102,12 @@ def synthesise_population(
     ------
     EstimateError
         If K < 2, an accuracy lies outside (0, 1), or r or d outside [0, 1].
+
+    Examples
+    --------
+    >>> truth, predicted = synthesise_population(10_000, 4, [0.8, 0.6], np.random.default_rng(1))
+    >>> (predicted == truth[:, None]).mean(axis=0).round(2).tolist()
+    [0.8, 0.61]
     """
     for A in accuracy:
         check_accuracy(A, K)
@@ -685,6 +691,14 @@ class QuestionPlan(Shown):
         detected difference).
     level
         Confidence level.
+
+    Examples
+    --------
+    >>> width = {"half_width": 0.06, "half_width_expected": 0.056}
+    >>> price = SamplePlan(protocol="targeted", variance=0.16, questions=200, saving=1.0, **width)
+    >>> print(QuestionPlan(accuracy=(price,), difference=(price,), level=0.95))
+    accuracy, best of 1 protocols: targeted, 200 questions, ±6.0 points
+    difference of 2 models, best of 1 protocols: targeted, 200 questions, ±6.0 points
     """
 
     accuracy: tuple[SamplePlan, ...]
@@ -771,6 +785,12 @@ def plan(
     ------
     EstimateError
         If an argument is out of range, or experts with such rates carry no information.
+
+    Examples
+    --------
+    >>> prices = plan(2, 0.8, questions=200)
+    >>> {row.protocol: round(row.half_width, 3) for row in prices.accuracy}
+    {'uniform, complementary only': 0.088, 'uniform': 0.06, 'targeted': 0.059}
     """
     check_least("cluster_size", cluster_size, 1)
     check_unit("intraclass", intraclass)

@@ -212,6 +212,19 @@ class SecondQuestions(SideInformation):
         Second questions and their answers, which the labels do not hold.
     least
         Number of second answers about a model's items from which on they are used.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import LabelColumns, align
+    >>> from oversight.harness.estimate import estimate_models
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> second = SecondQuestions({"model": predicted}, LabelColumns.of([], said.index))
+    >>> estimate_models({"model": predicted}, said, [second])["model"].undefined["deepened"]
+    'no second questions were drawn'
     """
 
     name, feature = DEEPENED, "second questions"

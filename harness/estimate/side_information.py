@@ -91,6 +91,17 @@ class Setting:
         Strata to weight by, see `Strata`.
     interval, published
         Requested interval and conventions; see `accuracy`.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> Votes({"model": predicted}).refuse(Setting(labels=said, level=0.95))
+    ''
     """
 
     labels: LabelColumns
@@ -116,6 +127,18 @@ class SideInformation(ABC):
         Whether it is only used for models that have the protocol's own estimate.
     worth
         Note on the number of answers with the same information without it; None without such a note.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> from oversight.harness.estimate import Votes
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> issubclass(Votes, SideInformation), Votes({"model": predicted}).name
+    (True, 'assisted')
     """
 
     name: str
@@ -211,6 +234,18 @@ class Votes(SideInformation):
     ----------
     models
         All models that answered items of the study, by name.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align_models
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> columns, said = align_models([a, b], labels)
+    >>> models = dict(zip("ab", columns, strict=True))
+    >>> print(estimate_models(models, said, [Votes(models)])["a"]["assisted"])
+    0.801 [0.647, 0.931] ASSISTED, tilted-score 95% · 20 ordinary + 60 complementary
     """
 
     name, feature = ASSISTED, "votes"
@@ -309,6 +344,20 @@ class ExpertErrors(SideInformation):
         As in `allow_for_errors`.
     name
         ``hui_walter`` if items have a second answer, otherwise ``bounded``.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> from oversight.harness.estimate import ErrorRanges
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> known = ErrorRanges(sensitivity=(0.9, 1.0), specificity=(0.9, 1.0))
+    >>> errors = ExpertErrors({"model": predicted}, np.full(80, -1), known, "bounded")
+    >>> print(estimate_models({"model": predicted}, said, [errors])["model"]["bounded"])
+    0.816 [0.622, 1.000] BOUNDED, profile-likelihood 95% · 20 ordinary + 60 complementary
     """
 
     feature = "gold"
@@ -367,7 +416,22 @@ WorkingMaker = Callable[[IntArray, IntArray, RoutedSample, IntArray | None], Flo
 def heard_working(
     judges: Sequence[Any], working: Callable[..., FloatArray] = working_distribution
 ) -> WorkingMaker:
-    """Make working distributions from the opinions of judges about all items; `working` combines them."""
+    """Make working distributions from the opinions of judges about all items; `working` combines them.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> from oversight.harness.estimate import JudgeOpinion, routed_pool
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> data, options, items = routed_pool(said, [predicted])
+    >>> working = heard_working([JudgeOpinion.of(predicted)])
+    >>> working(items, options[:, 0], data, None).shape
+    (80, 4)
+    """
 
     def make(
         items: IntArray, predicted: IntArray, data: RoutedSample, cluster: IntArray | None
@@ -591,6 +655,18 @@ class Judges(SideInformation):
         Shape (N,): K of every item, needed only for a pool of items with different K.
     missing
         Why there are no judges although the study names some; empty otherwise.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align_models
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> (model, judge), said = align_models([a, b], labels)
+    >>> judges = Judges({"a": model}, [judge])
+    >>> print(estimate_models({"a": model}, said, [judges])["a"]["judged"])
+    0.800 [0.642, 0.931] JUDGED, tilted-score 95% · 20 ordinary + 60 complementary
     """
 
     name, feature = JUDGED, "judges"
@@ -724,6 +800,18 @@ def model_accuracies(
         made at ``level ** (1 / M)`` (Šidák 1967, JASA 62).
     judges
         Predictions of models that judge how likely each option is, by name; they are not estimated.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> for name, found in ov.model_accuracies({"a": a, "b": b}, labels).items():
+    ...     print(name, found["ml"])
+    ...
+    a 0.800 [0.639, 0.900] ML, exact 95% · 20 ordinary + 60 complementary
+    b 0.671 [0.494, 0.800] ML, exact 95% · 20 ordinary + 60 complementary
     """
     check_mapping("models", models, "name to predictions")
     judges = judges or {}
@@ -770,6 +858,17 @@ def estimate_models(
     ------
     EstimateError
         As `accuracies`, without `failures`.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> print(estimate_models({"model": predicted}, said)["model"]["ml"])
+    0.800 [0.639, 0.900] ML, exact 95% · 20 ordinary + 60 complementary
     """
     number = len(models) if joint else 0
     each = joint_level(level, number)

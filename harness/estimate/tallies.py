@@ -536,7 +536,14 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
 
 
 class Estimates(Shown, dict[str, Estimate]):
-    """Estimates by estimator name; `undefined` says why an estimator is missing."""
+    """Estimates by estimator name; `undefined` says why an estimator is missing.
+
+    Examples
+    --------
+    >>> found = estimate_counts(4, S_o=77, n_o=120, S_c=321, n_c=360)
+    >>> sorted(found), round(found["ml"].value, 3)
+    (['comp', 'ivw', 'ivw_half', 'ml', 'ord'], 0.656)
+    """
 
     picture = "estimates"
 
@@ -567,7 +574,18 @@ class Estimates(Shown, dict[str, Estimate]):
 
 
 class ModelEstimates(Shown, dict[str, Estimates]):
-    """All estimates of several models, by the model's name."""
+    """All estimates of several models, by the model's name.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> found = ov.model_accuracies({"a": a, "b": b}, labels)
+    >>> {name: round(estimates["ml"].value, 2) for name, estimates in found.items()}
+    {'a': 0.8, 'b': 0.67}
+    """
 
     picture = "estimates"
 
@@ -715,7 +733,19 @@ def stratify_by_confidence(predictions: PredictionColumns, n_labels: int) -> Ite
 
 
 def find_strata(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> ItemValues | None:
-    """The stratum of every item: as given, or by the model's confidence."""
+    """The stratum of every item: as given, or by the model's confidence.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.columns import align
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> predicted, said = align(model, labels)
+    >>> find_strata(predicted, said, {f"i{j}": "easy" for j in range(80)}).names
+    ['easy']
+    """
     if isinstance(strata, str):
         return stratify_by_confidence(predictions, len(labels))
     return ItemValues.of(strata, labels.index) if isinstance(strata, Mapping) else strata

@@ -35,7 +35,20 @@ _STATES = {CALIBRATED: "its probabilities hold", UNDECIDED: "calibration open"}
 
 
 def report_to_json(report: JudgeReport) -> dict[str, Any]:
-    """Return what ``oversight judge --json`` prints; what is withheld is null, with a ``why``."""
+    """Return what ``oversight judge --json`` prints; what is withheld is null, with a ``why``.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.store import Store
+    >>> from oversight.harness.judges import JudgeQuestion, report_judges
+    >>> study = read_study("study.toml")
+    >>> with Store(study.store_url) as store:
+    ...     found = report_to_json(report_judges(store, study, JudgeQuestion(judges=["careful"])))
+    ...
+    >>> found["scope"], found["answers"]
+    ('options', 49)
+    """
     return {
         "study": report.study,
         "level": report.level,
@@ -54,7 +67,18 @@ def report_to_json(report: JudgeReport) -> dict[str, Any]:
 
 
 def read_judges(study: Study, store: Store) -> dict[str, Any]:
-    """Make the page on judges that ``oversight view`` shows."""
+    """Make the page on judges that ``oversight view`` shows.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.store import Store
+    >>> study = read_study("study.toml", {"models": {"judge": "careful"}})
+    >>> with Store(study.store_url) as store:
+    ...     print(read_judges(study, store)["answers"])
+    ...
+    49
+    """
     report = report_judges(store, study, JudgeQuestion())
     told = {"verdicts": [verdict_line(report, one) for one in report.judges], "about": scope_text(report)}
     return report_to_json(report) | told
@@ -73,7 +97,20 @@ def _corrected_to_json(one: CorrectedAccuracy) -> dict[str, Any]:
 
 
 def report_lines(report: JudgeReport) -> list[Any]:
-    """Lines and tables for the terminal, the verdict on each judge first."""
+    """Lines and tables for the terminal, the verdict on each judge first.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.store import Store
+    >>> from oversight.harness.judges import JudgeQuestion, report_judges
+    >>> study = read_study("study.toml")
+    >>> with Store(study.store_url) as store:
+    ...     lines = report_lines(report_judges(store, study, JudgeQuestion(judges=["careful"])))
+    ...
+    >>> print(lines[0])
+    careful: not shown to tell true from false; calibration open.
+    """
     from rich.text import Text
 
     lines: list[Any] = [Text(verdict_line(report, one)) for one in report.judges]

@@ -58,6 +58,18 @@ def price_plans(
         Items of the study.
     judges
         Number of judges.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> from oversight.harness.config import CostsSection
+    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
+    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
+    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> plan = ov.plan_from_pilot({"model": model}, labels, half_width=0.05)
+    >>> row = price_plans([plan], CostsSection(question_usd=2.0), pool=1000, judges=0)[0]
+    >>> row.questions, row.usd
+    (686, 1372.0)
     """
     rows = [
         _price(plan.protocol, row, costs, pool, judges)
@@ -93,7 +105,16 @@ def _price(protocol: str, row: PlannedRow, costs: CostsSection, pool: int, judge
 
 
 def mix_sentence(row: PricedPlan) -> str:
-    """Say in one line what is bought and what it costs."""
+    """Say in one line what is bought and what it costs.
+
+    Examples
+    --------
+    >>> row = PricedPlan(
+    ...     model="model", protocol="targeted", uses="none", questions=200, judged=0, usd=300.0, minutes=400.0
+    ... )
+    >>> mix_sentence(row)
+    'model: 200 targeted questions: 300.00 USD, 6.7 hours'
+    """
     used = "" if row.uses == "none" else f" with {row.uses.replace('+', ' and ')}"
     judged = f", {row.judged:,} items judged" if row.judged else ""
     cost = f"{row.usd:,.2f} USD, {row.minutes / 60:,.1f} hours"

@@ -29,6 +29,12 @@ class JudgeProbabilities:
         Shape (N,).
     stated
         Whether the judge stated probabilities; False of votes, which only name an option.
+
+    Examples
+    --------
+    >>> judge = JudgeProbabilities(p=np.array([[0.9, 0.1], [0.5, 0.5]]), n_options=np.array([2, 2]))
+    >>> judge.named.tolist()
+    [0, -1]
     """
 
     p: FloatArray

@@ -122,6 +122,17 @@ def judge_quality(
         On all items of the study.
     classes
         Names of the options if all items have the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
+    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
+    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
+    >>> n, ones = np.arange(200), np.ones(200)
+    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
+    >>> round(judge_quality("judge", judge, asked).area.value, 2)
+    0.88
     """
     speaks = judge.speaks[questions.item]
     mine = questions.take(speaks)
@@ -152,6 +163,18 @@ def calibration(
     """Curve and calibration error of stated probabilities, shape (R,).
 
     Bins of width .1 are joined from below until each has 20 answers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
+    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
+    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
+    >>> n, ones = np.arange(200), np.ones(200)
+    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
+    >>> bins, error = calibration(p, asked)
+    >>> len(bins), round(error.value, 2)
+    (4, 0.15)
     """
     n = len(questions)
     if n < LEAST_IN_BIN:
@@ -213,7 +236,20 @@ def _half(deviation: float, questions: JudgedQuestions, level: float) -> float:
 
 
 def area_under_curve(p: FloatArray, questions: JudgedQuestions, level: float = 0.95) -> Measure:
-    """Area under the curve of probabilities, shape (R,): P(p of a yes > p of a no), ties by half."""
+    """Area under the curve of probabilities, shape (R,): P(p of a yes > p of a no), ties by half.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
+    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
+    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
+    >>> n, ones = np.arange(200), np.ones(200)
+    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
+    >>> found = area_under_curve(p, asked)
+    >>> print(f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]")
+    0.88 [0.81, 0.92]
+    """
     yes, n = questions.answer > 0, len(questions)
     number = int(yes.sum()), int((~yes).sum())
     if min(number) < LEAST_EACH:

@@ -32,6 +32,11 @@ class Measure:
         Answers that it rests on.
     why
         Why it is withheld; empty if it is not.
+
+    Examples
+    --------
+    >>> Measure.withheld("fewer than 20 answers", n=3).why
+    'fewer than 20 answers'
     """
 
     value: float | None

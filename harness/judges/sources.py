@@ -41,7 +41,7 @@ def read_judge(opened: OpenStudy, name: str) -> JudgeProbabilities:
     vectors = opened.store.judge_vectors.read_vectors(run["id"])
     if vectors:
         p = _silent(n_options)
-        places = index.find(vectors)
+        places = index.find_places(vectors)
         for place, vector in zip(places.tolist(), vectors.values(), strict=True):
             p[place, : len(vector)] = vector
         return JudgeProbabilities(p=p, n_options=n_options)
@@ -60,7 +60,7 @@ def _silent(n_options: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _share_samples(opened: OpenStudy, run_id: str) -> JudgeProbabilities:
     named: list[list[int]] = [[] for _ in range(opened.index.size)]
     found = list(opened.store.runs.read_samples(run_id))
-    places = opened.index.find(prediction.item_id for prediction in found)
+    places = opened.index.find_places(prediction.item_id for prediction in found)
     for place, prediction in zip(places.tolist(), found, strict=True):
         named[place].append(-1 if prediction.option is None else prediction.option)
     return share_of_samples(named, opened.n_options)
@@ -97,6 +97,18 @@ def import_probabilities(study: Study, file: str, name: str) -> ImportedJudge:
     ------
     DataError
         Naming file, line and field of an unknown item, a missing option, or what is no probability.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from oversight.harness.analysis import study_items
+    >>> from oversight.harness.config import read_study
+    >>> study = read_study("study.toml")
+    >>> frame = pd.DataFrame({"item": [item.id for item in study_items(study)]})
+    >>> frame[["cardiology", "neurology", "nephrology", "dermatology"]] = [0.7, 0.1, 0.1, 0.1]
+    >>> frame.to_csv("judge.csv", index=False)
+    >>> import_probabilities(study, "judge.csv", "judge").items
+    54
     """
     refuse_mark(study.store_url)
     with Store(study.store_url) as store:

@@ -187,6 +187,17 @@ def report_judges(store: Store, study: Study, asked: JudgeQuestion) -> JudgeRepo
     ------
     BadInput
         If there is no judge, no answer, or a name is unknown.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.store import Store
+    >>> study = read_study("study.toml")
+    >>> with Store(study.store_url) as store:
+    ...     report = report_judges(store, study, JudgeQuestion(judges=["careful"]))
+    ...
+    >>> report.answers, [judge.name for judge in report.judges]
+    (49, ['careful'])
     """
     refuse_panel(study, "judge")
     refuse("estimate", {"ratings"} if study.experts.is_panel else ())
@@ -228,7 +239,17 @@ def report_judges(store: Store, study: Study, asked: JudgeQuestion) -> JudgeRepo
 
 
 def transport_verdict(groups: Sequence[TransportGroup], judge: str) -> str:
-    """Fail if one group fails, else undecided if one is, else pass; of one judge."""
+    """Fail if one group fails, else undecided if one is, else pass; of one judge.
+
+    Examples
+    --------
+    >>> from oversight.harness.judges.transport import Transport
+    >>> held = {"judge": "judge", "margin": 0.1, "parts": (), "calibration": None, "further": None}
+    >>> found = [Transport(verdict=verdict, **held) for verdict in ("pass", "fail")]
+    >>> groups = [TransportGroup(group=one.verdict, transport=one) for one in found]
+    >>> transport_verdict(groups, "judge")
+    'fail'
+    """
     found = {group.transport.verdict for group in groups if group.transport.judge == judge}
     return next((word for word in ("fail", UNDECIDED, PASS) if word in found), UNDECIDED)
 

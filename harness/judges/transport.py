@@ -36,7 +36,13 @@ _STEPS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """logit P(yes) = intercept + slope · logit p, as fitted to n answers."""
+    """logit P(yes) = intercept + slope · logit p, as fitted to n answers.
+
+    Examples
+    --------
+    >>> Calibration(intercept=0.0, slope=0.5, n=100).apply(np.array([0.9, 0.5])).round(2).tolist()
+    [0.75, 0.5]
+    """
 
     intercept: float
     slope: float
@@ -102,6 +108,18 @@ def calibrate(judge: JudgeProbabilities, questions: JudgedQuestions) -> Calibrat
     ------
     EstimateError
         If fewer than 30 answers are about items of which the judge says something.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
+    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
+    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
+    >>> n, ones = np.arange(200), np.ones(200)
+    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
+    >>> found = calibrate(judge, asked)
+    >>> print(f"{found.intercept:.2f} + {found.slope:.2f} logit p")
+    0.00 + 1.09 logit p
     """
     mine = questions.take(judge.speaks[questions.item])
     if len(mine) < LEAST_ANSWERS:
@@ -140,6 +158,17 @@ def check_transport(
     level
         A calibration that is off by the margin or more in some part passes with probability at most
         (1 − level)/2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
+    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
+    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
+    >>> n, ones = np.arange(200), np.ones(200)
+    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
+    >>> check_transport("judge", judge, calibrate(judge, asked), asked, margin=0.2).verdict
+    'pass'
     """
     if not 0 < margin < 1:
         raise EstimateError(f"margin must lie between 0 and 1, is {margin}")

@@ -75,7 +75,21 @@ class OptionUtilities:
 
 
 def weigh_judges(judges: Sequence[JudgeProbabilities]) -> WorkingMaker:
-    """Make working distributions from judges' probabilities, on the items that the judges were given for."""
+    """Make working distributions from judges' probabilities, on the items that the judges were given for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
+    >>> from oversight.harness.estimate import RoutedSample
+    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
+    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
+    >>> n, ones = np.arange(200), np.ones(200)
+    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
+    >>> data = RoutedSample(n, n * 0, answer, np.tile([1.0, 0.0], (200, 1)))
+    >>> weigh_judges([judge])(n, n * 0, data, None).shape
+    (200, 2)
+    """
     return heard_working(judges, judges_working)
 
 
@@ -96,6 +110,19 @@ def judges_working(
         Answers about the N items.
     judges
         On the same items.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
+    >>> from oversight.harness.estimate import RoutedSample
+    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
+    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
+    >>> n, ones = np.arange(200), np.ones(200)
+    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
+    >>> data = RoutedSample(n, n * 0, answer, np.tile([1.0, 0.0], (200, 1)))
+    >>> judges_working(n * 0, data, [judge])[:2].round(2).tolist()
+    [[0.92, 0.08], [0.68, 0.32]]
     """
     n, width = data.propensities.shape
     every = describe_judges(predicted, judges, data.n_options, width)

@@ -65,13 +65,13 @@ class ServerFolder(Generic[State]):
         """Path of the state file, readable only by its owner."""
         return self.path / "server.json"
 
-    def read(self) -> State | None:
+    def read_state(self) -> State | None:
         """Return the state; None if the file is missing or damaged."""
         with contextlib.suppress(OSError, ValueError):
             return TypeAdapter(self.kind).validate_json(self.state_file.read_bytes())
         return None
 
-    def write(self, state: State) -> None:
+    def write_state(self, state: State) -> None:
         """Write the state atomically."""
         write_whole(json.dumps(asdict(state)), self.state_file, mode=0o600)  # type: ignore[call-overload]
 
@@ -112,7 +112,7 @@ class ServerFolder(Generic[State]):
 
     def stop(self) -> bool:
         """Stop the process, by force if necessary, and wait for its end. Returns whether it was running."""
-        state: Any = self.read() if is_alive(self.path) else None
+        state: Any = self.read_state() if is_alive(self.path) else None
         if state is None:
             return False
         if not state.pid:

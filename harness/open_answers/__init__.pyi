@@ -6,8 +6,7 @@ from .estimates import (
 )
 from .experts import ExpertReplies as ExpertReplies, measure_experts as measure_experts
 from .units import (
-    CANNOT_TELL as CANNOT_TELL, Judgements as Judgements, NOT_MY_FIELD as NOT_MY_FIELD,
-    OpenAnswer as OpenAnswer, REPLIES as REPLIES, Unit as Unit, UnitTable as UnitTable,
+    Judgements as Judgements, OpenAnswer as OpenAnswer, Unit as Unit, UnitTable as UnitTable,
     cross_units as cross_units,
 )
 from .answer_frame import (

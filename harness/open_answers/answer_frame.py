@@ -33,6 +33,11 @@ class Frame:
     ----------
     answers, units
         As they are stored.
+
+    Examples
+    --------
+    >>> Frame(answers=(), units=()).models
+    ()
     """
 
     answers: Sequence[StoredAnswer]

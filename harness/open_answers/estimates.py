@@ -76,6 +76,17 @@ class OpenEstimate:
         Why the interval may not hold; empty if it does.
     withheld
         Why there is no number; empty if there is one.
+
+    Examples
+    --------
+    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
+    >>> units = [Unit(f"c{j}", f"i{j}", "names the dose", field="law") for j in range(12)]
+    >>> table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
+    >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
+    >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
+    >>> [found] = estimate_open(judged, experts={"ann": "law"}, metrics=["met"], by_field=False).estimates
+    >>> found.metric, found.value, found.holds
+    ('met', 0.75, True)
     """
 
     metric: str
@@ -112,7 +123,7 @@ class OpenResult:
     experts: tuple[ExpertReplies, ...]
     level: float
 
-    def find(
+    def find_estimate(
         self, metric: str, model: str, *, other: str | None = None, field: str | None = None
     ) -> OpenEstimate:
         """One estimate by its names.
@@ -172,6 +183,17 @@ def estimate_open(
     EstimateError
         If there are no judgements, the level, a metric or `clip` is unknown, an expert has no field, or an
         item has no positive points.
+
+    Examples
+    --------
+    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
+    >>> units = [Unit(f"c{j}", f"i{j}", "names the dose", field="law") for j in range(12)]
+    >>> table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
+    >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
+    >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
+    >>> found = estimate_open(judged, experts={"ann": "law"}, metrics=["met"], by_field=False)
+    >>> print(found.estimates[0].value)
+    0.75
     """
     _check(level, metrics, clip, judge, len(judgements))
     models, items = read_units(judgements, experts, None if anytime else judge)

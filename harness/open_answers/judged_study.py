@@ -207,7 +207,22 @@ def _spread(probabilities: FloatArray, table: UnitTable, judgements: Judgements)
 
 
 def estimate_study(study: Study, judged: JudgedStudy, *, anytime: bool = False) -> OpenResult:
-    """Estimate scores, shares of units met and of answers without an error, and differences of models."""
+    """Estimate scores, shares of units met and of answers without an error, and differences of models.
+
+    Examples
+    --------
+    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.open_answers import Frame
+    >>> units = [Unit(f"c{j}", f"i{j}", "names the dose", field="law") for j in range(12)]
+    >>> table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
+    >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
+    >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
+    >>> given = {"frame": Frame(answers=(), units=()), "drawn": (), "judge": None, "answered": 12}
+    >>> study = JudgedStudy(judgements=judged, experts={"ann": "law"}, **given)
+    >>> estimate_study(read_study("study.toml"), study).find_estimate("met", "m").value
+    0.75
+    """
     return estimate_open(
         judged.judgements,
         experts=judged.experts,

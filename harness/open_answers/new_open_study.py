@@ -82,6 +82,12 @@ def begin_open_study(
         If the folder holds a study already, or no column holds the text.
     DataError
         If the items or their rubrics are wrong; then nothing is written.
+
+    Examples
+    --------
+    >>> begun = begin_open_study("open", "../data/open_answers.jsonl", seed=7)
+    >>> begun.units, begun.fields
+    ('rubric', ['finance', 'medicine', 'physics'])
     """
     folder = Path(folder)
     target = refuse_study(folder)

@@ -106,7 +106,7 @@ def _find_score(result: OpenResult, model: str, other: str) -> OpenEstimate:
     for estimate in result.estimates:
         if (estimate.model, estimate.other or "") == (model, other):
             return estimate
-    turned = result.find(SCORE, other, other=model)
+    turned = result.find_estimate(SCORE, other, other=model)
     if turned.value is None or turned.low is None or turned.high is None:
         return turned
     return replace(turned, value=-turned.value, low=-turned.high, high=-turned.low)

@@ -19,7 +19,24 @@ _TITLES = {"score": "score", "met": "units met", "no_error": "without error"}
 
 
 def result_to_json(result: OpenResult, judged: JudgedStudy) -> dict[str, Any]:
-    """All estimates as JSON holds them: per model, per field, and differences of models."""
+    """All estimates as JSON holds them: per model, per field, and differences of models.
+
+    Examples
+    --------
+    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
+    >>> from oversight.harness.open_answers import Frame, JudgedStudy, estimate_open
+    >>> from oversight.harness.store import StoredAnswer
+    >>> units = [Unit(f"c{j}", f"i{j}", "names the dose", field="law") for j in range(12)]
+    >>> table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
+    >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
+    >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
+    >>> frame, experts = Frame(answers=[StoredAnswer("i0", "m", "a0", "0 mg")], units=()), {"ann": "law"}
+    >>> given = {"frame": frame, "drawn": (), "judge": None, "answered": 12}
+    >>> study = JudgedStudy(judgements=judged, experts=experts, **given)
+    >>> found = result_to_json(estimate_open(judged, experts=experts), study)
+    >>> found["models"]["m"]["met"]["value"]
+    0.75
+    """
     return {
         "level": result.level,
         **_count(judged),
@@ -47,7 +64,24 @@ def result_to_json(result: OpenResult, judged: JudgedStudy) -> dict[str, Any]:
 
 
 def result_to_text(result: OpenResult, judged: JudgedStudy) -> list[RenderableType]:
-    """All estimates as the terminal shows them."""
+    """All estimates as the terminal shows them.
+
+    Examples
+    --------
+    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
+    >>> from oversight.harness.open_answers import Frame, JudgedStudy, estimate_open
+    >>> from oversight.harness.store import StoredAnswer
+    >>> units = [Unit(f"c{j}", f"i{j}", "names the dose", field="law") for j in range(12)]
+    >>> table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
+    >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
+    >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
+    >>> frame, experts = Frame(answers=[StoredAnswer("i0", "m", "a0", "0 mg")], units=()), {"ann": "law"}
+    >>> given = {"frame": frame, "drawn": (), "judge": None, "answered": 12}
+    >>> study = JudgedStudy(judgements=judged, experts=experts, **given)
+    >>> found = result_to_text(estimate_open(judged, experts=experts), study)
+    >>> len(found)
+    3
+    """
     from rich.text import Text
 
     models, lines = judged.frame.models, list[str]()

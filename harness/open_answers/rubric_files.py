@@ -172,6 +172,14 @@ def write_units(units: Sequence[StoredUnit], texts: Mapping[str, str], path: Pat
     ----------
     texts
         Answer → its text.
+
+    Examples
+    --------
+    >>> from oversight.harness.store import StoredUnit
+    >>> unit = StoredUnit("c1", "q1", "", 0, "names the dose", 1.0, "medicine", "rubric")
+    >>> write_units([unit], {}, Path("written.csv"))
+    >>> print(Path("written.csv").read_text(encoding="utf-8").splitlines()[1])
+    c1,q1,,names the dose,1,medicine,
     """
     if path.exists():
         raise BadInput(f"{path} exists already; give another FILE")
@@ -194,6 +202,15 @@ def read_units(
     DataError
         Naming file, line and field: an unknown item or answer, a unit without text, points that are no
         number or 0, an answer without a unit.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from oversight.harness.store import StoredUnit
+    >>> unit = StoredUnit("c1", "q1", "", 0, "names the dose", 1.0, "medicine", "rubric")
+    >>> write_units([unit], {}, Path("units.csv"))
+    >>> read_units("units.csv", [], ["q1"])[0].text
+    'names the dose'
     """
     of_item, items = {a.id: a.item_id for a in answers}, set(item_ids)
     units, places = list[StoredUnit](), dict[tuple[str, str], int]()
@@ -248,6 +265,12 @@ def read_unit_key(key: str | Path) -> dict[tuple[str, str, str], tuple[str, str]
     ------
     DataError
         If a label is neither yes nor no, or one occurs twice.
+
+    Examples
+    --------
+    >>> key = read_unit_key("data/open_answers.key.csv")
+    >>> key["open-01", "amber", "says that CT uses ionising X-rays"]
+    ('yes', '')
     """
     found = dict[tuple[str, str, str], tuple[str, str]]()
     for row in read_rows(key):

@@ -40,6 +40,11 @@ class Unit:
         Field whose experts can judge it; None if unknown.
     answer
         Id of the only answer it belongs to; None for a criterion, which belongs to every answer of the item.
+
+    Examples
+    --------
+    >>> Unit("c1", "q1", "names the dose", points=2.0, field="medicine").answer is None
+    True
     """
 
     id: str
@@ -52,7 +57,13 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class OpenAnswer:
-    """A model's text for an item."""
+    """A model's text for an item.
+
+    Examples
+    --------
+    >>> OpenAnswer("a1", "q1", "model", "2 mg").model
+    'model'
+    """
 
     id: str
     item: str
@@ -72,6 +83,12 @@ class UnitTable:
         Shape (R,): as in `Unit`.
     question
         Shape (R,): number of the question, equal in rows that one judgement settles.
+
+    Examples
+    --------
+    >>> table = cross_units([Unit("c", "i", "names the dose")], [OpenAnswer("1", "i", "a", "2 mg")])
+    >>> len(table), table.unit.tolist()
+    (1, ['c'])
     """
 
     item: ObjectArray
@@ -175,6 +192,16 @@ class Judgements:
     ------
     EstimateError
         If columns differ in length or a value is none of those above; the message names column and row.
+
+    Examples
+    --------
+    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
+    >>> units = [Unit(f"c{j}", f"i{j}", "names the dose", field="law") for j in range(12)]
+    >>> table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
+    >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
+    >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
+    >>> judged.take(judged.reply == "no").answer.tolist()
+    ['a9', 'a10', 'a11']
     """
 
     item: ObjectArray

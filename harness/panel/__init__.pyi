@@ -3,8 +3,7 @@ from .agreement import (
     measure_agreement as measure_agreement, pairwise as pairwise, parse_number as parse_number,
 )
 from .alternative import (
-    Alternative as Alternative, AnnotatorDuel as AnnotatorDuel, EPSILON as EPSILON,
-    assess_alternative as assess_alternative,
+    Alternative as Alternative, EPSILON as EPSILON, assess_alternative as assess_alternative,
 )
 from .alpha import LEVELS as LEVELS, krippendorff_alpha as krippendorff_alpha
 from .ceiling import GrowthPoint as GrowthPoint, compute_bounds_by_size as compute_bounds_by_size
@@ -18,7 +17,7 @@ from .human_level import (
     human_level_tagging as human_level_tagging,
 )
 from .parity import Parity as Parity, Scores as Scores, measure_parity as measure_parity
-from .ratings import AGGREGATES as AGGREGATES, Panel as Panel, make_panel as make_panel
+from .ratings import Panel as Panel, make_panel as make_panel
 from .superhuman import (
     AssumptionCheck as AssumptionCheck, CEILING_NAMES as CEILING_NAMES,
     SUPERHUMAN_TESTS as SUPERHUMAN_TESTS, Superhuman as Superhuman,

@@ -51,6 +51,14 @@ def find_class_values(panel: Panel, level: str) -> FloatArray | None:
     ------
     EstimateError
         Naming a class that is no number, at a level that needs numbers or an order.
+
+    Examples
+    --------
+    >>> from oversight.harness.panel import make_panel
+    >>> from oversight.harness.types import Rating
+    >>> panel = make_panel([Rating("a", "ann", "1"), Rating("a", "bob", "3")])
+    >>> find_class_values(panel, "interval").tolist()
+    [1.0, 3.0]
     """
     if level == "nominal" or (level == "ordinal" and panel.ordered):
         return None
@@ -144,7 +152,17 @@ class Pairwise:
 
 
 def pairwise(panel: Panel) -> Pairwise:
-    """Agreement and Cohen's κ of all pairs, by sparse products."""
+    """Agreement and Cohen's κ of all pairs, by sparse products.
+
+    Examples
+    --------
+    >>> from oversight.harness.panel import make_panel
+    >>> from oversight.harness.types import Rating
+    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
+    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> pairwise(panel).agreement.round(2).tolist()
+    [[1.0, 0.83, 0.83], [0.83, 1.0, 0.67], [0.83, 0.67, 1.0]]
+    """
     A, ones = len(panel.annotators), np.ones(len(panel.item))
     said = np.unique(panel.item * panel.K + panel.label, return_inverse=True)[1]
     rated = sparse.csr_array((ones, (panel.annotator, panel.item)), shape=(A, len(panel.items)))
@@ -234,6 +252,16 @@ class AgreementReport(Shown):
         independent), and the assumptions of that interval.
     unreliable
         Classes with α below 0.8.
+
+    Examples
+    --------
+    >>> from oversight.harness.panel import make_panel
+    >>> from oversight.harness.types import Rating
+    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
+    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> report = measure_agreement(panel)
+    >>> report.unreliable, round(report.observed, 2)
+    (('x', 'y'), 0.78)
     """
 
     items: int
@@ -332,6 +360,15 @@ def measure_agreement(
     EstimateError
         If there is one annotator, no item has two ratings, an argument is out of range, or a class is not a
         number at a level that needs numbers or an order.
+
+    Examples
+    --------
+    >>> from oversight.harness.panel import make_panel
+    >>> from oversight.harness.types import Rating
+    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
+    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> print(round(measure_agreement(panel).alpha.value, 3))
+    0.58
     """
     if len(panel.annotators) < 2:
         raise EstimateError(f"agreement needs at least 2 annotators, there is 1: {panel.annotators[0]!r}")

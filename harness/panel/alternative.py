@@ -104,6 +104,16 @@ def assess_alternative(
     ------
     EstimateError
         If epsilon or the rate is out of range, or items share clusters.
+
+    Examples
+    --------
+    >>> from oversight.harness.panel import make_panel
+    >>> from oversight.harness.types import Rating
+    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
+    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> found = assess_alternative(panel, np.array([0, 1, 0, 1, 0, 1]))
+    >>> found.passed, found.annotators[0].why
+    (None, '6 items, at least 30 are needed')
     """
     if not 0 <= epsilon < 1:
         raise EstimateError(f"epsilon must lie in [0, 1), is {epsilon}")

@@ -59,7 +59,17 @@ def split_by_certainty(p_d: FloatArray, edges: tuple[float, ...]) -> dict[str, B
 
 
 def stratify_by_certainty(panel: Panel) -> dict[str, str]:
-    """Return the name of every item's bin of p_d, which depends on the panel's votes only."""
+    """Return the name of every item's bin of p_d, which depends on the panel's votes only.
+
+    Examples
+    --------
+    >>> from oversight.harness.panel import make_panel
+    >>> from oversight.harness.types import Rating
+    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
+    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> stratify_by_certainty(panel)
+    {'a': 'p ≤ 0.7', 'b': 'p > 0.9', 'c': 'p > 0.9', 'd': 'p ≤ 0.7', 'e': 'p > 0.9', 'f': 'p > 0.9'}
+    """
     names = bin_names(EDGES)
     bins = assign_bins(compute_certainty(panel.votes()), EDGES)
     return {item: names[b] for item, b in zip(panel.items, bins, strict=True)}

@@ -63,6 +63,11 @@ class DirectResult:
         One-sided p-value of "the model is not better"; unsettled items count as losses.
     superhuman
         Whether p_value ≤ 1 − level.
+
+    Examples
+    --------
+    >>> direct_result(wins=5, losses=4, screened=100).superhuman
+    False
     """
 
     difference: float
@@ -90,7 +95,18 @@ def disagreement_rate(votes: IntArray, predicted: IntArray) -> float:
 
 
 def draw_annotators(panel: Panel, seed: int) -> IntArray:
-    """Label of one annotator per item, drawn uniformly from those who rated it; shape (N,)."""
+    """Label of one annotator per item, drawn uniformly from those who rated it; shape (N,).
+
+    Examples
+    --------
+    >>> from oversight.harness.panel import make_panel
+    >>> from oversight.harness.types import Rating
+    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
+    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> drawn = draw_annotators(panel, seed=1)
+    >>> [panel.classes[label] for label in drawn]
+    ['y', 'y', 'x', 'y', 'x', 'y']
+    """
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(panel.item))
     drawn = np.full(len(panel.items), NO_LABEL, dtype=np.int64)
@@ -99,7 +115,13 @@ def draw_annotators(panel: Panel, seed: int) -> IntArray:
 
 
 def differing(drawn: IntArray, predicted: IntArray) -> IntArray:
-    """Positions of the items on which the drawn annotator and the model differ."""
+    """Positions of the items on which the drawn annotator and the model differ.
+
+    Examples
+    --------
+    >>> differing(np.array([0, 1, 1]), np.array([0, 0, 1])).tolist()
+    [1]
+    """
     return np.flatnonzero(drawn != predicted)
 
 
@@ -156,6 +178,12 @@ def direct_result(
     ------
     EstimateError
         If a count is negative or they exceed the screened items.
+
+    Examples
+    --------
+    >>> result = direct_result(wins=18, losses=4, screened=100)
+    >>> result.superhuman, round(result.difference, 2), round(result.p_value, 4)
+    (True, 0.14, 0.0022)
     """
     counts = (wins, losses, neither, unsettled)
     if min(counts) < 0 or sum(counts) > screened or screened < 1:

@@ -107,6 +107,11 @@ def hlpi(machines: list[float], people: list[float]) -> float:
         If either list is empty.
     NotIdentified
         If the people's median is not above 0 (for α: not better than chance).
+
+    Examples
+    --------
+    >>> round(hlpi([0.6, 0.7], [0.7, 0.75, 0.8]), 3)
+    0.867
     """
     if not machines or not people:
         raise EstimateError(f"HLPI needs machines and people, there are {len(machines)} and {len(people)}")
@@ -122,6 +127,11 @@ def hlpri(better_than: int, worse_than: int) -> float:
     ------
     EstimateError
         If a number is negative.
+
+    Examples
+    --------
+    >>> hlpri(better_than=3, worse_than=1)
+    2.0
     """
     if better_than < 0 or worse_than < 0:
         raise EstimateError(f"b and w must be at least 0, are {better_than} and {worse_than}")
@@ -171,6 +181,13 @@ class HumanLevel(Noted):
     alphas
         Category → Krippendorff's α among the people (``"all"`` for one label per item). Below 0.8 the
         category itself is not well defined. None if all ratings are alike.
+
+    Examples
+    --------
+    >>> people = {"ann": np.array([0, 1, 1, 0]), "bob": np.array([0, 1, 0, 1])}
+    >>> found = human_level_choices(people, np.array([0, 1, 1, 1]), {"model": np.array([0, 1, 1, 1])})
+    >>> found.measure, found.test
+    ('accuracy', 'exact sign test')
     """
 
     ranking: tuple[tuple[str, str, float], ...]
@@ -285,6 +302,14 @@ def human_level_tagging(
         If shapes differ, there are fewer than 2 categories, or an option is unknown.
     NotIdentified
         If a category has no relevant item.
+
+    Examples
+    --------
+    >>> reference = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
+    >>> people = {"ann": reference, "bob": 1 - reference}
+    >>> found = human_level_tagging(people, reference, {"model": reference * 0.9})
+    >>> [name for name, _, _ in found.ranking]
+    ['ann', 'model', 'bob']
     """
     check_known("order", order, ORDERS)
     if not people or not systems:
@@ -321,6 +346,13 @@ def human_level_choices(
     ------
     EstimateError
         If lengths differ, a person judged no item with a reference, or an option is unknown.
+
+    Examples
+    --------
+    >>> people = {"ann": np.array([0, 1, 1, 0]), "bob": np.array([0, 1, 0, 1])}
+    >>> found = human_level_choices(people, np.array([0, 1, 1, 1]), {"model": np.array([0, 1, 1, 1])})
+    >>> found.ranking[0], found.hlpi
+    (('model', 'system', 1.0), 1.3333333333333333)
     """
     for name, x in (*people.items(), *systems.items()):
         if x.shape != reference.shape:

@@ -330,6 +330,16 @@ class Parity(Shown):
         Number of clusters of all items as in a bin, and the assumptions made for them.
     undefined
         What is withheld for items in clusters → reason.
+
+    Examples
+    --------
+    >>> from oversight.harness.panel import make_panel
+    >>> from oversight.harness.types import Rating
+    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
+    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> found = measure_parity(panel, np.array([0, 1, 0, 1, 0, 1]), bootstrap=100)
+    >>> found.method, found.stratify
+    ('leave-one-out', True)
     """
 
     overall: ParityBin
@@ -442,6 +452,17 @@ def measure_parity(
     ------
     EstimateError
         If a name or class is unknown, there is one annotator, or no item has two voters.
+
+    Examples
+    --------
+    >>> from oversight.harness.panel import make_panel
+    >>> from oversight.harness.types import Rating
+    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
+    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> found = measure_parity(panel, np.array([0, 1, 0, 1, 0, 1]), bootstrap=100)
+    >>> print(found)
+    human and model cannot be told apart: human − model -11.1 points [-54.8, +38.2], 95% · 6 items
+    human or model is below 80 %: read the bins, not the total
     """
     check_level(level)
     _check(panel, predicted, positive)

@@ -48,6 +48,13 @@ class Panel:
     ------
     EstimateError
         If a label is not a class, or an annotator rates an item twice; names the row and the value.
+
+    Examples
+    --------
+    >>> from oversight.harness.types import Rating
+    >>> panel = make_panel([Rating("a", "ann", "x"), Rating("a", "bob", "y"), Rating("b", "ann", "x")])
+    >>> panel.K, panel.grid().tolist()
+    (2, [[0, 1], [0, -1]])
     """
 
     items: tuple[str, ...]
@@ -244,6 +251,13 @@ def make_panel(ratings: Iterable[Rating], classes: Sequence[str] | None = None) 
     ------
     EstimateError
         If there is no rating, or for the reasons given in `Panel`.
+
+    Examples
+    --------
+    >>> from oversight.harness.types import Rating
+    >>> panel = make_panel([Rating("a", "ann", "x"), Rating("a", "bob", "y"), Rating("b", "ann", "x")])
+    >>> panel.items, panel.votes().tolist()
+    (('a', 'b'), [[1, 1], [1, 0]])
     """
     rows = list(ratings)
     if not rows:

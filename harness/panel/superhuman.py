@@ -69,6 +69,17 @@ class AssumptionCheck:
         Independent units of items in clusters; None if items are independent.
     human_accuracy, model_accuracy, aggregate_accuracy
         Accuracies against the oracle.
+
+    Examples
+    --------
+    >>> from oversight.harness.panel import make_panel
+    >>> from oversight.harness.types import Rating
+    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
+    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> truth = np.array([0, 1, 0, 0, 0, 1])
+    >>> found = assess_superhuman(panel, np.array([0, 1, 0, 1, 0, 1]), oracle=truth)
+    >>> found.check.right, found.check.second_holds
+    (0.8333333333333334, False)
     """
 
     oracle_items: int
@@ -285,6 +296,12 @@ class Superhuman(Noted, Shown):
         if items are independent.
     undefined
         What is withheld for items in clusters → reason.
+
+    Examples
+    --------
+    >>> found = assess_superhuman_from_counts(L=0.9, U_e=0.8, N=1000, annotators=5, classes=3)
+    >>> found.holds, round(found.L_low, 3)
+    (False, 0.883)
     """
 
     L: float
@@ -445,6 +462,12 @@ def assess_superhuman_from_counts(
     ------
     EstimateError
         If an argument is out of range; names it.
+
+    Examples
+    --------
+    >>> found = assess_superhuman_from_counts(L=0.9, U_e=0.8, N=1000, annotators=5, classes=3)
+    >>> found.certified
+    ('U_star', 'U_e', 'U_panel', 'U_t')
     """
     check_unit("U_e", U_e)
     if annotators < 2:
@@ -494,6 +517,16 @@ def assess_superhuman(
     ------
     EstimateError
         If an argument is out of range, a shape wrong, or no item has two labels.
+
+    Examples
+    --------
+    >>> from oversight.harness.panel import make_panel
+    >>> from oversight.harness.types import Rating
+    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
+    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> found = assess_superhuman(panel, np.array([0, 1, 0, 1, 0, 1]))
+    >>> print(found.verdict)
+    not certified; the same margin on 53 items would be, if the model does not share the annotators' errors
     """
     if len(panel.annotators) < 2:
         raise EstimateError(f"annotators must be at least 2; the only one is {panel.annotators[0]!r}")

@@ -160,6 +160,11 @@ class Share:
         Ends of the interval; in simulations it covers from 5 items on.
     why
         Why the interval may cover less often than its level says; empty if it does not.
+
+    Examples
+    --------
+    >>> Share(value=0.8, low=0.7, high=0.9).holds
+    True
     """
 
     value: float

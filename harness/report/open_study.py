@@ -31,6 +31,13 @@ def study_report(
         If the file does not exist or is wrong; names line and key.
     BadInput
         If there are no answers or no predictions yet, or the study is a panel.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> report = ov.study_report("study.toml")
+    >>> {model.name: round(model.accuracy.value, 2) for model in report.models}
+    {'careful': 0.77, 'quick': 0.6}
     """
     if models is not None:
         check_names("models", models)

@@ -15,7 +15,7 @@ from .columns import (
     mark_shown as mark_shown,
 )
 from .controls import ControlKind as ControlKind, ControlQuestion as ControlQuestion, GoldItem as GoldItem
-from .database import Database as Database, PORTION as PORTION, split_into_batches as split_into_batches
+from .database import PORTION as PORTION, split_into_batches as split_into_batches
 from .moving import move_rows as move_rows
 from .copying import copy_store as copy_store
 from .engines import has_database as has_database
@@ -24,10 +24,7 @@ from .labelling import (
     Queue as Queue, QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
     hash_annotation as hash_annotation,
 )
-from .open_answers import (
-    DrawnExpert as DrawnExpert, OpenAnswerRepository as OpenAnswerRepository,
-    StoredAnswer as StoredAnswer, StoredUnit as StoredUnit,
-)
+from .open_answers import DrawnExpert as DrawnExpert, StoredAnswer as StoredAnswer, StoredUnit as StoredUnit
 from .study_content import PlannedLook as PlannedLook
 from .replies import ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response
 from .runs import (

@@ -151,7 +151,7 @@ class LabellingRepository(Repository):
         with self._database.transaction() as connection:
             _set_task_ids(connection, ids)
 
-    def note(self, event: AuditEvent) -> None:
+    def record_event(self, event: AuditEvent) -> None:
         """Add an event on a server to the audit trail."""
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, [event])

@@ -147,6 +147,13 @@ class Estimate(Noted, Shown):
         Remarks for the reader; see also `all_notes`.
     why
         Why the interval may cover the truth less often than `level` says; empty if it does not.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> found = ov.estimate_counts(4, S_o=77, n_o=120, S_c=321, n_c=360)["ml"]
+    >>> print(f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]", found.holds)
+    0.656 [0.587, 0.717] True
     """
 
     value: float

@@ -32,6 +32,13 @@ class ProtocolStatement:
         models that are run later.
     asks_on
         Whether further questions depend on answers.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> statement = ov.load_protocol("targeted").statement
+    >>> statement.estimator, sorted(statement.needs)
+    ('weighted', ['predictions', 'roster'])
     """
 
     estimator: Literal["likelihood", "weighted", "resolved", "ratings"]
@@ -69,6 +76,14 @@ class LabelDesign:
         For items drawn from a larger pool: stratum of every drawn item by id, number of items of the pool,
         and weight of every drawn item; see `Labels.drawn_from`. Empty and 0 if all items were to be asked
         about.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> question = ov.Question("00ab", "q1", 0, "ann", 4, "partitioned", 0.25, seed=7)
+    >>> labels = ov.decode([ov.Answer(question, "ann", ov.Verdict.YES, "test")])
+    >>> labels.design.statement.estimator, len(labels.design.drawn)
+    ('likelihood', 1)
     """
 
     statements: tuple[ProtocolStatement, ...]
@@ -110,6 +125,14 @@ class Labels(Sequence[Label]):
     """Labels in the order of their answers, with their design; slices keep the design.
 
     They equal a list of the same labels, whatever their design.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> question = ov.Question("00ab", "q1", 0, "ann", 4, "partitioned", 0.25, seed=7)
+    >>> labels = ov.decode([ov.Answer(question, "ann", ov.Verdict.YES, "test")])
+    >>> len(labels), labels[0].kind.value, labels.design.asked
+    (1, 'ordinary', frozenset({'q1'}))
     """
 
     __slots__ = ("_labels", "design")

@@ -35,6 +35,11 @@ class NoteKind(Enum):
 
     The flag is the kind's name in lower case unless it is given. Names in braces are keys of `Note.data`;
     ``{}`` in a sentence is the remark.
+
+    Examples
+    --------
+    >>> print(Note(NoteKind.OUT_OF_RANGE))
+    the estimate as computed lies outside the possible range; it is cut off for display
     """
 
     # notes on estimates and their intervals

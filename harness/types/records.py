@@ -44,7 +44,13 @@ def draw_place(question_id: str) -> int:
 
 
 class Verdict(StrEnum):
-    """An expert's answer to "is the answer option k?"."""
+    """An expert's answer to "is the answer option k?".
+
+    Examples
+    --------
+    >>> Verdict("yes") is Verdict.YES, [str(verdict) for verdict in Verdict]
+    (True, ['yes', 'no', 'unsure', 'skip'])
+    """
 
     YES = "yes"
     NO = "no"
@@ -53,7 +59,13 @@ class Verdict(StrEnum):
 
 
 class LabelKind(StrEnum):
-    """Kind of information that an answer gives about the true option."""
+    """Kind of information that an answer gives about the true option.
+
+    Examples
+    --------
+    >>> [str(kind) for kind in LabelKind]
+    ['ordinary', 'complementary', 'abstained']
+    """
 
     ORDINARY = "ordinary"
     """The answer is this option."""
@@ -74,7 +86,13 @@ class Source(StrEnum):
 
 
 class PredictionStatus(StrEnum):
-    """Outcome of a model's answer."""
+    """Outcome of a model's answer.
+
+    Examples
+    --------
+    >>> [str(status) for status in PredictionStatus if status.no_option]
+    ['unreadable', 'truncated']
+    """
 
     OK = "ok"
     UNREADABLE = "unreadable"
@@ -106,6 +124,12 @@ class Item:
         Display order: position j shows ``options[permutation[j]]``.
     meta
         Further columns of the source (subject, difficulty…), for stratified estimates.
+
+    Examples
+    --------
+    >>> item = Item("q1", "Which vessel?", ("artery", "vein"), permutation=(1, 0))
+    >>> item.shown_options
+    ('vein', 'artery')
     """
 
     id: str
@@ -157,6 +181,12 @@ class Question:
     place
         Position of the question in its expert's queue; smaller numbers come first. It is drawn before any
         answer. None if the order is unknown.
+
+    Examples
+    --------
+    >>> question = Question("00ab", "q1", 1, "ann", 4, "partitioned", propensity=0.25, seed=7)
+    >>> print(f"{question.expert} is asked about option {question.option} of {question.item_id}")
+    ann is asked about option 1 of q1
     """
 
     id: str
@@ -173,7 +203,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An expert's answer to a question; `expert` answered, `question.expert` was asked."""
+    """An expert's answer to a question; `expert` answered, `question.expert` was asked.
+
+    Examples
+    --------
+    >>> question = Question("00ab", "q1", 1, "ann", 4, "partitioned", propensity=0.25, seed=7)
+    >>> answer = Answer(question, "ann", Verdict.NO, source="spreadsheet", comment="not this vessel")
+    >>> str(answer.verdict)
+    'no'
+    """
 
     question: Question
     expert: str
@@ -188,6 +226,12 @@ class Label:
 
     `propensity` is the probability with which `option` was asked about; `propensities` are those of every
     option, empty if all are equal.
+
+    Examples
+    --------
+    >>> refuted = Label("q1", 1, LabelKind.COMPLEMENTARY, n_options=4, propensity=0.25, expert="ann")
+    >>> str(refuted.kind)
+    'complementary'
     """
 
     item_id: str
@@ -222,6 +266,12 @@ class Prediction:
     step
         How the option was read: ``"form"``, ``"mark"``, ``"whole"``, ``"statement"`` or ``"log"``, see
         `oversight.harness.llm.reading.Step`; empty if there is none, or if it was not recorded.
+
+    Examples
+    --------
+    >>> failed = Prediction("q1", None, PredictionStatus.FAILED, reason="rate limit: HTTP 429")
+    >>> failed.kind
+    'rate limit'
     """
 
     item_id: str
@@ -286,7 +336,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """The class that one annotator of a panel chose for one item; a missing rating has no row."""
+    """The class that one annotator of a panel chose for one item; a missing rating has no row.
+
+    Examples
+    --------
+    >>> Rating("q1", annotator="ann", label="vein").label
+    'vein'
+    """
 
     item: str
     annotator: str

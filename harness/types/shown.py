@@ -93,6 +93,15 @@ def to_frame(result: Shown | Mapping[str, Shown] | Iterable[Any]) -> DataFrame:
         If pandas is not installed.
     WrongType
         If it is none of these.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> found = ov.estimate_counts(4, S_o=77, n_o=120, S_c=321, n_c=360)
+    >>> to_frame(found)[["estimator", "value"]].round(3).head(2)
+      estimator  value
+    0       ord  0.642
+    1      comp  0.675
     """
     try:
         import pandas as pd

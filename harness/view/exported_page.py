@@ -184,7 +184,7 @@ def _order_items(store: Store, frame: Mapping[str, Any]) -> Iterator[int]:
     wanted += [ItemFilter(disagreed=models)] if len(models) > 1 else []
     given = set[int]()
     for each in (*wanted, ItemFilter()):
-        for place in items.find(each).tolist():
+        for place in items.find_items(each).tolist():
             if place not in given:
                 given.add(place)
                 yield place

@@ -6,9 +6,8 @@ from .answer_page import (
 from .collection_page import read_collection as read_collection
 from .label_studio import (
     Campaign as Campaign, Connection as Connection, Difference as Difference, LabelStudio as LabelStudio,
-    LabelStudioServer as LabelStudioServer, Look as Look, MAIN as MAIN, OVERLAP as OVERLAP,
-    Transport as Transport, find_server as find_server, invite as invite,
-    make_server_name as make_server_name, make_verdict_page as make_verdict_page,
+    LabelStudioServer as LabelStudioServer, Look as Look, MAIN as MAIN, find_server as find_server,
+    invite as invite, make_server_name as make_server_name, make_verdict_page as make_verdict_page,
     read_label_studio_export as read_label_studio_export, renew_password as renew_password,
     start_server as start_server, stop_server as stop_server, watch_campaign as watch_campaign,
 )

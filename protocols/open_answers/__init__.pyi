@@ -1,3 +1,2 @@
-from .open_protocol import OpenAnswers as OpenAnswers
 from .simulated_units import simulate_units as simulate_units
-from .unit_route import RoutedUnits as RoutedUnits, find_due as find_due, route_units as route_units
+from .unit_route import RoutedUnits as RoutedUnits, route_units as route_units

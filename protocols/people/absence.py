@@ -25,7 +25,7 @@ def note_absence(study: Study, store: Store, expert: str, until: str = "", reaso
     DataError
         If the expert does not exist.
     """
-    read_roster(study.path(study.experts.roster)).find(expert)
+    read_roster(study.path(study.experts.roster)).find_expert(expert)
     today = datetime.now(UTC).date()
     if until:
         try:
@@ -48,6 +48,6 @@ def end_absence(study: Study, store: Store, expert: str) -> bool:
         If the expert does not exist, or the roster itself says that they are absent.
     """
     roster = read_roster(study.path(study.experts.roster))
-    if roster.find(expert).absent:
+    if roster.find_expert(expert).absent:
         raise roster.error("absent", f"expert {expert!r} is absent in the roster itself; change it there")
     return store.people.end_absence(expert)

@@ -53,9 +53,9 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
             "place; open ratings stay missing"
         )
     roster = read_present(study, store)
-    other = roster.find(taker)
+    other = roster.find_expert(taker)
     if not is_erased(giver):
-        roster.find(giver)
+        roster.find_expert(giver)
     if giver == taker:
         raise BadInput(f"{giver!r} cannot take over their own questions")
     if other.absent or other.away:

@@ -61,7 +61,7 @@ def write_reminders(study: Study, store: Store, experts: Collection[str] = ()) -
     roster = read_roster(study.path(study.experts.roster))
     emails = {expert.name: expert.email for expert in roster.experts}
     for name in experts:
-        roster.find(name)
+        roster.find_expert(name)
     absences, queues = store.people.read_absences(), store.labelling.read_queues()
     deadline, found = study.experts.deadline, list[Reminder]()
     days = None if deadline is None else (deadline - datetime.now(UTC).date()).days

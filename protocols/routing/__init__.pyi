@@ -12,7 +12,7 @@ from .roster import (
     read_roster as read_roster,
 )
 from .routed_draw import Routed as Routed
-from .rule import RoutingProtocol as RoutingProtocol, decode as decode
+from .rule import RoutingProtocol as RoutingProtocol
 from .sealed_ids import plain_id as plain_id, seal_questions as seal_questions
 from .second_draw import (
     SecondDraw as SecondDraw, draw_second_questions as draw_second_questions,

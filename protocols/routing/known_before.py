@@ -93,7 +93,7 @@ def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = 
     from oversight.harness.estimate import JudgeOpinion
 
     index, named = store.columns.read_index(), study.experts.models
-    places, options = index.find(ids), store.columns.read_options(index)
+    places, options = index.find_places(ids), store.columns.read_options(index)
     n_options = np.array([options[name] for name in ids], np.int64)
     if named:
         find_newest_runs(store, named)

@@ -76,7 +76,7 @@ class Roster:
         able = tuple(e for e in self.experts if not e.absent and e.judges(class_name))
         return tuple(e for e in able if not e.away) or able
 
-    def find(self, name: str) -> Expert:
+    def find_expert(self, name: str) -> Expert:
         """Return the expert with a name.
 
         Raises

@@ -13,10 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oversight.harness import BadInput
-from oversight.harness.estimate import decode
 from oversight.harness.types import Answer, Item, ProtocolStatement, Question, draw_place, question_id
-
-__all__ = ["AsksOn", "RoutingProtocol", "decode", "put_question"]
 
 Predictions = Mapping[str, Mapping[str, int | None]]
 """Model → item id → option; None if unreadable."""

@@ -177,7 +177,7 @@ def chain_anew(path: Path, change: Callable[[dict[str, Any]], dict[str, Any] | N
             told |= {"counts": dict(lines.counts), "lines": lines.number + 1}
         changed = change(told)
         if changed is not None:
-            written.append(lines.write(changed.pop("record"), changed))
+            written.append(lines.write_line(changed.pop("record"), changed))
     path.write_bytes(b"".join(written))
 
 
@@ -255,8 +255,8 @@ def test_a_line_that_is_chained_and_says_nonsense(bundle: tuple[Path, str]) -> N
     for record in ("event", "answer", "questions", "head", "end"):
         lines = ChainedLines()
         told = {"format": "oversight-audit", "version": 1, "study": "s"}
-        nonsense = [lines.write(record, {"event": 3, "table": []}) for _ in range(30)]
-        path.write_bytes(b"".join([lines.write("head", told), *nonsense]))
+        nonsense = [lines.write_line(record, {"event": 3, "table": []}) for _ in range(30)]
+        path.write_bytes(b"".join([lines.write_line("head", told), *nonsense]))
         assert audit_bundle(path).findings.number
 
 

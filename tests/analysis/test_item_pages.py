@@ -167,9 +167,9 @@ def test_every_filter_and_every_pair_finds_what_it_says(store: Store) -> None:
     pairs = [{**a, **b} for a, b in combinations(SINGLES, 2)]
     for fields in [{}, *SINGLES, *pairs]:
         wanted = ItemFilter(**fields)
-        assert items.find(wanted).tolist() == records.find(wanted), wanted
+        assert items.find_items(wanted).tolist() == records.find(wanted), wanted
     for fields in SINGLES:  # not a filter that finds all or nothing
-        assert 0 < len(items.find(ItemFilter(**fields))) < N, fields
+        assert 0 < len(items.find_items(ItemFilter(**fields))) < N, fields
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -182,14 +182,16 @@ def test_any_study_is_filtered_as_it_is_written(seed: int, tmp_path: Path) -> No
             fields: dict[str, Any] = {}
             for single in rng.choice(np.array(SINGLES, dtype=object), 3):
                 fields |= single
-            assert items.find(ItemFilter(**fields)).tolist() == records.find(ItemFilter(**fields)), fields
+            assert items.find_items(ItemFilter(**fields)).tolist() == records.find(ItemFilter(**fields)), (
+                fields
+            )
 
 
 @pytest.mark.parametrize("limit", [1, 7, N - 1, N, N + 1])
 def test_pages_hold_every_item_once_forward_and_backward(store: Store, limit: int) -> None:
     items, refuted = StudyItems.read(store), ItemFilter(outcome=ModelOutcome.REFUTED)
     assert read_all(items, ItemFilter(), limit) == list(range(N))
-    assert read_all(items, refuted, limit) == items.find(refuted).tolist()
+    assert read_all(items, refuted, limit) == items.find_items(refuted).tolist()
 
 
 def test_a_page_holds_the_rows_of_its_items(store: Store) -> None:
@@ -233,7 +235,7 @@ def test_an_outcome_may_be_given_by_its_word(store: Store) -> None:
     words: dict[str, Any] = {"outcome": "refuted", "verdict": "open"}
     items, word = StudyItems.read(store), ItemFilter(**words)
     same = ItemFilter(outcome=ModelOutcome.REFUTED, verdict=ItemVerdict.OPEN)
-    assert items.find(word).tolist() == items.find(same).tolist() != []
+    assert items.find_items(word).tolist() == items.find_items(same).tolist() != []
 
 
 def test_a_page_is_of_one_direction_and_of_a_bounded_size(store: Store) -> None:
@@ -249,7 +251,7 @@ def test_items_with_options_of_their_own_have_no_classes(url: str) -> None:
     with Store(url) as store:
         store.content.add_items([Item(f"i{k}", "text", ("a", f"b{k}"), (0, 1)) for k in range(2)])
         with pytest.raises(BadInput, match="no class 'a': the items have separate options"):
-            StudyItems.read(store).find(ItemFilter(asked="a"))
+            StudyItems.read(store).find_items(ItemFilter(asked="a"))
 
 
 def test_a_study_of_nothing_has_an_empty_page(url: str) -> None:

@@ -39,7 +39,7 @@ def walk(desk: AnswerDesk, person: str, value: str = "no") -> list[str]:
     asked = []
     while found := open_ids(desk, person):
         asked.append(found[0])
-        assert desk.take(person, given(found[0], value)) is Outcome.STORED
+        assert desk.store_answer(person, given(found[0], value)) is Outcome.STORED
     return asked
 
 
@@ -57,7 +57,7 @@ def test_both_databases_take_answers(url: str, tmp_path: Path) -> None:
         desk = AnswerDesk(study, store)
         asked = walk(desk, "ana")
         assert len(asked) == N // 2
-        assert desk.take("ana", given(asked[0], "yes", was="no")) is Outcome.STORED
+        assert desk.store_answer("ana", given(asked[0], "yes", was="no")) is Outcome.STORED
         assert store.content.replies.read_replies()[asked[0]].value == "yes"
         assert measure_progress(study, store)["ana"].revised == 1
 
@@ -96,13 +96,17 @@ def test_a_key_is_stored_once_and_a_replay_changes_nothing(store: Store, tmp_pat
     desk = AnswerDesk(lay_out(tmp_path), store)
     name = open_ids(desk, "ana")[0]
     first = given(name, "yes", comment="sure", seconds=3.5)
-    assert [desk.take("ana", first, "link") for _ in range(3)] == [Outcome.STORED] + [Outcome.REPEATED] * 2
-    assert desk.take("ana", given(name, "no", was="yes")) is Outcome.STORED
-    assert desk.take("ana", first) is Outcome.REPEATED
+    assert [desk.store_answer("ana", first, "link") for _ in range(3)] == [Outcome.STORED] + [
+        Outcome.REPEATED
+    ] * 2
+    assert desk.store_answer("ana", given(name, "no", was="yes")) is Outcome.STORED
+    assert desk.store_answer("ana", first) is Outcome.REPEATED
     assert store.content.replies.read_replies()[name].value == "no"
-    assert desk.take("ana", given(name, "unsure", first.key)) is Outcome.KEY_IN_USE
+    assert desk.store_answer("ana", given(name, "unsure", first.key)) is Outcome.KEY_IN_USE
     other = open_ids(desk, "bea")[0]
-    assert desk.take("bea", given(other, "yes", first.key)) is Outcome.STORED  # drawn by another's browser
+    assert (
+        desk.store_answer("bea", given(other, "yes", first.key)) is Outcome.STORED
+    )  # drawn by another's browser
     events = [e for e in store.audit.read_records() if e.asked_id == name]
     assert [(e.kind, e.way, e.value, e.comment, e.seconds) for e in events] == [
         ("answer", "page", "yes", "sure", 3.5),
@@ -114,7 +118,7 @@ def test_a_key_is_stored_once_and_a_replay_changes_nothing(store: Store, tmp_pat
 def test_another_s_question_and_an_unknown_one_are_the_same(store: Store, tmp_path: Path) -> None:
     desk = AnswerDesk(lay_out(tmp_path), store)
     for name in (open_ids(desk, "bea")[0], "q999", "' OR 1=1 --"):
-        assert desk.take("ana", given(name)) is Outcome.NOT_HELD
+        assert desk.store_answer("ana", given(name)) is Outcome.NOT_HELD
     assert store.content.replies.read_replies() == {}
 
 
@@ -122,7 +126,7 @@ def test_another_s_question_and_an_unknown_one_are_the_same(store: Store, tmp_pa
 def test_only_what_was_offered_is_an_answer(store: Store, tmp_path: Path, value: str) -> None:
     desk = AnswerDesk(lay_out(tmp_path), store)
     with pytest.raises(BadInput, match="was not offered"):
-        desk.take("ana", given(open_ids(desk, "ana")[0], value))
+        desk.store_answer("ana", given(open_ids(desk, "ana")[0], value))
     assert store.content.replies.read_replies() == {}
 
 
@@ -134,7 +138,7 @@ def test_a_question_answered_elsewhere_is_not_asked_or_overwritten(
     desk = AnswerDesk(study, store)
     name = open_ids(desk, "ana")[0]
     store.content.replies.add_replies([Response(name, "ana", "no", source)])
-    assert [desk.take("ana", given(name)) for _ in range(3)] == [Outcome.ELSEWHERE] * 3
+    assert [desk.store_answer("ana", given(name)) for _ in range(3)] == [Outcome.ELSEWHERE] * 3
     assert store.content.replies.read_replies()[name] == Response(name, "ana", "no", source)
     state = desk.tell_state("ana")
     assert (state["done"], state["elsewhere"]) == (1, 1)
@@ -147,10 +151,10 @@ def test_a_question_answered_elsewhere_is_not_asked_or_overwritten(
 def test_a_window_that_is_behind_changes_no_answer(store: Store, tmp_path: Path) -> None:
     desk = AnswerDesk(lay_out(tmp_path), store)
     name = open_ids(desk, "ana")[0]
-    assert desk.take("ana", given(name, "yes", comment="why")) is Outcome.STORED
-    assert desk.take("ana", given(name, "no")) is Outcome.CHANGED
-    assert desk.take("ana", given(name, "no", was="unsure")) is Outcome.CHANGED
-    assert desk.take("ana", given(name, "yes")) is Outcome.STORED
+    assert desk.store_answer("ana", given(name, "yes", comment="why")) is Outcome.STORED
+    assert desk.store_answer("ana", given(name, "no")) is Outcome.CHANGED
+    assert desk.store_answer("ana", given(name, "no", was="unsure")) is Outcome.CHANGED
+    assert desk.store_answer("ana", given(name, "yes")) is Outcome.STORED
     assert store.content.replies.read_replies()[name].comment == "why"
 
 
@@ -158,13 +162,13 @@ def test_a_window_that_is_behind_takes_no_comment_away(store: Store, tmp_path: P
     desk = AnswerDesk(read_study(tmp_path / "study.toml"), store)
     asked = open_ids(desk, "ana")[0]
     first = given(asked, "yes", comment="A")
-    assert desk.take("ana", first) is Outcome.STORED
-    assert desk.take("ana", given(asked, "yes", comment="B")) is Outcome.CHANGED
-    assert desk.take("ana", given(asked, "yes")) is Outcome.STORED  # it had nothing to say to it
-    assert desk.take("ana", given(asked, "yes", key=first.key, comment="B")) is Outcome.KEY_IN_USE
-    assert desk.take("ana", first) is Outcome.REPEATED
+    assert desk.store_answer("ana", first) is Outcome.STORED
+    assert desk.store_answer("ana", given(asked, "yes", comment="B")) is Outcome.CHANGED
+    assert desk.store_answer("ana", given(asked, "yes")) is Outcome.STORED  # it had nothing to say to it
+    assert desk.store_answer("ana", given(asked, "yes", key=first.key, comment="B")) is Outcome.KEY_IN_USE
+    assert desk.store_answer("ana", first) is Outcome.REPEATED
     assert store.content.read_answers()[0].comment == "A"
-    assert desk.take("ana", given(asked, "yes", was="yes", comment="B")) is Outcome.STORED
+    assert desk.store_answer("ana", given(asked, "yes", was="yes", comment="B")) is Outcome.STORED
     assert store.content.read_answers()[0].comment == "B"
 
 
@@ -178,7 +182,7 @@ def test_one_goes_back_answer_by_answer(store: Store, tmp_path: Path) -> None:
         assert (found["value"], found["comment"]) == ("no", "")
     assert met == asked[::-1]
     assert desk.tell_previous("bea", asked[2]) is None
-    assert desk.take("ana", given(asked[1], "skip", was="no")) is Outcome.STORED
+    assert desk.store_answer("ana", given(asked[1], "skip", was="no")) is Outcome.STORED
     last = desk.tell_previous("ana")
     assert last is not None
     assert (last["question"]["id"], last["value"]) == (asked[1], "skip")
@@ -200,10 +204,10 @@ def test_a_question_that_is_handed_over_is_the_taker_s_alone(store: Store, tmp_p
     desk = AnswerDesk(lay_out(tmp_path), store)
     name = open_ids(desk, "ana")[0]
     store.people.hand_over([(name, "ana", "bea")], "away")
-    assert desk.take("ana", given(name)) is Outcome.NOT_HELD
+    assert desk.store_answer("ana", given(name)) is Outcome.NOT_HELD
     assert name not in open_ids(desk, "ana")
     assert desk.tell_state("bea")["of"] == N // 2 + 1
-    assert desk.take("bea", given(name)) is Outcome.STORED
+    assert desk.store_answer("bea", given(name)) is Outcome.STORED
     assert store.content.replies.read_replies()[name].source == "page"
 
 
@@ -217,13 +221,13 @@ def test_control_questions_look_like_all_others_and_count_for_no_estimate(
     shown: dict[str, Any] = {}
     while found := desk.tell_state("ana")["questions"]:
         shown |= {question["id"]: question for question in found}
-        assert desk.take("ana", given(found[0]["id"], "no")) is Outcome.STORED
+        assert desk.store_answer("ana", given(found[0]["id"], "no")) is Outcome.STORED
     assert len(shown) == N // 2 + 1
     assert {tuple(question) for question in shown.values()} == {tuple(shown["q777"])}
     assert store.controls.replies.read_replies()["q777"].value == "no"
     assert "q777" not in store.content.replies.read_replies()
     walked = list(shown)
-    assert desk.take("ana", given("q777", "yes", was="no")) is Outcome.STORED
+    assert desk.store_answer("ana", given("q777", "yes", was="no")) is Outcome.STORED
     last = desk.tell_previous("ana")
     assert last is not None
     assert last["question"]["id"] == "q777" in walked
@@ -235,14 +239,14 @@ def test_a_panel_chooses_among_the_options(tmp_path: Path) -> None:
         desk = AnswerDesk(study, store)
         question = desk.tell_state("bea")["questions"][0]
         assert [choice["label"] for choice in question["choices"]] == list(OPTIONS)
-        assert desk.take("bea", given(question["id"], "1")) is Outcome.STORED
+        assert desk.store_answer("bea", given(question["id"], "1")) is Outcome.STORED
         second = desk.tell_state("bea")["questions"][0]
-        assert desk.take("bea", given(second["id"], "skip")) is Outcome.STORED
+        assert desk.store_answer("bea", given(second["id"], "skip")) is Outcome.STORED
         said = store.panel.replies.read_replies()
         assert [said[q["id"]].value for q in (question, second)] == ["brain", ""]
         for value in ("3", "-1", "01", "1_0", "²", "yes", "brain"):
             with pytest.raises(BadInput):
-                desk.take("bea", given(desk.tell_state("bea")["questions"][0]["id"], value))
+                desk.store_answer("bea", given(desk.tell_state("bea")["questions"][0]["id"], value))
         last = desk.tell_previous("bea")
         assert last is not None
         assert last["value"] == "skip"
@@ -261,7 +265,7 @@ def test_options_of_items_are_known_by_their_places_on_the_page_alone(tmp_path: 
         desk = AnswerDesk(study, store)
         question = desk.tell_state("ana")["questions"][0]
         assert [choice["label"] for choice in question["choices"]] == ["skin", "heart", "brain"]
-        assert desk.take("ana", given(question["id"], "0")) is Outcome.STORED
+        assert desk.store_answer("ana", given(question["id"], "0")) is Outcome.STORED
         assert store.panel.replies.read_replies()[question["id"]].value == "skin"
 
 
@@ -269,7 +273,7 @@ def test_a_collection_shows_answers_of_the_page_with_their_times(store: Store, t
     study = lay_out(tmp_path)
     desk = AnswerDesk(study, store)
     for seconds in (4.0, 8.0, 6.0):
-        desk.take("ana", given(open_ids(desk, "ana")[0], seconds=seconds))
+        desk.store_answer("ana", given(open_ids(desk, "ana")[0], seconds=seconds))
     found = read_collection(study, store)
     ana = next(person for person in found["people"] if person["name"] == "ana")
     assert (ana["answered"], ana["yes"], ana["median_seconds"]) == (3, 3, 6.0)

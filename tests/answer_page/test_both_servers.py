@@ -48,7 +48,9 @@ def test_an_answer_of_the_page_is_not_replaced_by_the_server(tmp_path: Path) -> 
     with Store(study.store_url) as store:
         data, desk = push(study, store), AnswerDesk(study, store)
         name = desk.tell_state("ana")["questions"][0]["id"]
-        assert desk.take("ana", GivenAnswer(key="0" * 32, asked_id=name, value="yes")) is Outcome.STORED
+        assert (
+            desk.store_answer("ana", GivenAnswer(key="0" * 32, asked_id=name, value="yes")) is Outcome.STORED
+        )
         for verdict, quarantined in (("no", ["the question has an answer from elsewhere"]), ("yes", [])):
             rows = annotated(data, name, verdict)
             pulled = examine(QUEUE, rows, Snapshot(study, store), there=None)
@@ -68,14 +70,19 @@ def test_an_answer_on_the_page_during_a_pull_is_kept(tmp_path: Path) -> None:
         rows[1]["annotations"][0]["id"] = 8
         pulled = examine(QUEUE, rows, Snapshot(study, store), there=None)
         assert len(pulled.replies) == 2
-        assert desk.take("ana", GivenAnswer(key="0" * 32, asked_id=first, value="yes")) is Outcome.STORED
+        assert (
+            desk.store_answer("ana", GivenAnswer(key="0" * 32, asked_id=first, value="yes")) is Outcome.STORED
+        )
         store.labelling.apply_look(QUEUE, pulled, store.replies(panel=False))
         said = {i: (r.value, r.source) for i, r in store.content.replies.read_replies().items()}
         assert said == {first: ("yes", "page"), second: ("no", SOURCE)}
         assert store.labelling.read_queues()["ana"].cursor == ""
         again = examine(QUEUE, rows, Snapshot(study, store), there=set(range(100, 106)))
         assert [row.question_id for row in again.quarantine] == [first]
-        assert desk.take("ana", GivenAnswer(key="1" * 32, asked_id=second, value="yes")) is Outcome.ELSEWHERE
+        assert (
+            desk.store_answer("ana", GivenAnswer(key="1" * 32, asked_id=second, value="yes"))
+            is Outcome.ELSEWHERE
+        )
 
 
 class Project:
@@ -97,7 +104,7 @@ def test_a_question_answered_on_the_page_leaves_the_servers_queue(tmp_path: Path
         data, desk = push(study, store), AnswerDesk(study, store)
         for key in ("0", "1"):
             name = desk.tell_state("ana")["questions"][0]["id"]
-            desk.take("ana", GivenAnswer(key=key * 32, asked_id=name, value="yes"))
+            desk.store_answer("ana", GivenAnswer(key=key * 32, asked_id=name, value="yes"))
         answered = list(store.content.replies.read_replies())
         places = [100 + list(data).index(name) for name in answered]
         project: Any = Project(answered=places[0])
@@ -119,7 +126,9 @@ def test_a_question_withdrawn_on_the_server_is_asked_on_the_page(tmp_path: Path)
         gone = Pulled(frozenset(), frozenset({name}), (), (), ())
         store.labelling.apply_look(QUEUE, gone, store.replies(panel=False))
         assert desk.tell_state("ana")["questions"][0]["id"] == name
-        assert desk.take("ana", GivenAnswer(key="0" * 32, asked_id=name, value="yes")) is Outcome.STORED
+        assert (
+            desk.store_answer("ana", GivenAnswer(key="0" * 32, asked_id=name, value="yes")) is Outcome.STORED
+        )
 
 
 @pytest.mark.parametrize("left", ["annotation without an author", "annotation without an editor", "nothing"])

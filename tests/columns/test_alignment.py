@@ -101,7 +101,7 @@ def test_ids_are_read_when_one_is_shown() -> None:
     index = ItemIndex(2, read_ids)
     assert index.size == 2
     assert not read
-    assert index.find(["b", "?"]).tolist() == [1, -1]
+    assert index.find_places(["b", "?"]).tolist() == [1, -1]
     assert index.ids[0] == "a"
     assert read == [1]
 

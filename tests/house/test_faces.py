@@ -81,8 +81,7 @@ def definition_of(place: str, name: str) -> str:
             else [x.id for x in ast.walk(node) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)]
         )
     }
-    # Labels are made below the protocols, but `plan.decode` is how their users call it.
-    assert name in defined or name == "decode", f"{place} does not define {name}"
+    assert name in defined, f"{place} does not define {name}"
     return place
 
 

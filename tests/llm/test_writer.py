@@ -22,7 +22,7 @@ def test_batches_are_written_together_before_any_task_continues() -> None:
 
     async def worker(writer: Batches[int, None], start: int) -> None:
         for row in range(start, 60, 6):
-            await writer.put(row)
+            await writer.add_request(row)
             assert row in stored
 
     async def work() -> None:
@@ -39,7 +39,7 @@ def test_finished_rows_are_written_however_the_work_ends() -> None:
 
     async def work() -> None:
         with Batches[int, None](written.extend, 10) as writer:
-            waiting = asyncio.create_task(writer.put(1))
+            waiting = asyncio.create_task(writer.add_request(1))
             await asyncio.sleep(0)
             waiting.cancel()
             raise KeyboardInterrupt
@@ -55,7 +55,7 @@ def test_failed_write_reaches_all_waiting_tasks() -> None:
 
     async def work() -> list[BaseException | None]:
         with Batches[int, None](write, 4) as writer:
-            return await asyncio.gather(*(writer.put(j) for j in range(2)), return_exceptions=True)
+            return await asyncio.gather(*(writer.add_request(j) for j in range(2)), return_exceptions=True)
 
     assert [str(error) for error in asyncio.run(work())] == ["disk full", "disk full"]
 

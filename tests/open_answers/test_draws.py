@@ -102,8 +102,10 @@ def test_equal_claims_are_asked_once_and_count_for_both() -> None:
     assert len(drawn) == 5
     judged = join_replies(table, drawn, {(q, "bob"): "no" if q else "yes" for q in range(5)})
     result = estimate_open(judged, experts=EXPERTS, metrics=("met",))
-    assert result.find("met", "a").value == result.find("met", "b").value == pytest.approx(0.2)
-    assert result.find("met", "a", other="b").value == 0
+    assert (
+        result.find_estimate("met", "a").value == result.find_estimate("met", "b").value == pytest.approx(0.2)
+    )
+    assert result.find_estimate("met", "a", other="b").value == 0
 
 
 def test_unknown_field_is_reached_as_often_as_recorded() -> None:

@@ -19,20 +19,20 @@ def test_scores_of_complete_items_are_the_rubrics() -> None:
     table = rubric_table(RUBRIC, ("a", "b"))
     no = {(f"a{i}", f"i{i}c2"): "no" for i in range(6)} | {("b0", "i0c2"): "no", ("b1", "i1c0"): "no"}
     result = estimate_open(judge_all(table, no), experts=EXPERTS)
-    assert result.find("score", "a").value == pytest.approx(1.0)
+    assert result.find_estimate("score", "a").value == pytest.approx(1.0)
     b = [1.0, (2 - 3) / 7, *[(5 + 2 - 3) / 7] * 4]
-    assert result.find("score", "b").value == pytest.approx(np.mean(b))
-    assert result.find("score", "a", other="b").value == pytest.approx(1 - np.mean(b))
-    assert result.find("met", "b").value == pytest.approx(16 / 18)
-    assert result.find("no_error", "b").value == pytest.approx(1 / 6)
+    assert result.find_estimate("score", "b").value == pytest.approx(np.mean(b))
+    assert result.find_estimate("score", "a", other="b").value == pytest.approx(1 - np.mean(b))
+    assert result.find_estimate("met", "b").value == pytest.approx(16 / 18)
+    assert result.find_estimate("no_error", "b").value == pytest.approx(1 / 6)
     clipped = estimate_open(judge_all(table, no), experts=EXPERTS, clip="item")
-    assert clipped.find("score_by_item", "b").value == pytest.approx(np.mean(np.clip(b, 0, 1)))
+    assert clipped.find_estimate("score_by_item", "b").value == pytest.approx(np.mean(np.clip(b, 0, 1)))
 
 
 def test_clipped_items_are_withheld_if_one_is_not_complete() -> None:
     table = rubric_table(RUBRIC)
     judged = judge_all(table, {("m0", "i0c0"): None})
-    found = estimate_open(judged, experts=EXPERTS, clip="item").find("score_by_item", "m")
+    found = estimate_open(judged, experts=EXPERTS, clip="item").find_estimate("score_by_item", "m")
     assert found.value is None
     assert "not judged completely" in found.withheld
     assert found.worst_low is not None
@@ -45,7 +45,7 @@ def test_worst_case_holds_every_filling() -> None:
     for fill in product(["yes", "no"], repeat=3):
         whole = estimate_open(judge_all(table, dict(zip(gaps, fill, strict=True))), experts=EXPERTS)
         for metric in ("score", "met", "no_error"):
-            bounds, value = found.find(metric, "m"), whole.find(metric, "m")
+            bounds, value = found.find_estimate(metric, "m"), whole.find_estimate(metric, "m")
             assert bounds.worst_low is not None
             assert value.low is not None
             assert bounds.worst_high is not None
@@ -57,14 +57,16 @@ def test_worst_case_holds_every_filling() -> None:
 def test_many_missing_judgements_are_said() -> None:
     table = rubric_table([[1, 1]] * 30)
     half = {(f"m{i}", f"i{i}c0"): None for i in range(15)}
-    found = estimate_open(judge_all(table, half), experts=EXPERTS).find("score", "m")
+    found = estimate_open(judge_all(table, half), experts=EXPERTS).find_estimate("score", "m")
     assert not found.holds
     assert found.missing == 15
     assert "15 of 60 questions" in found.why
 
 
 def test_few_items_are_withheld() -> None:
-    found = estimate_open(judge_all(rubric_table([[1, 1]] * 3), {}), experts=EXPERTS).find("score", "m")
+    found = estimate_open(judge_all(rubric_table([[1, 1]] * 3), {}), experts=EXPERTS).find_estimate(
+        "score", "m"
+    )
     assert found.value is None
     assert "3.0 of equal weight" in found.withheld
 
@@ -73,15 +75,15 @@ def test_judges_order_tells_of_errors_but_not_of_scores() -> None:
     table = rubric_table([[1, 1]] * 8)
     drawn = draw_questions(table, 16, "first no", 1, experts=EXPERTS, judge=np.full(16, 0.5))
     result = estimate_open(join_replies(table, drawn, ["yes"] * 16), experts=EXPERTS)
-    assert result.find("no_error", "m").value == 1
-    assert "judge's order" in result.find("score", "m").withheld
+    assert result.find_estimate("no_error", "m").value == 1
+    assert "judge's order" in result.find_estimate("score", "m").withheld
 
 
 def test_unfinished_answers_are_bounds() -> None:
     table = rubric_table([[1, 1]] * 8)
     drawn = draw_questions(table, 16, "first no", 1, experts=EXPERTS)
     replies = np.where((drawn.answer == "m0") & (drawn.order == 2), "", "yes").astype(object)
-    found = estimate_open(join_replies(table, drawn, replies), experts=EXPERTS).find("no_error", "m")
+    found = estimate_open(join_replies(table, drawn, replies), experts=EXPERTS).find_estimate("no_error", "m")
     assert found.missing == 1
     assert found.value == pytest.approx(15 / 16)
     assert found.low is not None
@@ -99,9 +101,9 @@ def test_units_of_unknown_field_count_where_they_are_accepted() -> None:
     reply = np.where(is_own, np.where(own == "ann", "no", "yes"), "not my field").astype(object)
     reply[drawn.attempt > accepted[drawn.question]] = ""
     result = estimate_open(join_replies(table, drawn, reply), experts=EXPERTS)
-    assert result.find("score", "m").value == pytest.approx(2 / 3)
-    assert result.find("score", "m", field="law").value == 0
-    assert result.find("met", "m", field="biology").value == 1
+    assert result.find_estimate("score", "m").value == pytest.approx(2 / 3)
+    assert result.find_estimate("score", "m", field="law").value == 0
+    assert result.find_estimate("met", "m", field="biology").value == 1
 
 
 def test_unit_that_every_field_refuses_is_missing() -> None:
@@ -109,15 +111,18 @@ def test_unit_that_every_field_refuses_is_missing() -> None:
     drawn = draw_questions(table, 12, "equal", 2, experts=EXPERTS)
     lost = drawn.question == 0
     reply = np.where(lost, "not my field", np.where(drawn.attempt == 1, "yes", "")).astype(object)
-    assert estimate_open(join_replies(table, drawn, reply), experts=EXPERTS).find("met", "m").missing == 1
+    assert (
+        estimate_open(join_replies(table, drawn, reply), experts=EXPERTS).find_estimate("met", "m").missing
+        == 1
+    )
 
 
 def test_a_judge_changes_no_complete_mean() -> None:
     table = rubric_table([[1, 2]] * 40)
     no = {(f"m{i}", f"i{i}c1"): "no" for i in range(0, 40, 3)}
     judged = judge_all(table, no)
-    plain = estimate_open(judged, experts=EXPERTS).find("score", "m")
-    helped = estimate_open(judged, experts=EXPERTS, judge=np.arange(80) / 79).find("score", "m")
+    plain = estimate_open(judged, experts=EXPERTS).find_estimate("score", "m")
+    helped = estimate_open(judged, experts=EXPERTS, judge=np.arange(80) / 79).find_estimate("score", "m")
     assert helped.value == pytest.approx(plain.value)
 
 
@@ -128,8 +133,8 @@ def test_a_knowing_judge_narrows_the_interval() -> None:
     drawn = draw_questions(table, 80, "equal", 1, experts=EXPERTS)
     judged = join_replies(table, drawn, np.where(met[drawn.row], "yes", "no").astype(object))
     sure = np.clip(met + rng.normal(0, 0.2, len(table)), 0.01, 0.99)
-    plain = estimate_open(judged, experts=EXPERTS).find("score", "m")
-    helped = estimate_open(judged, experts=EXPERTS, judge=sure).find("score", "m")
+    plain = estimate_open(judged, experts=EXPERTS).find_estimate("score", "m")
+    helped = estimate_open(judged, experts=EXPERTS, judge=sure).find_estimate("score", "m")
     assert plain.high is not None
     assert plain.low is not None
     assert helped.high is not None
@@ -140,15 +145,17 @@ def test_a_knowing_judge_narrows_the_interval() -> None:
 def test_few_heavy_items_are_doubted() -> None:
     rubric = [[1, -1]] * 18 + [[1, -30]] * 2
     all_bad = {(f"m{i}", f"i{i}c0"): "no" for i in range(20)}
-    found = estimate_open(judge_all(rubric_table(rubric), all_bad), experts=EXPERTS).find("score", "m")
+    found = estimate_open(judge_all(rubric_table(rubric), all_bad), experts=EXPERTS).find_estimate(
+        "score", "m"
+    )
     assert "a few items decide the mean" in found.why
 
 
 def test_interval_may_allow_for_any_number_of_missing_judgements() -> None:
     silent = judge_all(rubric_table([[1, 1]] * 60), {(f"m{i}", f"i{i}c0"): None for i in range(30)})
-    doubted = estimate_open(silent, experts=EXPERTS).find("score", "m")
+    doubted = estimate_open(silent, experts=EXPERTS).find_estimate("score", "m")
     assert "have no yes or no" in doubted.why
-    found = estimate_open(silent, experts=EXPERTS, widest=np.inf).find("score", "m")
+    found = estimate_open(silent, experts=EXPERTS, widest=np.inf).find_estimate("score", "m")
     assert (found.low, found.high, found.why) == (doubted.worst_low, doubted.worst_high, "")
 
 
@@ -189,8 +196,8 @@ def test_models_without_a_common_item_are_not_compared() -> None:
     first = np.array([int(item[1:]) < 6 for item in judged.item])
     judged = judged.take(np.flatnonzero(first == (judged.model == "a")))
     result = estimate_open(judged, experts=EXPERTS)
-    assert result.find("score", "a").value == 1
-    assert result.find("score", "a", other="b").withheld == "no item was answered by both models"
+    assert result.find_estimate("score", "a").value == 1
+    assert result.find_estimate("score", "a", other="b").withheld == "no item was answered by both models"
 
 
 def test_no_judgements_are_refused() -> None:
@@ -235,12 +242,14 @@ def test_numbers_are_corrected_for_experts_errors() -> None:
     both = type(judged)(
         **{name: np.concatenate([getattr(judged, name), getattr(control, name)]) for name in judged.__slots__}
     )
-    found = estimate_open(both, experts=EXPERTS).find("score", "m")
-    assert found.value == pytest.approx(estimate_open(judged, experts=EXPERTS).find("score", "m").value)
+    found = estimate_open(both, experts=EXPERTS).find_estimate("score", "m")
+    assert found.value == pytest.approx(
+        estimate_open(judged, experts=EXPERTS).find_estimate("score", "m").value
+    )
     assert "control questions a wrong reply" in found.why
     assert found.corrected == pytest.approx(truth, abs=0.03)
     assert found.corrected_low is not None
     assert found.corrected_high is not None
     assert found.corrected_low < truth < found.corrected_high
-    share = estimate_open(both, experts=EXPERTS).find("met", "m")
+    share = estimate_open(both, experts=EXPERTS).find_estimate("met", "m")
     assert share.corrected == pytest.approx(met.mean(), abs=0.03)

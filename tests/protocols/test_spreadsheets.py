@@ -101,7 +101,7 @@ def test_an_edited_text_is_refused(tmp_path: Path, column: str) -> None:
 
 def test_words_of_other_languages() -> None:
     words = make_words(["Tak", "0"], ["nie"], ["?"])
-    assert [words.read(said) for said in ("tak", " NIE", "?", "0", "Sí", "na\u0303o", "WAHR", "", "x")] == [
+    assert [words.read_verdict(x) for x in ("tak", " NIE", "?", "0", "Sí", "na\u0303o", "WAHR", "", "x")] == [
         "yes", "no", "unsure", "yes", "yes", "no", "yes", "", None,
     ]  # fmt: skip
     refused: tuple[tuple[list[str], ...], ...] = ((["a"], ["A "]), (["no"],), ([], [], [" "]))

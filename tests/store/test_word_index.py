@@ -88,7 +88,7 @@ def count(connection, cursor, statement, *others):
     if not left:
         os.kill(os.getpid(), signal.SIGKILL)
 
-Store(sys.argv[1]).words.find("text")
+Store(sys.argv[1]).words.find_items("text")
 """
 
 
@@ -97,7 +97,7 @@ def item(name: str, text: str, options: tuple[str, ...] = ("a", "b")) -> Item:
 
 
 def find(store: Store, text: str) -> list[int]:
-    return sorted(store.words.find(text).tolist())
+    return sorted(store.words.find_items(text).tolist())
 
 
 def make_old(url: str, n: int) -> None:
@@ -209,4 +209,4 @@ def test_an_unfinished_index_is_not_searched(tmp_path: Path) -> None:
     with Store(url) as store:
         store.read_only = True
         with pytest.raises(StoreError, match="the words of 3 items are not indexed yet, and the"):
-            store.words.find("text")
+            store.words.find_items("text")

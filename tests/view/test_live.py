@@ -145,12 +145,12 @@ def test_a_change_while_another_one_is_told_is_told_next() -> None:
     async def follow() -> list[int | None]:
         feed = ChangeFeed(cast(Store, None))
         told = feed.versions()
-        feed.tell()
+        feed.count_change()
         found = [await anext(told)]
         for _ in range(2):
-            feed.tell()
+            feed.count_change()
             found.append(await anext(told))
-            feed.tell()  # while the last one is on its way
+            feed.count_change()  # while the last one is on its way
             found.append(await asyncio.wait_for(anext(told), 5))
         feed.end()
         return [*found, *[version async for version in told]]

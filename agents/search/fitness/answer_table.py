@@ -108,7 +108,7 @@ class AnswerTable:
         An answer is left out if it is missing, or if the endpoint failed (`is_left_out`). Any other failed
         answer is `UNREADABLE`, so it counts as wrong.
         """
-        option, status = self.read(ids, items, replicate)
+        option, status = self.read_answers(ids, items, replicate)
         gone = (status == _ABSENT) | self._is_excused(status, ids, items, replicate)
         return np.where(gone, FAILED, option).astype(np.int64)
 
@@ -143,7 +143,7 @@ class AnswerTable:
             tokens=self._take("tokens", ids, items, replicate).sum(axis=1),
         )
 
-    def read(
+    def read_answers(
         self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0
     ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
         """Return option and index of the status in `STATUSES` (if an answer exists), shape (M, n) each."""

@@ -85,13 +85,13 @@ class Archive:
         if failed:
             number = sum(key.startswith(f"{_FAILURES}{candidate}/{replicate}/") for key in self.events)
             noted = {"candidate": candidate, "replicate": replicate, "times": failed}
-            self.note(f"{_FAILURES}{candidate}/{replicate}/{number}", noted)
+            self.record_decision(f"{_FAILURES}{candidate}/{replicate}/{number}", noted)
             self.table.add_failures((candidate, replicate), failed)
         if self.store:
             self.store.add_answers(self.search, candidate, replicate, predictions)
         self.table.put_answers(candidate, replicate, predictions)
 
-    def note(self, key: str, data: Mapping[str, Any]) -> None:
+    def record_decision(self, key: str, data: Mapping[str, Any]) -> None:
         """Record a decision; the first one under a key is kept."""
         if key not in self.events:
             if self.store:

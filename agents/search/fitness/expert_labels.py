@@ -242,7 +242,7 @@ def _weigh(
 
 def _ranks(ids: Sequence[str], labels: LabelColumns) -> IntArray:
     """Return the position among these items of each index position; −1 for other items."""
-    place = labels.index.find(ids)
+    place = labels.index.find_places(ids)
     rank = np.full(labels.index.size, -1)
     rank[place[place >= 0]] = np.flatnonzero(place >= 0)
     return rank

@@ -49,7 +49,7 @@ def read_candidate(
     if only and only not in OUTCOMES:
         raise BadInput(f"only: is one of {', '.join(OUTCOMES)}, not {only!r}")
     found = find_search(store, search)
-    return CandidatePages(store, found).read(find_candidate(store, found.id, id), after, only)
+    return CandidatePages(store, found).read_page(find_candidate(store, found.id, id), after, only)
 
 
 class CandidatePages:
@@ -69,7 +69,7 @@ class CandidatePages:
         self._items: dict[str, Item] = {}
         self._verdicts: dict[str, list[dict[str, str]]] = {}
 
-    def read(self, candidate: Candidate, after: str = "", only: str = "") -> dict[str, Any]:
+    def read_page(self, candidate: Candidate, after: str = "", only: str = "") -> dict[str, Any]:
         """Return one page: the candidate, its source against its parent's, and items after a position."""
         family = self._store.searches.read_candidates(self._search.id, candidate.parents)
         names = {c.id: c.program.name for c in family}

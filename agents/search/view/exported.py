@@ -64,7 +64,7 @@ def read_exported_parts(
     shown["held"], size = 0, 0
     for row in rows:
         asked = {"id": row["id"], "search": shown["id"]}
-        candidate = pages.read(own[row["id"]])
+        candidate = pages.read_page(own[row["id"]])
         size += len(orjson.dumps(candidate))
         if size > most_bytes:
             return

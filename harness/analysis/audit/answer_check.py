@@ -15,7 +15,15 @@ _MOST_SHOWN = 20
 
 @dataclass(slots=True)
 class AuditFindings:
-    """Violations found by an audit; `number` counts all, `shown` has the first ones."""
+    """Violations found by an audit; `number` counts all, `shown` has the first ones.
+
+    Examples
+    --------
+    >>> found = AuditFindings()
+    >>> found.add("question 00ab was answered twice")
+    >>> found.lines()
+    ['question 00ab was answered twice']
+    """
 
     shown: list[str] = field(default_factory=list)
     number: int = 0
@@ -50,7 +58,7 @@ class BatchCheck:
         self._is_text, self._count, self._foreign = True, 0, 0
         self._portion: list[tuple[str, str, str]] = []
 
-    def add(self, asked_id: str, person: str, value: str, source: str) -> None:
+    def check_answer(self, asked_id: str, person: str, value: str, source: str) -> None:
         """Add the next stored answer of the batch."""
         self._count += 1
         self._foreign += source not in self._ways
@@ -122,7 +130,7 @@ class AnswerCheck:
         at = bisect_right(self._firsts, position) - 1
         return self._batches[at] if at >= 0 and position <= self._batches[at].last else None
 
-    def add(self, answer: KeptAnswer, event: int | None) -> int | None:
+    def check_answer(self, answer: KeptAnswer, event: int | None) -> int | None:
         """Check the next stored answer of this table; `event` is the last one about this answer alone.
 
         Returns the event of the answer's batch; None if it was in none, or if a later event describes it.
@@ -135,7 +143,7 @@ class AnswerCheck:
                 batch.replace()
             return None
         if batch is not None:
-            batch.add(answer.asked_id, answer.person, answer.value, answer.source)
+            batch.check_answer(answer.asked_id, answer.person, answer.value, answer.source)
             return batch.event
         told = f"{self.table} {position}: no event tells of the answer to question {answer.asked_id}"
         if not isinstance(position, int) or (self._firsts and position >= self._firsts[0]):

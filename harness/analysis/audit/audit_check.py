@@ -51,7 +51,7 @@ class IdCheck:
         self._findings, self.key = findings, key
         self.found = CheckedIds()
 
-    def add(self, part: str, told: Mapping[str, Any]) -> None:
+    def check_row(self, part: str, told: Mapping[str, Any]) -> None:
         """Check a row of a part of the design, column → value."""
         if part not in ("questions", "controls"):
             return
@@ -191,7 +191,7 @@ class AuditCheck:
 
     def add_event(self, event: AuditRecord) -> None:
         """Check the next event."""
-        self.trail.add(event)
+        self.trail.check_event(event)
         if event.asked_id and event.kind in ("answer", "withdrawn"):
             self._about[event.asked_id] = event
 
@@ -199,7 +199,7 @@ class AuditCheck:
         """Add the next row of a part of the design, column → value; an unknown place is left out."""
         names = DESIGN_PARTS[part].columns
         self.parts[part].add([[told[name] for name in names if name != "place" or name in told]])
-        self.ids.add(part, told)
+        self.ids.check_row(part, told)
 
     def add_answer(self, table: str, answer: KeptAnswer) -> tuple[int | None, int | None]:
         """Check the next answer, with its last own event and its batch."""
@@ -208,7 +208,7 @@ class AuditCheck:
             self._answers[table] = AnswerCheck(table, batches, self.findings, self.trail.allowed)
         last = self._about.pop(answer.asked_id, None)
         event = last.position if last else None
-        batch = self._answers[table].add(answer, event)
+        batch = self._answers[table].check_answer(answer, event)
         if last is not None and batch is None:
             compare_with_event(answer, last, table, self.findings)
         return event, batch
@@ -236,7 +236,7 @@ class AuditCheck:
             for text in compare_parts(self.trail.designs[-1].detail, found):
                 self.findings.add(text)
 
-    def tell(self, head: str, unchecked: int, **of_bundle: Any) -> Audit:
+    def make_result(self, head: str, unchecked: int, **of_bundle: Any) -> Audit:
         """Return the result."""
         trail = self.trail
         return Audit(

@@ -31,6 +31,14 @@ def audit_bundle(path: str | Path, head: str | None = None) -> Audit:
     ------
     BadInput
         If the file is not a bundle or cannot be read, or the head is malformed.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.analysis import write_bundle
+    >>> _ = write_bundle(read_study("study.toml"), "bundle.tar.gz")
+    >>> audit_bundle("bundle.tar.gz").findings.number
+    0
     """
     head, path = check_head(head), Path(path)
     try:
@@ -85,7 +93,9 @@ class _BundleCheck:
         if self._noted not in (None, self._head) and trail.covered is None:
             told = "the given head is neither the file's nor a link of its events"
             self.findings.add(f"{told}; the file's is {self._head}")
-        return self._check.tell(self._head, unchecked, study=self._study, lines=self._lines, link=trail.head)
+        return self._check.make_result(
+            self._head, unchecked, study=self._study, lines=self._lines, link=trail.head
+        )
 
     def _check_line(self, line: bytes) -> None:
         parts = split_line(line)

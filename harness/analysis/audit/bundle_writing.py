@@ -79,7 +79,7 @@ class ChainedLines:
         self.head, self.number = START, 0
         self.counts: dict[str, int] = {}
 
-    def write(self, record: str, told: dict[str, Any]) -> bytes:
+    def write_line(self, record: str, told: dict[str, Any]) -> bytes:
         """Write the next line, with a record of a kind."""
         self.number += 1
         self.counts[record] = self.counts.get(record, 0) + 1
@@ -119,6 +119,13 @@ def write_bundle(study: Study, path: str | Path, *, comments: bool = False) -> W
         If there is no database yet.
     ConfigError
         If the file cannot be written, or exists and is not an audit of this study.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> written = write_bundle(read_study("study.toml"), "audit.tar.gz")
+    >>> written.path.name, written.uncovered
+    ('audit.tar.gz', 54)
     """
     if not has_database(study.store_url):
         raise BadInput("there is no database of this study yet; draw questions with: oversight label route")
@@ -159,7 +166,7 @@ class _Bundle:
 
     def write(self) -> Iterator[bytes]:
         """Write all lines in order."""
-        write, store = self.lines.write, self._store
+        write, store = self.lines.write_line, self._store
         yield write("head", {
             "format": FORMAT, "version": VERSION_OF_FORMAT, "study": self._study.study.name,
             "begins": self.begins, "link": store.audit.read_head(), "comments": self._comments,

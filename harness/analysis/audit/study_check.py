@@ -26,6 +26,13 @@ def audit_study(study: Study, head: str | None = None) -> Audit:
     ------
     BadInput
         If there is no database, or the head is malformed.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> audit = audit_study(read_study("study.toml"))
+    >>> audit.findings.number, audit.answers
+    (0, 54)
     """
     head = check_head(head)
     if not has_database(study.store_url):
@@ -36,7 +43,18 @@ def audit_study(study: Study, head: str | None = None) -> Audit:
 
 
 def count_findings(study: Study, store: Store) -> int:
-    """Count the violations in an open database, to record them before a redaction."""
+    """Count the violations in an open database, to record them before a redaction.
+
+    Examples
+    --------
+    >>> from oversight.harness.config import read_study
+    >>> from oversight.harness.store import Store
+    >>> study = read_study("study.toml")
+    >>> with Store(study.store_url) as store:
+    ...     print(count_findings(study, store))
+    ...
+    0
+    """
     return _audit_store(study, store).findings.number
 
 
@@ -59,7 +77,7 @@ def _audit_store(study: Study, store: Store, head: str | None = None) -> Audit:
     _check_revisions(store, check)
     check.compare_design(store.design.count_parts())
     _check_settings(study, check)
-    return check.tell(check.trail.head, unchecked)
+    return check.make_result(check.trail.head, unchecked)
 
 
 def read_events(store: Store, check: AuditCheck) -> Records:

@@ -73,7 +73,7 @@ class TrailCheck:
         self._before: tuple[str, ...] = (START,)
         self._next, self._answered = 0, False
 
-    def add(self, record: AuditRecord) -> None:
+    def check_event(self, record: AuditRecord) -> None:
         """Check the next event."""
         self.events += 1
         self._check_link(record)

@@ -210,7 +210,7 @@ class BatchEndpoint:
                 errors[name] = error
         return files, errors
 
-    async def find(self, marker: str, data: bytes, n_requests: int, known: set[str]) -> str | None:
+    async def find_batch(self, marker: str, data: bytes, n_requests: int, known: set[str]) -> str | None:
         """Return the id of the batch with a marker; None if the endpoint does not have the batch.
 
         If the endpoint returns no metadata, batches are recognised by the names and contents of their input

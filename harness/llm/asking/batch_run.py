@@ -220,7 +220,7 @@ class BatchRun:
 
     async def _find(self, batch: Batch, data: bytes) -> str | None:
         known = self.store.calls.read_remote_ids()
-        return await self.endpoint.find(batch.marker, data, len(batch.requests), known)
+        return await self.endpoint.find_batch(batch.marker, data, len(batch.requests), known)
 
     async def _create(self, batch: Batch, data: bytes) -> str:
         try:

@@ -53,7 +53,7 @@ class Price:
         """Return the price of the same tokens through the Batch API."""
         return Price(self.input * self.batch, self.output * self.batch, batch=1.0)
 
-    def of(self, source: str) -> Price:
+    def by_source(self, source: str) -> Price:
         """Return the price of the same tokens if answers are obtained from this source."""
         return {Source.BATCH: self.in_batch(), Source.IMPORT: FREE}.get(Source(source), self)
 
@@ -155,5 +155,5 @@ def dollars(price: Price | None, used: Iterable[Usage], noted: Sequence[NotedPri
         passed = [(min(sent, first), min(received, second)) for first, second in starts]
         bounds = [(0, 0), *passed, (sent, received)]
         for held, (before, after) in zip(prices, pairwise(bounds), strict=True):
-            total += held.of(source).dollars(after[0] - before[0], after[1] - before[1])
+            total += held.by_source(source).dollars(after[0] - before[0], after[1] - before[1])
     return total

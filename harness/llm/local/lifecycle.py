@@ -125,7 +125,7 @@ def find_local_model() -> LocalServer | None:
     """Return the running server, or None; the files of a server that died are ignored."""
     folder = local_folder()
     # Read the state after testing the lock: a new server takes the lock after it removed the old state.
-    server = folder.read() if is_alive(folder.path) else None
+    server = folder.read_state() if is_alive(folder.path) else None
     return server if server is not None and server.url else None
 
 

@@ -33,10 +33,10 @@ def main(weights: str, port: str) -> int:
     # Block the signals in all threads started from here on, so that only sigwait below receives them.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGINT])
     loading = LocalServer(pid=os.getpid(), url="")
-    folder.write(loading)
+    folder.write_state(loading)
     try:
         server = _serve(weights, int(port), loading.model)
-        folder.write(replace(loading, url=f"{server.listening_address}/v1"))
+        folder.write_state(replace(loading, url=f"{server.listening_address}/v1"))
         signal.sigwait([signal.SIGTERM, signal.SIGINT])
     except (ImportError, RuntimeError) as error:
         say(str(error))  # no traceback, which would hide the message

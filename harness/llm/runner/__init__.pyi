@@ -20,6 +20,6 @@ from .targets import (
     make_served as make_served, make_spec as make_spec,
 )
 from .terms import (
-    DEFAULT_PATIENCE as DEFAULT_PATIENCE, DEFAULT_TERMS as DEFAULT_TERMS, RunResult as RunResult,
-    RunTerms as RunTerms, THIS_PROCESS as THIS_PROCESS, Workers as Workers,
+    DEFAULT_TERMS as DEFAULT_TERMS, RunResult as RunResult, RunTerms as RunTerms,
+    THIS_PROCESS as THIS_PROCESS, Workers as Workers,
 )

@@ -37,7 +37,7 @@ class Batches(Generic[Given, Found]):
         self._waiting: list[tuple[Given, asyncio.Future[Found]]] = []
         self._timer: asyncio.TimerHandle | None = None
 
-    async def put(self, item: Given) -> Found:
+    async def add_request(self, item: Given) -> Found:
         """Add a request, and return its result when its batch is processed.
 
         Raises

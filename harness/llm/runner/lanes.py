@@ -173,7 +173,7 @@ async def _work(source: Iterator[tuple[_Course, Item, int]], rows: Batches[Store
     for course, item, sample in source:
         prediction = await course.ask(item, sample, lane)
         if prediction is not None:
-            await rows.put((course.job.run_id, prediction))
+            await rows.add_request((course.job.run_id, prediction))
 
 
 def _in_turn(courses: list[_Course]) -> Iterator[tuple[_Course, Item, int]]:

@@ -81,6 +81,14 @@ def run(
         If another process runs the same model with the same settings.
     Stopped
         At Ctrl-C (`Stopped` is a KeyboardInterrupt), SIGTERM or SIGHUP, after unfinished calls have finished.
+
+    Examples
+    --------
+    >>> import oversight as ov
+    >>> items = ov.read_items("data/questions.jsonl")[:2]
+    >>> predictions = ov.run(lambda prompt: "### A", items, store="sqlite://")
+    >>> [str(p.status) for p in predictions]
+    ['ok', 'ok']
     """
     check_records("items", items, Item)
     target = _make_target(model, check_template(template), system, settings)
@@ -173,7 +181,7 @@ def _ask(
             _LOGGER.info("%s: %d answers are asked of %s", target.spec.name, number, target.settings.where)
             target.note_price(store)
     reservations = Batches[ReservedAnswer, None](store.calls.reserve, linger=_LINGER)
-    jobs = make_jobs(wanted, targets, terms, reserve=reservations.put, served=served)
+    jobs = make_jobs(wanted, targets, terms, reserve=reservations.add_request, served=served)
     is_reserved = any(budget is not None for budget in targets.values())
     total = sum(len(wanted.ids) * target.settings.samples for target in targets)
     with Progress.of(list(targets), total, total - sum(left.values())) as progress:

@@ -149,7 +149,7 @@ class RunColumnsRepository(Repository):
             query
         ):
             steps.update(filter(None, step))
-            rows = index.find(items)
+            rows = index.find_places(items)
             known = (rows >= 0) & (rows < index.size)  # other items were stored after the index was read
             codes = [_CODES[s] if c is None else c for s, c in zip(status, chosen, strict=True)]
             option[rows[known]] = np.array(codes, np.int16)[known]

@@ -43,7 +43,7 @@ _FIND = {
 class WordRepository(Repository):
     """Finds items by the words of their ids, texts and options."""
 
-    def find(self, text: str) -> IntArray:
+    def find_items(self, text: str) -> IntArray:
         """Return the positions of the items that contain every word of a text, unordered.
 
         The text is plain text. Its last word may be the beginning of a word, from three characters on. A text

@@ -3,9 +3,7 @@ from .detail import (
 )
 from .frame import read_frame as read_frame
 from .item_rows import describe_items as describe_items
-from .items import (
-    read_column as read_column, read_filter as read_filter, read_item as read_item, read_items as read_items,
-)
+from .items import read_column as read_column, read_item as read_item, read_items as read_items
 from .overview import (
     describe_report as describe_report, read_differences as read_differences, read_overview as read_overview,
 )

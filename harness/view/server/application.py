@@ -84,7 +84,7 @@ def make_application(guard: Guard, feed: ChangeFeed, parts: Parts) -> web.Applic
     """Return the server's routes; all except the page itself require the guard's cookie."""
 
     async def send_part(request: web.Request) -> web.StreamResponse:
-        body = await parts.read(request.match_info["name"], dict(request.query))
+        body = await parts.read_part(request.match_info["name"], dict(request.query))
         return web.Response(body=body, content_type="application/json")
 
     async def send_changes(request: web.Request) -> web.StreamResponse:

@@ -46,12 +46,12 @@ class ChangeFeed:
                     while not self._ended.is_set():
                         found = read()
                         if found != seen:
-                            loop.call_soon_threadsafe(self.tell)
+                            loop.call_soon_threadsafe(self.count_change)
                         seen = found
                         self._ended.wait(_LOOK)
             except StoreError as error:
                 seen = None
-                loop.call_soon_threadsafe(self.tell, str(error))
+                loop.call_soon_threadsafe(self.count_change, str(error))
                 self._ended.wait(4 * _LOOK)
 
     def end(self) -> None:
@@ -59,7 +59,7 @@ class ChangeFeed:
         self._ended.set()
         self._next.set()
 
-    def tell(self, trouble: str = "") -> None:
+    def count_change(self, trouble: str = "") -> None:
         """Count a change, or record the reason why the database cannot be read."""
         if trouble and trouble == self.trouble:
             return

@@ -51,7 +51,7 @@ class Parts:
         self._few_at_once = asyncio.Semaphore(_MOST_PAGES)
         self._one_at_a_time = asyncio.Semaphore(1)  # because computing a part takes much memory
 
-    async def read(self, name: str, params: Mapping[str, str]) -> bytes:
+    async def read_part(self, name: str, params: Mapping[str, str]) -> bytes:
         """Return a part as JSON.
 
         Raises
@@ -85,7 +85,7 @@ class Parts:
     async def prepare(self) -> None:
         """Read the columns that filters use, before they are requested but after the page's frame."""
         await self._feed.begun()
-        await self.read("frame", {})
+        await self.read_part("frame", {})
         if not (self._study.experts.is_panel or self._study.is_open):
             items, _ = await self._items.read()
             for column in self._study.items.meta:

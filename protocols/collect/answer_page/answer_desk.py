@@ -82,7 +82,7 @@ class AnswerDesk:
         dict
             ``study``, ``person``, ``instructions``; ``done`` of ``of`` questions are answered,
             ``elsewhere`` of them not on the page; ``questions``: the next open ones, at most three, as
-            returned by `QuestionSheet.show`.
+            returned by `QuestionSheet.show_question`.
         """
         with self._lock:
             self._queues.refresh()
@@ -98,7 +98,7 @@ class AnswerDesk:
             "done": done,
             "of": asked,
             "elsewhere": elsewhere,
-            "questions": [self._sheet.show(held, items[held.item_id]) for held in ahead],
+            "questions": [self._sheet.show_question(held, items[held.item_id]) for held in ahead],
         }
 
     def tell_given(self, person: str) -> list[dict[str, str]]:
@@ -109,7 +109,7 @@ class AnswerDesk:
             found = list[dict[str, str]]()
             for held, reply in given:
                 item = self._find_items([held.item_id])[held.item_id]
-                shown = self._sheet.show(held, item)
+                shown = self._sheet.show_question(held, item)
                 value, excerpt = reply.value or "skip", item.text[:_EXCERPT]
                 found.append(
                     {"id": held.id, "question": shown["question"], "excerpt": excerpt, "value": value}
@@ -129,9 +129,9 @@ class AnswerDesk:
                 return None
             item = self._find_items([held.item_id])[held.item_id]
         value = self._sheet.write_value(held, item, reply.value)
-        return {"question": self._sheet.show(held, item), "value": value, "comment": reply.comment}
+        return {"question": self._sheet.show_question(held, item), "value": value, "comment": reply.comment}
 
-    def take(self, person: str, given: GivenAnswer, link: str = "") -> Outcome:
+    def store_answer(self, person: str, given: GivenAnswer, link: str = "") -> Outcome:
         """Store an answer with its history exactly once. Returns the outcome.
 
         Parameters
@@ -147,7 +147,7 @@ class AnswerDesk:
         key = _hash_key(person, given.key)
         with self._lock, self._store.together(exclusive=True):
             self._queues.refresh()
-            held = self._queues.find(person, given.asked_id)
+            held = self._queues.find_question(person, given.asked_id)
             known = self._store.audit.find_key(key)
             if known is None and held is None:
                 return Outcome.NOT_HELD

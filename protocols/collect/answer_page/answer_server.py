@@ -128,7 +128,7 @@ def make_application(guard: AnswerGuard, desk: AnswerDesk) -> web.Application:
         except (web.RequestPayloadError, BadHttpMessage):
             return refuse(400, "the body cannot be unpacked")
         given, link = parse_answer(body), request["link"]
-        outcome = await run_apart(desk.take, link.expert, given, link.id)
+        outcome = await run_apart(desk.store_answer, link.expert, given, link.id)
         told = {"outcome": outcome.value, "error": _WHY.get(outcome, "")}
         state = await run_apart(desk.tell_state, link.expert)
         return web.json_response({**told, "state": state}, status=_STATUS.get(outcome, 409))

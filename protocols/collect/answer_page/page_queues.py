@@ -84,7 +84,7 @@ class PageQueues:
         """Return the names of all people with questions, in the order of their first question."""
         return list(self._queues)
 
-    def find(self, person: str, asked_id: str) -> HeldQuestion | None:
+    def find_question(self, person: str, asked_id: str) -> HeldQuestion | None:
         """Return a person's question by id; None if the person has no such question."""
         return self._queues.get(person, {}).get(asked_id)
 

@@ -37,7 +37,7 @@ class QuestionSheet:
     def __init__(self, study: Study) -> None:
         self._texts = QuestionTexts.of(study)
 
-    def show(self, held: HeldQuestion, item: Item) -> dict[str, Any]:
+    def show_question(self, held: HeldQuestion, item: Item) -> dict[str, Any]:
         """Return a question in the form that the page receives.
 
         Returns

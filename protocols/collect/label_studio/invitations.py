@@ -66,7 +66,7 @@ def renew_password(campaign: Campaign, expert: str) -> Account:
         If the expert has no account, or the server rejects the new password.
     """
     campaign.store.marks.refuse_mark()
-    found = campaign.roster.find(expert)
+    found = campaign.roster.find_expert(expert)
     client, email = campaign.open_client(found.name), campaign.find_email(found)
     if email not in client.read_users():
         raise LabelStudioError(

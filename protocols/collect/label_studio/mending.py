@@ -51,7 +51,7 @@ def mend_project(
     for prediction in found:
         client.delete_prediction(prediction.id)
         told = {"prediction": prediction.id, "task": prediction.task, "made": prediction.created_at}
-        labels.note(AuditEvent(kind="removed", way=SOURCE, person=queue.expert, detail=told))
+        labels.record_event(AuditEvent(kind="removed", way=SOURCE, person=queue.expert, detail=told))
     return Mended(
         expert=queue.expert,
         settings=settings,

@@ -152,7 +152,9 @@ def put_back_settings(
         return ()
     client.update_project(project.id, **changed)
     found = {name: [str(project.settings[name]), str(value)] for name, value in changed.items()}
-    labels.note(AuditEvent(kind="restored", way=SOURCE, person=queue.expert, detail={"settings": found}))
+    labels.record_event(
+        AuditEvent(kind="restored", way=SOURCE, person=queue.expert, detail={"settings": found})
+    )
     return tuple(sorted(changed))
 
 
@@ -254,7 +256,7 @@ def _reconcile(
     for row in (*doubles, *foreign):
         client.delete_task(row["id"])
         told = {"task": row["id"], "digest": hash_task(row["data"]), "annotations": len(row["annotations"])}
-        labels.note(AuditEvent(kind="removed", way=SOURCE, person=queue.expert, detail=told))
+        labels.record_event(AuditEvent(kind="removed", way=SOURCE, person=queue.expert, detail=told))
     if adopted:  # read all answers again, including those given before the task was recorded
         labels.save_queue(replace(queue, cursor=""))
     return Reconciled(known, adopted, len(doubles), len(foreign))

@@ -29,11 +29,11 @@ class AnswerWords:
 
     meanings: Mapping[str, str]
 
-    def read(self, said: str) -> str | None:
+    def read_verdict(self, said: str) -> str | None:
         """Return the verdict of a cell's text; empty for an empty cell, None for an unknown word."""
         return self.meanings.get(_fold(said))
 
-    def tell(self) -> str:
+    def list_words(self) -> str:
         """Return a text that lists the words of each verdict."""
         by_verdict = (
             f"{verdict}: {', '.join(word for word, meant in self.meanings.items() if meant == verdict)}"

@@ -112,7 +112,7 @@ class Comments:
         self._first = dict[str, int]()
         self._left = 0
 
-    def add(self, ids: Iterable[str], comments: Iterable[str]) -> None:
+    def record_comments(self, ids: Iterable[str], comments: Iterable[str]) -> None:
         """Record the comments of new answers."""
         self._first.update((i, hash(comment)) for i, comment in zip(ids, comments, strict=False) if comment)
 
@@ -121,7 +121,7 @@ class Comments:
         first = self._first.get(name) if stored is None else hash(stored)
         self._left += bool(comment) and hash(comment) != first
 
-    def tell(self) -> None:
+    def report_left_out(self) -> None:
         """Print the number of comments that were left out."""
         if self._left:
             told = "comment differs" if self._left == 1 else "comments differ"

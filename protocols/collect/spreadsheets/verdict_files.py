@@ -134,7 +134,7 @@ class VerdictFiles:
         except DataError as error:
             self._wrong.raise_with(error, self.good)
         self._wrong.close(self.good)
-        self._comments.tell()
+        self._comments.report_left_out()
 
     def leave_contradicted(self, portions: Iterable[list[ReplyFields]]) -> Iterator[list[ReplyFields]]:
         """Yield all replies except those to questions with two different answers."""
@@ -180,7 +180,7 @@ class VerdictFiles:
     def _note_comments(
         self, names: Sequence[str], comments: Sequence[str], stored: Mapping[str, Response]
     ) -> None:
-        self._comments.add(names, comments)
+        self._comments.record_comments(names, comments)
         if stored:
             for name, comment in zip(names, comments, strict=False):
                 if name in stored:
@@ -233,10 +233,10 @@ class VerdictFiles:
         return expert
 
     def _read_verdict(self, row: Row, said: str) -> str:
-        verdict = self._words.read(said)
+        verdict = self._words.read_verdict(said)
         if verdict:
             return verdict
-        known = "" if self._told else f"; known words: {self._words.tell()}"
+        known = "" if self._told else f"; known words: {self._words.list_words()}"
         self._told = True
         raise row.error("answer", f"must be yes, no, unsure or skip, is {row.fields['answer']!r}{known}")
 

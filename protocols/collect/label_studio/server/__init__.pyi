@@ -6,4 +6,3 @@ from .own_server import (
     list_servers as list_servers, reset_password as reset_password, start_server as start_server,
     stop_server as stop_server,
 )
-from .transport import Transport as Transport

@@ -86,15 +86,15 @@ class Client(Transport):
 
     def check_token(self) -> None:
         """Check the token with the server; a refused token raises `ConfigError`."""
-        self.read("users.whoami", patient=False)
+        self.call_with_retries("users.whoami", patient=False)
 
     def read_users(self) -> dict[str, int]:
         """Return user ids of all accounts by e-mail address (lower case)."""
-        return {str(u.email).lower(): int(u.id) for u in self.read("users.list")}
+        return {str(u.email).lower(): int(u.id) for u in self.call_with_retries("users.list")}
 
     def read_invitation(self) -> str:
         """Return the path, including its token, where an account can be created."""
-        link = urlsplit(str(self.read("organizations.invites.get_invite_link").invite_url))
+        link = urlsplit(str(self.call_with_retries("organizations.invites.get_invite_link").invite_url))
         return f"{link.path}?{link.query}"
 
     # --- projects ----------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class Client(Transport):
 
     def create_project(self, title: str, page: str, description: str, instructions: str) -> Project:
         """Create a project that shows only the task."""
-        made = self.write(
+        made = self.call_once(
             "projects.create",
             title=title,
             label_config=page,
@@ -125,24 +125,24 @@ class Client(Transport):
 
     def update_project(self, project_id: int, **changes: object) -> None:
         """Change a project's page or settings."""
-        self.write("projects.update", id=project_id, **changes)
+        self.call_once("projects.update", id=project_id, **changes)
 
     def delete_project(self, project_id: int) -> None:
         """Delete a project with its content."""
-        self.write("projects.delete", id=project_id)
+        self.call_once("projects.delete", id=project_id)
 
     # --- tasks -------------------------------------------------------------------------------
 
     def import_tasks(self, project_id: int, data: Sequence[Mapping[str, object]]) -> list[int] | None:
         """Send tasks in one request. Returns their ids in order, or None if the server omits them."""
         request = [{"data": dict(d)} for d in data]
-        reply = self.write("projects.import_tasks", id=project_id, request=request, return_task_ids=True)
+        reply = self.call_once("projects.import_tasks", id=project_id, request=request, return_task_ids=True)
         ids = [int(i) for i in getattr(reply, "task_ids", None) or ()]
         return ids if len(ids) == len(request) else None
 
     def delete_task(self, task_id: int) -> None:
         """Remove a task."""
-        self.write("tasks.delete", id=str(task_id))
+        self.call_once("tasks.delete", id=str(task_id))
 
     def drop_task(self, task_id: int) -> None:
         """Delete a task; it may already be deleted."""
@@ -203,12 +203,12 @@ class Client(Transport):
 
     def read_predictions(self, project_id: int) -> list[Prelabelled]:
         """Return predictions that somebody added to a project's tasks."""
-        found = self.read("predictions.list", project=project_id)
+        found = self.call_with_retries("predictions.list", project=project_id)
         return [Prelabelled(int(p.id), int(p.task), _write_time(p.created_at)) for p in found]
 
     def delete_prediction(self, prediction_id: int) -> None:
         """Remove a prediction."""
-        self.write("predictions.delete", id=prediction_id)
+        self.call_once("predictions.delete", id=prediction_id)
 
 
 def _write_time(told: object) -> str:

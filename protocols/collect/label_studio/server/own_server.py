@@ -153,7 +153,7 @@ def stop_server(name: str = MAIN, *, folder: Path | None = None) -> bool:
 def find_server(name: str = MAIN, *, folder: Path | None = None) -> LabelStudioServer | None:
     """Return the running server, or None."""
     files = _open_folder(name, folder)
-    return files.read() if files.path.is_dir() and is_alive(files.path) else None
+    return files.read_state() if files.path.is_dir() and is_alive(files.path) else None
 
 
 def list_servers() -> list[LabelStudioServer]:
@@ -204,7 +204,7 @@ def _open_folder(name: str, folder: Path | None) -> ServerFolder[LabelStudioServ
 
 
 def _launch(files: ServerFolder[LabelStudioServer], port: int, *, public_url: str) -> None:
-    python, last, data = make_environment(), files.read(), files.path / "data"
+    python, last, data = make_environment(), files.read_state(), files.path / "data"
     if not port:
         port = last.port if last and is_free(last.port) else _any_free_port()
     elif not is_free(port):
@@ -238,8 +238,8 @@ def _launch(files: ServerFolder[LabelStudioServer], port: int, *, public_url: st
     serve = [str(python), "-c", _QUIET_SERVER, "start", "--no-browser"]
     # Listen on the loopback only, because the default is every interface.
     where = ["--internal-host", "127.0.0.1", "--port", str(port)]
-    files.write(server)  # first without a process id, so that no earlier id remains
-    files.write(replace(server, pid=files.spawn([*serve, *where], environ, cwd=files.path)))
+    files.write_state(server)  # first without a process id, so that no earlier id remains
+    files.write_state(replace(server, pid=files.spawn([*serve, *where], environ, cwd=files.path)))
 
 
 def _make_public(url: str) -> dict[str, str]:
@@ -251,7 +251,7 @@ def _make_public(url: str) -> dict[str, str]:
 
 
 def _wait_ready(files: ServerFolder[LabelStudioServer]) -> LabelStudioServer:
-    server = files.read()
+    server = files.read_state()
     if server is None:
         raise LabelStudioError(
             f"{files.state_file} is damaged: remove it, and end the server's process by hand"

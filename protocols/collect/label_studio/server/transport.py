@@ -74,7 +74,7 @@ class Transport:
             number, total, steady = 1, 0, True
             while number == 1 or (len(rows) < total and steady):
                 try:
-                    found = self.read(call, page=number, page_size=PAGE, **arguments)
+                    found = self.call_with_retries(call, page=number, page_size=PAGE, **arguments)
                 except MissingError:
                     if number == 1:
                         raise
@@ -93,10 +93,10 @@ class Transport:
 
     def read_total(self, call: str, **arguments: Any) -> int:
         """Return the number of rows of a list."""
-        reply = self.read(call, page=1, page_size=1, **arguments).response
+        reply = self.call_with_retries(call, page=1, page_size=1, **arguments).response
         return int(getattr(reply, "total", None) or getattr(reply, "count", 0) or 0)
 
-    def read(self, call: str, *, patient: bool = True, **arguments: Any) -> Any:
+    def call_with_retries(self, call: str, *, patient: bool = True, **arguments: Any) -> Any:
         """Call the server, and retry while it does not answer; the first delays are short."""
         import tenacity
 
@@ -107,11 +107,11 @@ class Transport:
             reraise=True,
         )
         try:
-            return retrying(self.write, call, **arguments)
+            return retrying(self.call_once, call, **arguments)
         except _AwayError as error:
             raise LabelStudioError(str(error)) from None
 
-    def write(self, call: str, **arguments: Any) -> Any:
+    def call_once(self, call: str, **arguments: Any) -> Any:
         """Call the server once; if this fails, the server may still have acted."""
         import httpx
         from label_studio_sdk.core.api_error import ApiError
