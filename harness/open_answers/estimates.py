@@ -117,7 +117,18 @@ class OpenEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenResult:
-    """All estimates of a study of open answers, and what is known of its experts."""
+    """All estimates of a study of open answers, and what is known of its experts.
+
+    Examples
+    --------
+    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
+    >>> units = [Unit(f"c{j}", f"i{j}", "names the dose", field="law") for j in range(12)]
+    >>> table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
+    >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
+    >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
+    >>> estimate_open(judged, experts={"ann": "law"}, by_field=False).find_estimate("met", "m").value
+    0.75
+    """
 
     estimates: tuple[OpenEstimate, ...]
     experts: tuple[ExpertReplies, ...]

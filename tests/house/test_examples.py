@@ -9,6 +9,9 @@ STATISTICS = ("estimate", "panel", "judges", "open_answers")
 WITHOUT = {
     "oversight.harness.analysis.DesignFreeze": "used inside the transaction of a draw, by protocols",
     "oversight.harness.judges.ask_judge": "asks a server",
+    "oversight.harness.open_answers.JudgedStudy": "is read from a study with drawn questions",
+    "oversight.harness.open_answers.ask_judge": "asks a model of the study",
+    "oversight.harness.open_answers.gate_open_study": "needs a study with judged answers",
     "oversight.harness.open_answers.make_frame": "needs a study with answers of models",
     "oversight.harness.open_answers.match_probabilities": "needs a study with drawn questions and a judge",
     "oversight.harness.open_answers.read_frame": "needs a study with units",
