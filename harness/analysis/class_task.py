@@ -160,7 +160,8 @@ def compare_study_classes(study: Study, names: Sequence[str] | None = None) -> C
     Examples
     --------
     >>> from oversight.harness.config import read_study
-    >>> found = compare_study_classes(read_study("study.toml"), metrics=["recall"])
+    >>> study = read_study("study.toml", {"estimate.metrics": ["recall"]})
+    >>> found = compare_study_classes(study)
     >>> sorted(found.results)[0]
     'recall[dermatology]'
     """

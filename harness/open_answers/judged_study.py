@@ -218,8 +218,9 @@ def estimate_study(study: Study, judged: JudgedStudy, *, anytime: bool = False) 
     >>> table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
     >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
     >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
-    >>> given = {"frame": Frame(answers=(), units=()), "drawn": (), "judge": None, "answered": 12, "later": {}}
-    >>> study = JudgedStudy(judgements=judged, experts={"ann": "law"}, **given)
+    >>> given = {"drawn": (), "judge": None, "answered": 12, "later": {}}
+    >>> frame = Frame(answers=(), units=())
+    >>> study = JudgedStudy(frame=frame, judgements=judged, experts={"ann": "law"}, **given)
     >>> estimate_study(read_study("study.toml"), study).find_estimate("met", "m").value
     0.75
     """

@@ -31,7 +31,7 @@ def result_to_json(result: OpenResult, judged: JudgedStudy) -> dict[str, Any]:
     >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
     >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
     >>> frame, experts = Frame(answers=[StoredAnswer("i0", "m", "a0", "0 mg")], units=()), {"ann": "law"}
-    >>> given = {"frame": frame, "drawn": (), "judge": None, "answered": 12}
+    >>> given = {"frame": frame, "drawn": (), "judge": None, "answered": 12, "later": {}}
     >>> study = JudgedStudy(judgements=judged, experts=experts, **given)
     >>> found = result_to_json(estimate_open(judged, experts=experts), study)
     >>> found["models"]["m"]["met"]["value"]
@@ -76,7 +76,7 @@ def result_to_text(result: OpenResult, judged: JudgedStudy) -> list[RenderableTy
     >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
     >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
     >>> frame, experts = Frame(answers=[StoredAnswer("i0", "m", "a0", "0 mg")], units=()), {"ann": "law"}
-    >>> given = {"frame": frame, "drawn": (), "judge": None, "answered": 12}
+    >>> given = {"frame": frame, "drawn": (), "judge": None, "answered": 12, "later": {}}
     >>> study = JudgedStudy(judgements=judged, experts=experts, **given)
     >>> found = result_to_text(estimate_open(judged, experts=experts), study)
     >>> len(found)

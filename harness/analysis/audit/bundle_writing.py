@@ -123,9 +123,9 @@ def write_bundle(study: Study, path: str | Path, *, comments: bool = False) -> W
     Examples
     --------
     >>> from oversight.harness.config import read_study
-    >>> written = write_bundle(read_study("study.toml"), "audit.tar.gz")
-    >>> written.path.name, written.uncovered
-    ('audit.tar.gz', 54)
+    >>> written = write_bundle(read_study("study.toml"), "audit.jsonl")
+    >>> written.file, written.not_covered
+    ('audit.jsonl', 54)
     """
     if not has_database(study.store_url):
         raise BadInput("there is no database of this study yet; draw questions with: oversight label route")
