@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -41,28 +39,10 @@ rungs = {rungs}
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class MadeSize:
-    """Number of items in each split, how far candidates may come, and the share that ends there."""
-
-    splits: Mapping[str, int] = field(
-        default_factory=lambda: {"feedback": 20, "select": 120, "confirm": 60, "test": 60}
-    )
-    rungs: Sequence[int] = (30, 60, 120)
-    ends: Sequence[float] = (0.5, 0.25, 0.25)
-
-    @property
-    def items(self) -> int:
-        """In all splits."""
-        return sum(self.splits.values())
-
-    @property
-    def first_fresh(self) -> int:
-        """Number of the first item that only finalists answer."""
-        return self.splits["feedback"] + self.splits["select"]
-
-
-USUAL = MadeSize()
+SPLITS = {"feedback": 20, "select": 120, "confirm": 60, "test": 60}
+"""Number of items in each split."""
+RUNGS, ENDS = (30, 60, 120), (0.5, 0.25, 0.25)
+"""How far candidates may come, and the share that ends there."""
 
 
 def source_of(j: int) -> str:
@@ -81,14 +61,11 @@ def make_search(
     winner: bool = True,
     hostile: bool = False,
     store: str = "",
-    size: MadeSize = USUAL,
 ) -> Study:
     """Create a study with answers and a search in it; one candidate in four reached the end."""
     rng = np.random.default_rng(1)
-    (folder / "study.toml").write_text(
-        _STUDY.format(store=store and f'store = "{store}"', rungs=list(size.rungs))
-    )
-    sizes = size.items
+    (folder / "study.toml").write_text(_STUDY.format(store=store and f'store = "{store}"', rungs=list(RUNGS)))
+    sizes = sum(SPLITS.values())
     text = HOSTILE if hostile else "number"
     truth = rng.integers(4, size=sizes)
     items = [Item(f"i{i}", f"{text} {i}", _CLASSES, (0, 1, 2, 3)) for i in range(sizes)]
@@ -104,7 +81,7 @@ def make_search(
             Answer(q, "e", Verdict.YES if truth[i] == q.option else Verdict.NO, "made")
             for i, q in enumerate(questions)
         )
-        _add_search(opened, study, items, truth, candidates, text if hostile else "", size)
+        _add_search(opened, study, items, truth, candidates, text if hostile else "")
         if winner:
             best = [Program("", source_of(j)).id for j in range(3)]
             opened.searches.add_event(SEARCH, "winner", {"candidate": best[0], "finalists": best})
@@ -118,14 +95,13 @@ def _add_search(
     truth: IntArray,
     number: int,
     hostile: str,
-    made: MadeSize,
 ) -> None:
     rng = np.random.default_rng(2)
     ids, start, splits = [item.id for item in items], 0, {}
-    for name, size in made.splits.items():
+    for name, size in SPLITS.items():
         splits[name] = ids[start : start + size]
         start += size
-    section = SearchSection(candidates=number - 4, rungs=[*made.rungs])
+    section = SearchSection(candidates=number - 4, rungs=[*RUNGS])
     spec = {
         "section": section.model_dump(exclude={"usd", "tokens"}),
         "seed": 3,
@@ -143,8 +119,9 @@ def _add_search(
         note = f"INSTRUCTION = 'Answer {j}.' {hostile}"
         store.searches.add_candidate(SEARCH, Candidate(program, j - 4, "mutate", parents, note))
         known.append(program.id)
-        reach = int(rng.choice([*made.rungs], p=[*made.ends])) if j >= 4 else made.splits["select"]
-        shown, fresh = made.splits["feedback"], range(made.first_fresh, made.items)
+        reach = int(rng.choice(RUNGS, p=ENDS)) if j >= 4 else SPLITS["select"]
+        shown = SPLITS["feedback"]
+        fresh = range(shown + SPLITS["select"], len(ids))  # items that only finalists answer
         asked = [*range(shown, shown + reach), *(fresh if j < 3 else ()), *(range(shown) if j < 9 else ())]
         right = rng.random(len(asked)) < rng.normal(0.6, 0.08)
         store.searches.add_answers(

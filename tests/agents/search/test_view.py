@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from matplotlib import pyplot
 
-from benchmarks._made_search import HOSTILE, SEARCH, USUAL, make_search, source_of
+from benchmarks._made_search import HOSTILE, SEARCH, SPLITS, make_search, source_of
 from oversight.agents.search import open_search, report_search
 from oversight.agents.search.view import read_candidate, read_exported_parts, read_searches
 from oversight.agents.search.view.candidate import compare_sources
@@ -97,7 +97,7 @@ def test_the_numbers_are_those_of_the_report(thousand: Study) -> None:
 
 def test_accuracies_that_cannot_be_told_say_why(tmp_path: Path) -> None:
     study = make_search(tmp_path, 6)
-    first = USUAL.items - USUAL.splits["test"]
+    first = sum(SPLITS.values()) - SPLITS["test"]
     with closing(sqlite3.connect(tmp_path / "study.db")) as edited, edited:
         edited.execute("DELETE FROM answer WHERE CAST(substr(question_id, 2) AS INTEGER) >= ?", (first,))
     with Store(study.store_url) as store:
