@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._coverage_designs import CLASSES, Design, clusters_of, item_of, true_accuracies, world
+from benchmarks._coverage_designs import CLASSES, Design, clusters_of, true_accuracies, world
 from oversight.harness.cli.main import main
 
 COMMAND_CELLS = [
@@ -126,6 +126,3 @@ def _table(name: str, rows: Sequence[dict[str, str]]) -> None:
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-
-
-__all__ = ["COMMAND_CELLS", "item_of", "run_commands"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -95,23 +95,11 @@ class Design:
     def __str__(self) -> str:
         """The differences from a plain design, on one line."""
         known = Design(kind=self.kind)
+        plain = ("kind", "protocol", "K", "accuracies", "n", "options")
         shown = {
-            name: getattr(self, name)
-            for name in (
-                "later",
-                "together",
-                "unreadable",
-                "failed",
-                "abstained",
-                "strata",
-                "slow",
-                "cluster",
-                "correlation",
-                "asked",
-                "gold",
-                "rare",
-            )
-            if getattr(self, name) != getattr(known, name)
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if f.name not in plain and getattr(self, f.name) != getattr(known, f.name)
         }
         K = f"K={min(self.K)}–{max(self.K)}" if len(set(self.K)) > 1 else f"K={self.K[0]}"
         rest = ", ".join(f"{name} {value}" for name, value in (shown | self.options).items())

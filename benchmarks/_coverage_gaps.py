@@ -3,25 +3,18 @@
 Each expert leaves open the hardest questions, on which models are wrong more often, or those whose answers
 contradict the model; or answers easy questions first. Only intervals with `holds` true count, except those
 of the ``worst_case`` row, which must cover whatever is open.
-
-    python benchmarks/_coverage_gaps.py [--draws 200] [--quick]
 """
 
 from __future__ import annotations
 
-import argparse
 import math
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks._gap_studies import ACCURACY, Gaps, GapStudy
 from oversight import harness as h
@@ -223,16 +216,3 @@ def measure_gaps(draws: int, *, quick: bool = False) -> Iterator[GapCell]:
     with get_context("fork").Pool(2) as pool:
         for cells in pool.imap(_measure_twice, tasks):
             yield from cells
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--quick", action="store_true")
-    args = parser.parse_args()
-    for cell in measure_gaps(args.draws, quick=args.quick):
-        print(cell, flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from benchmarks._coverage_clusters import cluster_designs
-from benchmarks._coverage_designs import CLASSES, Design
+from benchmarks._coverage_designs import CLASSES, CLUSTER_SIZES, Design
 from benchmarks._coverage_panels import panel_cells
 
 MIXED = tuple(range(2, 11))
 DRAWN = ("partitioned", "targeted", "sequential")
+SIZES: tuple[int | str, ...] = (5, 10, "zipf 1", "zipf 1.2", "one large")
+PAIRS = ((0.8, 0.7), (0.95, 0.94))
 
 
 def full_grid() -> list[Design]:
@@ -19,7 +21,7 @@ def full_grid() -> list[Design]:
         *_accuracies((20, 50, 100, 300), (0.02, 0.2, 0.5, 0.8, 0.95, 0.99)),
         *_shared((20, 50, 100, 300)),
         *_troubles((50, 150)),
-        *cluster_designs(),
+        *_clusters(),
         *_differences((30, 100, 300)),
         *_joint((25, 100, 300)),
         *_assisted((30, 100, 300)),
@@ -40,7 +42,7 @@ def quick_grid() -> list[Design]:
         *_accuracies((20, 100), (0.02, 0.8, 0.99)),
         *_shared((20, 100)),
         *_troubles((100,))[::4],
-        *cluster_designs()[::53],
+        *_clusters()[::53],
         *_differences((30,))[::5],
         *_joint((25,))[::3],
         *_assisted((60,))[::5],
@@ -236,3 +238,21 @@ def _winners(sizes: tuple[int, ...]) -> list[Design]:
         )
         for archive, labels, n in product(archives, ("complementary", "natural"), sizes)
     ]
+
+
+def _clusters() -> list[Design]:
+    """Accuracies under three protocols and differences under four, for several sizes and correlations."""
+    accuracies = [
+        Design(protocol=p, K=(K,), accuracies=(a,), correlation=r, cluster=sizes)
+        for sizes, p, a, r, K in product(SIZES, DRAWN, (0.6, 0.8, 0.98), (0.1, 0.6), (4, 10))
+    ]
+    differences = [
+        Design(kind="difference", protocol=p, accuracies=pair, correlation=r, cluster=sizes)
+        for sizes, p, pair, r in product(SIZES, (*DRAWN, "disagreement"), PAIRS, (0.1, 0.6))
+    ]
+    too_few = [Design(protocol=p, cluster="too few") for p in DRAWN]
+    return [replace(design, n=_count(design.cluster)) for design in accuracies + differences + too_few]
+
+
+def _count(cluster: int | str) -> int:
+    return 100 if isinstance(cluster, int) else sum(CLUSTER_SIZES[cluster])

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks._coverage_designs import ROSTER, item_of
+from benchmarks._real_predictions import collect
 from oversight import harness as h
 from oversight.harness.estimate import disagreement, plan, synthesise_population, vote_posterior
 from oversight.harness.estimate.routed_sample import questions_asked
-from oversight.harness.types import Answer, Prediction
-from oversight.protocols.collect import SimulatedExperts
+from oversight.harness.types import Prediction
 from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted
 
 PROMISED = 0.8
@@ -118,14 +118,7 @@ def kept(promise: Promise, items: int, seed: int) -> bool:
     known = {name: {p.item_id: p.option for p in rows} for name, rows in models.items()}
     rule = _RULES.get(promise.protocol)
     plan_of = Partitioned(ROSTER, seed) if rule is None else rule(ROSTER, known, seed)
-    experts = SimulatedExperts({item.id: int(t) for item, t in zip(asked, truth, strict=True)})
-    answers: list[Answer] = []
-    waiting = drawn = plan_of.route(asked)
-    while waiting:
-        answers += experts.answer(waiting)
-        waiting = plan_of.next_questions(asked, answers) if isinstance(plan_of, Sequential) else []
-        drawn = [*drawn, *waiting]
-    labels = h.decode(answers, drawn)
+    labels = collect(plan_of, asked, {item.id: int(t) for item, t in zip(asked, truth, strict=True)})
     if promise.kind == "power":
         test = "sign" if promise.protocol == "sign" else "auto"
         (pair,) = h.compare(models, labels, test=test).pairs

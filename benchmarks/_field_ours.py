@@ -88,9 +88,14 @@ def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labe
     task = SOLVER.tasks[seed] = FieldTask(K, ITEMS, seed)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        lay_out(folder, task, kind, start)
-        call_command(folder, "label", "route")
-        call_command(folder, "label", "simulate", "--key", str(folder / "key.csv"))
+        (folder / "start.py").write_text(program_text(start), encoding="utf-8")
+        text = STUDY.format(
+            seed=seed,
+            classes=json.dumps(CLASSES[:K]),
+            start=json.dumps(str(folder.resolve() / "start.py")),
+            labels="all" if kind == "natural" else "drawn",
+        )
+        lay_out(folder, task, text)
         before = SOLVER.calls(seed)
         call_command(folder, "search", "start")
         calls = SOLVER.calls(seed) - before
@@ -112,24 +117,20 @@ def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labe
             return found, _join([context.labels[part] for part in ("feedback", "select", "confirm")])
 
 
-def lay_out(folder: Path, task: FieldTask, kind: str, start: float) -> None:
-    """Write the study; labels are all answers if `kind` is "natural", otherwise no answers only."""
+def lay_out(folder: Path, task: FieldTask, study: str) -> None:
+    """Write a study about a task, and let experts answer its questions."""
     classes = CLASSES[: task.K]
     rows = [{"id": f"{i:04}", "text": f"Case {i} of {task.seed}"} for i in range(task.n)]
     files = {
-        "study.toml": STUDY.format(
-            seed=task.seed,
-            classes=json.dumps(classes),
-            start=json.dumps(str(folder.resolve() / "start.py")),
-            labels="all" if kind == "natural" else "drawn",
-        ),
-        "start.py": program_text(start),
+        "study.toml": study,
         "items.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
         "key.csv": "id,label\n" + "".join(f"{i:04},{classes[y]}\n" for i, y in enumerate(task.truth)),
         "experts.toml": "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in classes),
     }
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
+    call_command(folder, "label", "route")
+    call_command(folder, "label", "simulate", "--key", str(folder / "key.csv"))
 
 
 def _join(parts: list[ExpertLabels]) -> Labels:

@@ -7,7 +7,7 @@ is right nine times in ten while all others are right 55 times in a hundred, or 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,18 +42,15 @@ _BY_ITEM = ("n_options", "truth", "refused", "propensities", "routed")
 
 @dataclass
 class _Proposer:
-    """Changes a parent drawn as the project draws it to the accuracy of the world."""
+    """Edits a parent drawn as the project draws it; in other worlds the text depends on the slot alone."""
 
-    world: str
-    leap: int
+    edit: Callable[[str, np.random.Generator], str]
+    of_slot: Callable[[int], str] | None = None
     name: str = "made"
 
     async def propose(self, view: PolicyView) -> Proposal:
         parent = draw_leader(view)
-        if self.world == "edits":
-            text = edit_method(parent.program.source, view.rng)
-        else:
-            text = write_method(_LEAP if view.slot == self.leap else _LEVEL[self.world], view.slot + 1)
+        text = self.edit(parent.program.source, view.rng) if self.of_slot is None else self.of_slot(view.slot)
         return Proposal(Program(f"p{view.slot}", text), self.name, (parent.id,))
 
     async def repair(self, view: PolicyView, proposal: Proposal, reason: str, attempt: int) -> None:
@@ -62,23 +59,23 @@ class _Proposer:
 
 def draw_world(world: str, kind: Kind, seed: int) -> Found:
     """One search with default settings."""
-    return asyncio.run(_search(world, kind, seed))
+    task = FieldTask(_OPTIONS[world], SELECT + CONFIRM, seed)
+    rng = np.random.default_rng([seed, 4])
+    context, counted, _ = _set_up(task, kind, write_method(_LEVEL[world], 0), rng)
+    proposer = _Proposer(edit_method)
+    if world != "edits":
+        leap = int(rng.integers(context.section.candidates)) if world == "one breakthrough" else -1
+        proposer.of_slot = lambda slot: write_method(_LEAP if slot == leap else _LEVEL[world], slot + 1)
+    return asyncio.run(_search(context, proposer, task, counted))[0]
 
 
 def draw_real(kind: Kind, seed: int) -> tuple[Found, Labels, float]:
     """Return one search of the real world, its labels, and the sealed test's result for its winner."""
     task = RealTask(REAL_ITEMS, seed)
-    return asyncio.run(_search_real(task, kind, seed))
-
-
-async def _search_real(task: RealTask, kind: Kind, seed: int) -> tuple[Found, Labels, float]:
     rng = np.random.default_rng([seed, 4])
-    said = simulated_labels(task.truth, np.zeros((0, task.n), np.int64), task.K, kind, rng)
-    context, counted = _set_up(task, said, first_method(), seed)
-    await search(context, _Editor(task))
-    found, source = await _confirm(context, task, counted)
-    tested = context.items("test")
-    answers = task.answers(source)[[int(item.id) for item in tested]]
+    context, counted, said = _set_up(task, kind, first_method(), rng)
+    found, source = asyncio.run(_search(context, _Proposer(task.edit), task, counted))
+    answers = task.answers(source)[[int(item.id) for item in context.items("test")]]
     test = float(score_items(answers[None], context.labels["test"])[0].mean())
     refused = np.where(said.refused.any(axis=1), said.refused.argmax(axis=1), -1)
     part = slice(0, SELECT + CONFIRM)
@@ -91,36 +88,11 @@ async def _search_real(task: RealTask, kind: Kind, seed: int) -> tuple[Found, La
     return found, labels, test
 
 
-@dataclass
-class _Editor:
-    """Edits a parent drawn as the project draws it."""
-
-    task: RealTask
-    name: str = "edited"
-
-    async def propose(self, view: PolicyView) -> Proposal:
-        parent = draw_leader(view)
-        text = self.task.edit(parent.program.source, view.rng)
-        return Proposal(Program(f"p{view.slot}", text), self.name, (parent.id,))
-
-    async def repair(self, view: PolicyView, proposal: Proposal, reason: str, attempt: int) -> None:
-        """Do nothing, because nothing is refused."""
-
-
-async def _search(world: str, kind: Kind, seed: int) -> Found:
-    task = FieldTask(_OPTIONS[world], SELECT + CONFIRM, seed)
-    rng = np.random.default_rng([seed, 4])
-    said = simulated_labels(task.truth, np.zeros((0, task.n), np.int64), task.K, kind, rng)
-    context, counted = _set_up(task, said, write_method(_LEVEL[world], 0), seed)
-    leap = int(rng.integers(context.section.candidates)) if world == "one breakthrough" else -1
-    await search(context, _Proposer(world, leap))
-    return (await _confirm(context, task, counted))[0]
-
-
 def _set_up(
-    task: FieldTask | RealTask, said: ExpertLabels, start: str, seed: int
-) -> tuple[SearchContext, list[int]]:
-    """Return a search with default settings, and a list that collects the numbers of calls."""
+    task: FieldTask | RealTask, kind: Kind, start: str, rng: np.random.Generator
+) -> tuple[SearchContext, list[int], ExpertLabels]:
+    """Return a search with default settings, a list that collects the numbers of calls, and all labels."""
+    said = simulated_labels(task.truth, np.zeros((0, task.n), np.int64), task.K, kind, rng)
     options = tuple(str(k) for k in range(task.K))
     items = [Item(f"{i:04}", "", options, tuple(range(task.K))) for i in range(task.n)]
     select = np.arange(SELECT)
@@ -146,16 +118,15 @@ def _set_up(
         found = task.answers(program.source, run)
         return [_predict(item, int(found[int(item.id)]), run) for item in asked]
 
-    section = SearchSection()
     context = SearchContext(
-        section=section,
-        seed=seed,
+        section=SearchSection(),
+        seed=task.seed,
         programs=[Program("start", start)],
         archive=Archive(parts),
         labels=labels,
         evaluate=evaluate,
     )
-    return context, counted
+    return context, counted, said
 
 
 def _predict(item: Item, option: int, run: int) -> Prediction:
@@ -164,10 +135,11 @@ def _predict(item: Item, option: int, run: int) -> Prediction:
     return Prediction(item.id, option, sample=run, output_tokens=1)
 
 
-async def _confirm(
-    context: SearchContext, task: FieldTask | RealTask, counted: Sequence[int]
+async def _search(
+    context: SearchContext, proposer: _Proposer, task: FieldTask | RealTask, counted: Sequence[int]
 ) -> tuple[Found, str]:
-    """Return the winner and its source."""
+    """Search; return the winner and its source."""
+    await search(context, proposer)
     winner = await confirm_finalists(context)
     source = context.archive.candidates[winner.id].program.source
     found = Found(

@@ -12,7 +12,7 @@ import contextlib
 import json
 import multiprocessing as mp
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,6 @@ _ANSWER = json.dumps(
     }
 ).encode()
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-_OK = _HEAD % len(_ANSWER) + _ANSWER
 _REFUSED = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: %b\r\nContent-Length: 2\r\n\r\n{}"
 _FAULTS = {
     "429": _REFUSED % b"0.3",
@@ -35,6 +34,13 @@ _FAULTS = {
     "malformed": _HEAD % 20 + _ANSWER[:20],
 }
 _NONE = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+
+
+def _with_head(body: bytes) -> bytes:
+    return _HEAD % len(body) + body
+
+
+_OK = _with_head(_ANSWER)
 
 
 @dataclass(frozen=True)
@@ -50,11 +56,14 @@ class Behaviour:
     rate
         Calls per second that it accepts after a first burst of one second's worth; 0 means no limit. A
         refusal asks for one second's pause, and discloses nothing else about the limit.
+    body
+        Body of the answer to a request, from the request's; None always answers the same.
     """
 
     latency: float = 0.0
     faults: tuple[tuple[str, float], ...] = ()
     rate: float = 0.0
+    body: Callable[[bytes], bytes] | None = None
 
 
 class _Judge:
@@ -81,8 +90,9 @@ class _Judge:
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, latency: float, judge: _Judge, state: Any) -> None:
-        self._latency, self._judge, self._state = latency, judge, state
+    def __init__(self, behaviour: Behaviour, judge: _Judge, state: Any) -> None:
+        self._latency, self._body = behaviour.latency, behaviour.body
+        self._judge, self._state = judge, state
         self._data = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -97,13 +107,13 @@ class _Connection(asyncio.Protocol):
             length = int(head[start + 15 :].split(b"\r\n", 1)[0]) if start >= 0 else 0
             if len(self._data) < end + 4 + length:
                 return
-            self._data = self._data[end + 4 + length :]
+            body, self._data = self._data[end + 4 : end + 4 + length], self._data[end + 4 + length :]
             if head.startswith(b"get"):
                 self._transport.write(_NONE)
             else:
-                self._answer(asyncio.get_running_loop())
+                self._answer(asyncio.get_running_loop(), body)
 
-    def _answer(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _answer(self, loop: asyncio.AbstractEventLoop, body: bytes) -> None:
         now = loop.time()
         self._state[0] = self._state[0] or now
         self._state[1] += 1
@@ -111,7 +121,7 @@ class _Connection(asyncio.Protocol):
         fault = self._judge.fault(now)
         if fault is None:
             self._state[3] = now
-            reply = _OK
+            reply = _OK if self._body is None else _with_head(self._body(body))
         elif fault == "hang":
             return
         elif fault == "drop":
@@ -120,14 +130,23 @@ class _Connection(asyncio.Protocol):
         else:
             reply = _REFUSED % b"1" if fault == "limit" else _FAULTS[fault]
         if self._latency:
-            loop.call_later(self._latency, self._transport.write, reply)
+            loop.call_later(self._latency, self._send, reply, now)
         else:
             self._transport.write(reply)
+
+    def _send(self, reply: bytes, begun: float) -> None:
+        now = asyncio.get_running_loop().time()
+        self._state[4] += now - begun
+        self._state[5] = now
+        self._transport.write(reply)
 
 
 @dataclass(frozen=True)
 class Loopback:
-    """When the first, the last and the last good call came (CLOCK_MONOTONIC), and how many calls."""
+    """When the first, the last and the last good call came (CLOCK_MONOTONIC), and how many calls.
+
+    With a latency also the seconds that all calls waited, and when the last reply was sent.
+    """
 
     url: str
     state: Any
@@ -145,6 +164,14 @@ class Loopback:
         return float(self.state[3])
 
     @property
+    def waited(self) -> float:
+        return float(self.state[4])
+
+    @property
+    def last_reply(self) -> float:
+        return float(self.state[5])
+
+    @property
     def calls(self) -> int:
         return int(self.state[1])
 
@@ -155,7 +182,7 @@ def _serve(behaviour: Behaviour, port: Any, state: Any) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         server = await loop.create_server(
-            lambda: _Connection(behaviour.latency, judge, state), "127.0.0.1", 0, backlog=1024
+            lambda: _Connection(behaviour, judge, state), "127.0.0.1", 0, backlog=1024
         )
         port.put(server.sockets[0].getsockname()[1])
         await server.serve_forever()
@@ -168,7 +195,7 @@ def _serve(behaviour: Behaviour, port: Any, state: Any) -> None:
 def loopback(behaviour: Behaviour = Behaviour()) -> Iterator[Loopback]:
     """Run a server until the end of the block."""
     context = mp.get_context("spawn")
-    port, state = context.Queue(), context.Array("d", 4, lock=False)
+    port, state = context.Queue(), context.Array("d", 6, lock=False)
     process = context.Process(target=_serve, args=(behaviour, port, state), daemon=True)
     process.start()
     try:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
 
-from benchmarks._real_predictions import ROSTER, Options, collect, predictions
+from benchmarks._real_predictions import ROSTER, Pool, collect, predictions
 from oversight import harness as h
 from oversight.harness.estimate import (
     draw_in_proportion,
@@ -16,10 +15,8 @@ from oversight.harness.estimate import (
     split_by_agreement,
     vote_posterior,
 )
-from oversight.harness.types import Item
 from oversight.protocols.routing import Sequential, Targeted
 
-Data: TypeAlias = tuple[list[Item], dict[str, int], dict[str, str], dict[str, Options]]
 QUESTIONS = 300
 _FURTHER = 8
 """Draws for the variance, over those that are routed and estimated: an estimate is the share right."""
@@ -27,22 +24,14 @@ SETS = 10
 """Sets of five targets, drawn at random."""
 
 
-class Pool:
-    """All items, with the models' predictions."""
+class AgreementDraws:
+    """Draws of items by how models agree."""
 
-    def __init__(self, data: Data) -> None:
-        self.items, self.truth, _, self.models = data
-        self.names = list(self.models)
-        self.exact = {
-            name: float(np.mean([options[i] == t for i, t in self.truth.items()]))
-            for name, options in self.models.items()
-        }
-        rows = [[self.models[name][item.id] for name in self.names] for item in self.items]
-        self.predicted = np.array([[-1 if x is None else x for x in row] for row in rows], np.int64)
-        self.n_options = np.array([len(item.options) for item in self.items], np.int64)
-        truth = np.array([self.truth[item.id] for item in self.items])
-        self.correct = (self.predicted == truth[:, None]).astype(np.float64)
-        self.right = guess_right(self.predicted, self.n_options)
+    def __init__(self, pool: Pool) -> None:
+        self.pool, self.names = pool, list(pool.models)
+        self.predicted = np.stack(list(pool.models.values()), axis=1)
+        self.correct = (self.predicted == pool.truth[:, None]).astype(np.float64)
+        self.right = guess_right(self.predicted, pool.n_options)
 
     def see(self, targets: Sequence[str], draws: int, rng: np.random.Generator) -> tuple[float, list[float]]:
         """Variance of equally many random items over the observed one, and coverage per target.
@@ -53,7 +42,7 @@ class Pool:
         number = QUESTIONS if len(targets) == 1 else self._count(columns)
         stratum = split_by_agreement(self.right[:, columns], number)
         within = split_by_agreement(self.right[:, columns], number, each=1)
-        exact = np.array([self.exact[name] for name in targets])
+        exact = np.array([self.pool.exact[name] for name in targets])
         total = _FURTHER * draws
         errors, held = np.zeros((total, len(targets))), np.zeros((draws, len(targets)))
         for draw in range(total):
@@ -66,7 +55,7 @@ class Pool:
                 raise AssertionError("an estimate is the share of drawn items that are right")
             ends = np.array([(e.low - 1e-9, e.high + 1e-9) for e in found])
             held[draw] = (ends[:, 0] <= exact) & (exact <= ends[:, 1])
-        size = len(self.items)
+        size = len(self.pool.items)
         at_random = exact * (1 - exact) / number * (size - number) / (size - 1)
         # the inverse of a mean of n squares of normal errors is too large by n/(n − 2)
         ratio = at_random / np.square(errors).mean(axis=0) * (total - 2) / total
@@ -75,28 +64,28 @@ class Pool:
     def _count(self, columns: list[int]) -> int:
         """Return the number of items that this number of questions is expected to resolve."""
         predicted, accuracy = self.predicted[:, columns], self.right.mean(axis=0)[columns]
-        width = int(self.n_options.max())
-        posterior = vote_posterior(predicted, self.n_options, width, accuracy=accuracy)
-        return int(QUESTIONS / expected_questions(predicted, posterior, self.n_options).mean())
+        width = int(self.pool.n_options.max())
+        posterior = vote_posterior(predicted, self.pool.n_options, width, accuracy=accuracy)
+        return int(QUESTIONS / expected_questions(predicted, posterior, self.pool.n_options).mean())
 
     def _estimate(
         self, targets: Sequence[str], places: h.IntArray, stratum: h.IntArray, seed: int
     ) -> list[h.Estimate]:
-        chosen = [self.items[j] for j in places.tolist()]
-        looked_at = {name: {item.id: self.models[name][item.id] for item in chosen} for name in targets}
+        chosen = [self.pool.items[j] for j in places.tolist()]
+        looked_at = {name: {item.id: self.pool.options[name][item.id] for item in chosen} for name in targets}
         rule = Targeted if len(targets) == 1 else Sequential
-        labels = collect(rule(ROSTER, looked_at, seed), chosen, self.truth)
+        labels = collect(rule(ROSTER, looked_at, seed), chosen, self.pool.key)
         strata = {item.id: str(s) for item, s in zip(chosen, stratum[places].tolist(), strict=True)}
-        labels = labels.drawn_from(strata, pool_size=len(self.items))
-        return [h.accuracy(predictions(chosen, self.models[name]), labels) for name in targets]
+        labels = labels.drawn_from(strata, pool_size=len(self.pool.items))
+        return [h.accuracy(predictions(chosen, self.pool.options[name]), labels) for name in targets]
 
 
-def see_pools(data: Data, draws: int) -> tuple[str, dict[str, float]]:
+def see_pools(pool: Pool, draws: int) -> tuple[str, dict[str, float]]:
     """Rows to print; ratios for one target, mean over all models, and for five; lowest coverage."""
-    pool, rng = Pool(data), np.random.default_rng(18)
-    one = [pool.see([name], draws, rng) for name in pool.names]
-    sets = [rng.choice(pool.names, 5, replace=False).tolist() for _ in range(SETS)]
-    five = [pool.see(targets, draws, rng) for targets in sets]
+    drawing, rng = AgreementDraws(pool), np.random.default_rng(18)
+    one = [drawing.see([name], draws, rng) for name in drawing.names]
+    sets = [rng.choice(drawing.names, 5, replace=False).tolist() for _ in range(SETS)]
+    five = [drawing.see(targets, draws, rng) for targets in sets]
     rows = [
         f"{QUESTIONS} questions on {len(pool.items)} items drawn by agreement, over items drawn at random"
     ]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 
 from oversight import harness as h
@@ -21,14 +24,70 @@ ROSTER = one_expert_per_class(LETTERS)
 Options = dict[str, int | None]
 
 
-def load() -> tuple[list[Item], dict[str, int], dict[str, str], dict[str, Options]]:
-    """Items with two options or more, their truth and subject, and every model's options by name."""
+@dataclass(frozen=True, kw_only=True)
+class Pool:
+    """Items with two options or more, their truth, and every model's options (None: unreadable), by name."""
+
+    items: list[Item]
+    key: dict[str, int]
+    options: dict[str, Options]
+
+    @cached_property
+    def n_options(self) -> h.IntArray:
+        """Number of options of every item, shape (N,)."""
+        return np.array([len(item.options) for item in self.items], np.int64)
+
+    @cached_property
+    def truth(self) -> h.IntArray:
+        """The right option of every item, shape (N,)."""
+        return np.array([self.key[item.id] for item in self.items])
+
+    @cached_property
+    def models(self) -> dict[str, h.IntArray]:
+        """Every model's options, −1 for unreadable, shape (N,) each."""
+        return {
+            name: np.array([-1 if (k := options[item.id]) is None else k for item in self.items])
+            for name, options in self.options.items()
+        }
+
+    @cached_property
+    def exact(self) -> dict[str, float]:
+        """Every model's accuracy."""
+        return {name: float((options == self.truth).mean()) for name, options in self.models.items()}
+
+
+@dataclass
+class Seen:
+    """Squared errors of the plain estimate and of ours, coverage and width of ours, and another number."""
+
+    plain: list[float] = field(default_factory=list)
+    ours: list[float] = field(default_factory=list)
+    held: list[bool] = field(default_factory=list)
+    widths: list[float] = field(default_factory=list)
+    others: list[float] = field(default_factory=list)
+
+    def add(self, plain: float, found: h.Estimate, exact: float, other: float, unit: float = 1.0) -> None:
+        """Add a study; `plain` is an error, and squared errors are divided by `unit`."""
+        self.plain.append(plain**2 / unit)
+        self.ours.append((found.value - exact) ** 2 / unit)
+        self.held.append(found.low - 1e-9 <= exact <= found.high + 1e-9)
+        self.widths.append(found.high - found.low)
+        self.others.append(other)
+
+    @property
+    def ratio(self) -> float:
+        """Questions that the plain estimate would need, divided by those asked."""
+        return float(np.mean(self.plain) / np.mean(self.ours))
+
+
+def load() -> Pool:
+    """Read the published answers."""
     path = FOLDER / "mmlu_pro_model_predictions.parquet"
     if not path.exists():
         sys.exit(f"{path} is not there; set OVERSIGHT_DATASETS")
     table = pq.read_table(path, use_threads=False).to_pydict()
     known = {"question_id", "category", "n_options", "answer"}
-    items, truth, subject = [], {}, {}
+    items, truth = [], {}
     models: dict[str, Options] = {name: {} for name in table if name not in known}
     for j, k in enumerate(table["n_options"]):
         if k < 2:
@@ -36,11 +95,10 @@ def load() -> tuple[list[Item], dict[str, int], dict[str, str], dict[str, Option
         item = Item(str(table["question_id"][j]), "?", LETTERS[:k], tuple(range(k)))
         items.append(item)
         truth[item.id] = LETTERS.index(table["answer"][j])
-        subject[item.id] = table["category"][j]
         for name, options in models.items():
             letter = table[name][j]
             options[item.id] = LETTERS.index(letter) if letter and letter in LETTERS[:k] else None
-    return items, truth, subject, models
+    return Pool(items=items, key=truth, options=models)
 
 
 def predictions(items: Sequence[Item], options: Options) -> list[Prediction]:

@@ -9,12 +9,11 @@ constant one gives every item the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks._real_predictions import ROSTER, Options, collect, predictions
+from benchmarks._real_predictions import ROSTER, Pool, Seen, collect, predictions
 from oversight import harness as h
 from oversight.harness.columns import ItemIndex, PredictionColumns, share_of_draw, weigh_draws
 from oversight.harness.estimate import (
@@ -26,7 +25,7 @@ from oversight.harness.estimate import (
     guess_by_judges,
 )
 from oversight.harness.estimate.side_information import judged_accuracy
-from oversight.harness.types import Item, Prediction
+from oversight.harness.types import Prediction
 from oversight.protocols.routing import Partitioned
 
 FloatArray = NDArray[np.float64]
@@ -34,41 +33,6 @@ IntArray = NDArray[np.int64]
 DRAWS = {"pool": (), "deviation": (1.0,), "learned": (1 / 3, 2 / 3)}
 """Shares of the questions that go to draws by how unsure the judge is, in turn; () draws evenly."""
 JUDGES = {"auc .80": 0.8, "auc .93": 0.93, "reversed": 0.93, "lying": 0.93, "constant": 0.5}
-
-
-@dataclass(frozen=True)
-class Pool:
-    """All items: numbers of options and truth, shape (N,), and every model's options, −1 for unreadable."""
-
-    items: list[Item]
-    n_options: IntArray
-    truth: IntArray
-    models: dict[str, IntArray]
-
-    @classmethod
-    def of(cls, items: list[Item], truth: dict[str, int], models: dict[str, Options]) -> Pool:
-        found = {
-            name: np.array([-1 if (k := options[item.id]) is None else k for item in items])
-            for name, options in models.items()
-        }
-        n_options = np.array([len(item.options) for item in items])
-        return cls(items, n_options, np.array([truth[item.id] for item in items]), found)
-
-
-@dataclass
-class Judged:
-    """Results: squared errors, plain (for a pool in theory) and with judges, and coverage."""
-
-    plain: list[float] = field(default_factory=list)
-    judged: list[float] = field(default_factory=list)
-    held: list[bool] = field(default_factory=list)
-    widths: list[float] = field(default_factory=list)
-    aucs: list[float] = field(default_factory=list)
-
-    @property
-    def ratio(self) -> float:
-        """Questions needed without a judge, divided by those asked."""
-        return float(np.mean(self.plain) / np.mean(self.judged))
 
 
 def listen(pool: Pool, kind: str, seed: int) -> tuple[IntArray, FloatArray]:
@@ -84,12 +48,12 @@ def listen(pool: Pool, kind: str, seed: int) -> tuple[IntArray, FloatArray]:
     return option, sure
 
 
-def judge_pool(pool: Pool, kind: str, questions: int, draws: int, *, shares: Sequence[float]) -> Judged:
+def judge_pool(pool: Pool, kind: str, questions: int, draws: int, *, shares: Sequence[float]) -> Seen:
     """Draw about this number of items of a pool as `label route` does, asked about one model.
 
     The plain estimate takes items with equal chances; its variance is known.
     """
-    seen, index = Judged(), ItemIndex.of([item.id for item in pool.items])
+    seen, index = Seen(), ItemIndex.of([item.id for item in pool.items])
     for seed, (name, predicted) in enumerate(list(pool.models.items()) * -(-draws // len(pool.models))):
         if seed == draws:
             break
@@ -99,39 +63,28 @@ def judge_pool(pool: Pool, kind: str, questions: int, draws: int, *, shares: Seq
         sizes = [round(questions * share) for share in shares]
         data = _draw(pool, predicted, judge, sizes, rng) if sizes else _take(pool, predicted, questions, rng)
         estimate = judged_accuracy(predicted, data, [judge])
-        exact = float((predicted == pool.truth).mean())
-        seen.plain.append(1.0)
-        seen.judged.append((estimate.value - exact) ** 2 / (exact * (1 - exact) / questions))
-        seen.held.append(estimate.low - 1e-9 <= exact <= estimate.high + 1e-9)
-        seen.widths.append(estimate.high - estimate.low)
-        seen.aucs.append(_area(pool, name, option, sure))
+        exact = pool.exact[name]
+        unit = exact * (1 - exact) / questions
+        seen.add(unit**0.5, estimate, exact, _area(pool, name, option, sure), unit)
     return seen
 
 
-def judge_uniform(pool: Pool, kind: str, items: int, draws: int) -> Judged:
+def judge_uniform(pool: Pool, kind: str, items: int, draws: int) -> Seen:
     """Ask about a random option of this number of items, through the public calls."""
-    seen, names = Judged(), list(pool.models)
-    key = {item.id: int(t) for item, t in zip(pool.items, pool.truth, strict=True)}
+    seen, names = Seen(), list(pool.models)
     for seed in range(draws):
         rng = np.random.default_rng([13, seed])
         places = rng.choice(len(pool.items), items, replace=False)
         option, sure = listen(pool, kind, seed)
         chosen = [pool.items[j] for j in places]
-        labels = collect(Partitioned(ROSTER, seed), chosen, key)
+        labels = collect(Partitioned(ROSTER, seed), chosen, pool.key)
         rows = zip(chosen, option[places].tolist(), sure[places].tolist(), strict=True)
         judge = [Prediction(item.id, k, confidence=p) for item, k, p in rows]
         name = names[seed % len(names)]
-        options: Options = {
-            item.id: None if k < 0 else k
-            for item, k in zip(chosen, pool.models[name][places].tolist(), strict=True)
-        }
-        made = h.model_accuracies({name: predictions(chosen, options)}, labels, judges={"judge": judge})[name]
-        exact = float((pool.models[name] == pool.truth).mean())
-        seen.plain.append((made["ml"].value - exact) ** 2)
-        seen.judged.append((made["judged"].value - exact) ** 2)
-        seen.held.append(made["judged"].low - 1e-9 <= exact <= made["judged"].high + 1e-9)
-        seen.widths.append(made["judged"].high - made["judged"].low)
-        seen.aucs.append(_area(pool, name, option, sure))
+        known = {name: predictions(chosen, pool.options[name])}
+        made = h.model_accuracies(known, labels, judges={"judge": judge})[name]
+        exact = pool.exact[name]
+        seen.add(made["ml"].value - exact, made["judged"], exact, _area(pool, name, option, sure))
     return seen
 
 

@@ -30,7 +30,6 @@ import sys
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -39,17 +38,15 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks._pool_efficiency import see_pools
-from benchmarks._real_predictions import ROSTER, Options, collect, load, predictions
-from benchmarks._simulated_judges import DRAWS, JUDGES, Judged, Pool, judge_pool, judge_uniform
+from benchmarks._real_predictions import ROSTER, Pool, Seen, collect, load, predictions
+from benchmarks._simulated_judges import DRAWS, JUDGES, judge_pool, judge_uniform
 from oversight import harness as h
-from oversight.harness.types import Item
 from oversight.protocols.routing import Partitioned, Targeted
 
 Design = tuple[str, int, int]
 """Protocol, number of models, number of items."""
 Voice = tuple[str, str]
 """Way to draw, kind of judge."""
-Data = tuple[list[Item], dict[str, int], dict[str, str], dict[str, Options]]
 DESIGNS: tuple[Design, ...] = tuple(
     (protocol, models, items)
     for protocol in ("uniform", "targeted")
@@ -57,23 +54,8 @@ DESIGNS: tuple[Design, ...] = tuple(
     for items in (100, 300)
 )
 TARGETS = 4
-LOADED: list[Data] = []
+LOADED: list[Pool] = []
 """Data that is loaded once, before workers start."""
-
-
-@dataclass
-class Seen:
-    """Results of a design: errors of both estimates, coverage of the assisted interval, widths."""
-
-    plain: list[float] = field(default_factory=list)
-    assisted: list[float] = field(default_factory=list)
-    held: list[bool] = field(default_factory=list)
-    widths: list[tuple[float, float]] = field(default_factory=list)
-
-    @property
-    def ratio(self) -> float:
-        """Questions that the plain estimate would need, divided by those asked."""
-        return float(np.square(self.plain).mean() / np.square(self.assisted).mean())
 
 
 def main() -> None:
@@ -118,51 +100,47 @@ def show_studies(studies: Mapping[Design, Future[Seen]], draws: int) -> dict[Des
     found = {}
     for design, future in studies.items():
         seen = found[design] = future.result()
-        width, plain = np.mean(seen.widths, axis=0)
+        width, plain = np.mean(seen.widths), np.mean(seen.others)
         shares = f"{seen.ratio:>6.2f} {np.mean(seen.held):>6.1%} {width:>6.3f} {plain:>6.3f}"
         print(f"{design[0]:<9} {design[1]:>6} {design[2]:>5} {shares}", flush=True)
     return found
 
 
-def show_judges(voices: Mapping[Voice, Future[Judged]], draws: int) -> dict[Voice, Judged]:
+def show_judges(voices: Mapping[Voice, Future[Seen]], draws: int) -> dict[Voice, Seen]:
     """Print what judges save, a row a way to draw and a kind of judge."""
     print(f"{draws} studies with a judge each ({draws // 2} with even draws of a pool), 300 questions")
     print(f"{'items':<9} {'judge':<9} {'auc':>5} {'saves':>6} {'holds':>6} {'width':>6}")
     found = {}
     for (way, kind), future in voices.items():
         seen = found[way, kind] = future.result()
-        shares = f"{np.mean(seen.aucs):>5.2f} {seen.ratio:>6.2f} {np.mean(seen.held):>6.1%}"
+        shares = f"{np.mean(seen.others):>5.2f} {seen.ratio:>6.2f} {np.mean(seen.held):>6.1%}"
         print(f"{way:<9} {kind:<9} {shares} {np.mean(seen.widths):>6.3f}", flush=True)
     return found
 
 
 def see(design: Design, draws: int) -> Seen:
     """Draw a design this number of times."""
-    (protocol, number, size), (items, truth, _, models) = design, LOADED[0]
-    exact = {n: float(np.mean([options[i] == t for i, t in truth.items()])) for n, options in models.items()}
+    (protocol, number, size), pool = design, LOADED[0]
     rng, seen = np.random.default_rng([number, size]), Seen()
     for seed in range(draws):
-        chosen = [items[j] for j in rng.choice(len(items), size, replace=False)]
-        names = rng.choice(list(models), number, replace=False).tolist()
-        looked_at = {n: {item.id: models[n][item.id] for item in chosen} for n in names}
+        chosen = [pool.items[j] for j in rng.choice(len(pool.items), size, replace=False)]
+        names = rng.choice(list(pool.models), number, replace=False).tolist()
+        looked_at = {n: {item.id: pool.options[n][item.id] for item in chosen} for n in names}
         rule = Partitioned(ROSTER, seed) if protocol == "uniform" else Targeted(ROSTER, looked_at, seed)
-        labels = collect(rule, chosen, truth)
-        made = h.model_accuracies({n: predictions(chosen, models[n]) for n in names}, labels)
+        labels = collect(rule, chosen, pool.key)
+        made = h.model_accuracies({n: predictions(chosen, pool.options[n]) for n in names}, labels)
         for name in names[:TARGETS]:
             plain, assisted = made[name]["ml" if protocol == "uniform" else "routed"], made[name]["assisted"]
-            seen.plain.append(plain.value - exact[name])
-            seen.assisted.append(assisted.value - exact[name])
-            seen.held.append(assisted.low - 1e-9 <= exact[name] <= assisted.high + 1e-9)
-            seen.widths.append((assisted.high - assisted.low, plain.high - plain.low))
+            exact = pool.exact[name]
+            seen.add(plain.value - exact, assisted, exact, plain.high - plain.low)
     return seen
 
 
-def see_judge(way: str, kind: str, draws: int) -> Judged:
+def see_judge(way: str, kind: str, draws: int) -> Seen:
     """One kind of judge, on items of the whole pool or on items that are all asked about."""
-    pool = Pool.of(LOADED[0][0], LOADED[0][1], LOADED[0][3])
     if way == "uniform":
-        return judge_uniform(pool, kind, 300, draws)
-    return judge_pool(pool, kind, 300, draws, shares=DRAWS[way])
+        return judge_uniform(LOADED[0], kind, 300, draws)
+    return judge_pool(LOADED[0], kind, 300, draws, shares=DRAWS[way])
 
 
 def _see_pools(draws: int) -> tuple[str, dict[str, float]]:

@@ -5,7 +5,7 @@ reads only the text, and stores nothing. Every measurement is a separate process
 and the median of their ratios is shown, because other work on the machine affects both. Peers run in
 separate environments. Rates are measured at the server, from the first request to the last.
 
-    python benchmarks/runner.py [--quick] [--limits] [--rounds 9]
+    python benchmarks/runner.py [--quick] [--rounds 9]
 
 The last line is JSON. Rate and CPU of the runner with every row stored are divided by those of the bare
 loop at 0 ms (the worse of 64 and 256 at once). Further keys are its rate divided by inspect-ai's, the
@@ -18,11 +18,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -49,17 +47,11 @@ LIMITED_SECONDS = 6.0
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="fewer settings and peers, under 4 minutes")
-    parser.add_argument("--limits", action="store_true", help="faults and limits alone")
     parser.add_argument("--rounds", type=int, default=9)
     args = parser.parse_args()
-    if args.limits:
-        faults, limits = under_all_faults(args.rounds), under_all_limits(args.rounds)
-        print(json.dumps({"faults_vs_plain": round(faults, 3), "rate_vs_ideal": round(limits, 3)}))
-        return
     quick, rounds = args.quick, args.rounds
     settings = [(0.0, c) for c in (64, 256)] if quick else [(t, c) for t in (0.0, 0.2) for c in (8, 64, 256)]
     found = {key: compare(*key, QUICK_REQUESTS if quick else REQUESTS, rounds) for key in settings}
-    wire()
     rate = found[0.0, 64]["stored_rate"]
     ours = {peer: beside(peer, rate, quick=quick) for peer in (["inspect_ai"] if quick else PEERS)}
     growth, again = memory(QUICK_MANY if quick else MANY)
@@ -118,24 +110,6 @@ def measure(what: str, server: Loopback, n: int, concurrency: int) -> dict[str, 
         "start": server.first - begun,
         "span": server.last_good - server.first,
     }
-
-
-def wire() -> None:
-    """Rate of wrk against the server, if installed, which is an upper limit for clients."""
-    program = shutil.which("wrk")
-    if program is None:
-        print("wrk: not installed")
-        return
-    script = 'wrk.method = "POST"\nwrk.path = "/v1/chat/completions"\nwrk.body = "{}"\n'
-    with loopback() as server, tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
-        file.write(script)
-        file.flush()
-        command = [program, "-t1", "-c64", "-d3s", "-s", file.name, server.url]
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)  # noqa: S603  fixed
-        if done.returncode or not server.calls:
-            print(f"wrk: not measured (exit code {done.returncode})")
-            return
-        print(f"wrk: {server.calls / (server.last - server.first):,.0f} requests/s at 64 at once")
 
 
 def beside(peer: str, rate: float, *, quick: bool) -> float | None:

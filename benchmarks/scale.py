@@ -84,19 +84,19 @@ def measure(engine: str, items: int, models: int, limit: float, commands: Sequen
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="oversight-scale")))
         url = stack.enter_context(start_postgresql()) if engine == "postgresql" else ""
         begun = time.monotonic()
-        study = make_scale_study(folder / "study", items, models, url)
+        url = make_scale_study(folder, items, models, url)
         print(
             f"{items:,} items x {models} models, {engine}: made in {time.monotonic() - begun:.0f} s",
             flush=True,
         )
         script = str(Path(__file__).with_name("_scale_group_by.py"))
-        found: Found = {"group-by": inside([sys.executable, script, study.url], items * models)}
+        found: Found = {"group-by": inside([sys.executable, script, url], items * models)}
         base = found["group-by"]
         show("one group-by", base, base, limit)
         program = str(Path(sys.executable).with_name("oversight"))
         for name in commands:
             if models > 1 or name != "compare":
-                found[name] = outside([program, *COMMANDS[name]], study.folder, limit)
+                found[name] = outside([program, *COMMANDS[name]], folder, limit)
                 show(name, found[name], base, limit)
     return found
 
@@ -123,13 +123,9 @@ def outside(words: Sequence[str], folder: Path, limit: float) -> Cost | None:
 
 
 def inside(words: Sequence[str], rows: int) -> Cost:
-    """Run a script that measures itself."""
+    """Run a script that measures itself; it must count every prediction, since each item has an answer."""
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603  of this folder
-    return as_cost(json.loads(done.stdout.splitlines()[-1]), rows)
-
-
-def as_cost(found: dict[str, float], rows: int) -> Cost:
-    """Return what a script printed; it must have counted every prediction, since each item has an answer."""
+    found = json.loads(done.stdout.splitlines()[-1])
     assert found["counted"] == rows, f"{found['counted']} of {rows} predictions counted"
     return Cost(cpu=found["cpu"], wall=found["wall"], mb=found["mb"])
 

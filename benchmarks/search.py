@@ -1,14 +1,13 @@
 """Compare searches: true accuracy of the pick, its cost, and the bias of its report.
 
-Three parts, all on simulated populations (fixed seeds) and at equal expert answers:
+Two parts, both on simulated populations (fixed seeds) and at equal expert answers:
 
 1. One population of 30 programs, 120 items, one expert answer each. Rules: raw q on complementary labels
    over all items, as ADAS and AFlow rank; ours: likelihood on natural answers, the same on answers routed
    by the programs' votes, both over all items and in races of 30/60/120.
 2. How many of the calls a race needs to choose as well as raw q does with all of them.
-3. Whole searches through the project's own loop: 7 library programs, 23 proposals that are fresh draws
-   (ADAS) or small steps from a selected parent (AFlow, 3 runs per item in the published form).
 
+`search_field.py` compares whole searches.
 Regret is the best accuracy minus the pick's; the winner's bias is the reported minus the true accuracy. The
 last line is JSON.
 
@@ -18,34 +17,26 @@ last line is JSON.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks._simulated_search import FreshDraws, Steps, Task, spread
+from benchmarks._simulated_search import spread
 from oversight.agents.search import (
-    Archive,
     ExpertLabels,
     Kind,
-    Policy,
-    SearchContext,
-    confirm_finalists,
     score_items,
-    search,
     shrink_scores,
     simulated_labels,
 )
 from oversight.harness import FloatArray, IntArray
-from oversight.harness.config import SearchSection
 from oversight.harness.estimate import synthesise_population
 
 OPTIONS = (4, 5, 10, 16)
 PROGRAMS, ITEMS, MEAN, SD = 30, 120, 0.6, 0.08
 RUNGS, KEEP = (30, 60, 120), (0.5, 0.25)
-TARGETS = {"regret_vs_raw_q": 2 / 3, "calls_at_equal_regret": 0.5, "winner_bias": 0.02}
 
 
 @dataclass(frozen=True)
@@ -139,63 +130,11 @@ def fewer_calls(K: int, repetitions: int, bar: float) -> float:
     return 1.0
 
 
-@dataclass(frozen=True)
-class Way:
-    """A whole search: labels, settings, and number of new items for confirmation."""
-
-    kind: Kind
-    section: SearchSection
-    confirm: int = 0
-    published: bool = False
-
-
-PROPOSALS = 23
-PUBLISHED = SearchSection(candidates=PROPOSALS, parity="raw", rungs=[ITEMS], keep=[], finalists=1)
-WAYS = {
-    "published, raw q": Way("complementary", PUBLISHED, 0, True),
-    "ML, natural": Way("natural", SearchSection(candidates=PROPOSALS)),
-    "routed": Way("routed", SearchSection(candidates=PROPOSALS)),
-    "routed, 80 + 40 confirmed": Way("routed", SearchSection(candidates=PROPOSALS, rungs=[20, 40, 80]), 40),
-}
-
-
-async def whole(K: int, seed: int, way: Way, policy: str) -> tuple[float, float, float]:
-    """True accuracy of the winner, bias of its report, and calls, for a search that starts at .5."""
-    section, search_seed = way.section, 0
-    if policy == "steps" and way.published:
-        search_seed = seed
-        section = PUBLISHED.model_copy(update={"candidates": 20, "in_flight": 1, "replicates": 3})
-    select = section.rungs[-1]
-    task = Task(K, select + way.confirm, seed)
-    rng = np.random.default_rng([seed, 5])
-    mean = 0.5 if policy == "steps" else MEAN
-    library = [task.program(f"library {j}", mean + SD * rng.standard_normal()) for j in range(7)]
-    cuts = {"select": slice(0, select), "confirm": slice(select, None)}
-    parts = {name: task.items[rows] for name, rows in cuts.items() if task.items[rows]}
-    labels = {name: task.labelled(cuts[name], way.kind, library) for name in parts}
-    state = SearchContext(
-        section=section,
-        seed=search_seed,
-        programs=library,
-        archive=Archive(parts),
-        labels=labels,
-        evaluate=task.evaluate,
-    )
-    proposer: Policy = Steps(task) if policy == "steps" else FreshDraws(task)
-    await search(state, proposer)
-    winner = await confirm_finalists(state)
-    true = task.accuracy[winner.id]
-    reported = winner.reported
-    if way.published:
-        reported = (K - 1) * winner.naive - (K - 2)
-    return true, reported - true, float(task.calls)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, under 60 s")
     args = parser.parse_args()
-    many, some = (80, 2) if args.quick else (400, 20)
+    many = 80 if args.quick else 400
     started = time.perf_counter()
     ratios: dict[str, dict[str, float]] = {}
     shares: dict[str, float] = {}
@@ -216,36 +155,8 @@ def main() -> None:
         shares[str(K)] = round(fewer_calls(K, many, bar), 3)
     print("2. share of the calls with which a race on routed answers regrets no more than raw q on all:")
     print("   " + "  ".join(f"K = {K}: {100 * share:.0f} %" for K, share in shares.items()))
-    searches(some)
-    summarise(ratios, shares, biases, time.perf_counter() - started)
-
-
-def searches(repetitions: int) -> None:
-    """Part 3."""
-    print(f"3. whole searches, {repetitions} each: true accuracy of the pick, bias of its report, calls")
-    for policy, label in (("fresh", "fresh draws"), ("steps", "small steps from .50")):
-        for K in OPTIONS:
-            for name, way in WAYS.items():
-                rows = np.array([asyncio.run(whole(K, seed, way, policy)) for seed in range(repetitions)])
-                true, bias, calls = rows.mean(axis=0)
-                print(
-                    f"   {label:20} K = {K:<2} {name:26} {100 * true:5.1f} ± {100 * spread(rows[:, 0]):.1f}  "
-                    f"{100 * bias:+6.1f}  {calls:6.0f}"
-                )
-
-
-def summarise(
-    ratios: dict[str, dict[str, float]], shares: dict[str, float], biases: dict[str, float], seconds: float
-) -> None:
-    """Print which targets are met, then the JSON line."""
-    worst = max(biases.items(), key=lambda item: abs(item[1]))
-    for name, by_K in ratios.items():
-        met = all(r <= TARGETS["regret_vs_raw_q"] for r in by_K.values())
-        print(f"regret at most two thirds of raw q's: {name}: {'met' if met else 'NOT met'} {by_K}")
-    met = all(s <= TARGETS["calls_at_equal_regret"] for s in shares.values())
-    print(f"half the calls at equal regret: {'met' if met else 'NOT met'} {shares}")
-    met = abs(worst[1]) <= TARGETS["winner_bias"]
-    print(f"winner's bias within 2 points: {'met' if met else 'NOT met'}; worst: {worst[0]}: {worst[1]:+.4f}")
+    worst = max(biases, key=lambda name: abs(biases[name]))
+    print(f"winner's bias, worst: {worst}: {biases[worst]:+.4f}")
     print(
         json.dumps(
             {
@@ -253,8 +164,8 @@ def summarise(
                 "regret_vs_raw_q_raced": ratios["routed, raced"],
                 "regret_vs_raw_q_natural": ratios["ML, natural answers"],
                 "calls_at_equal_regret": shares,
-                "winner_bias": round(worst[1], 4),
-                "seconds": round(seconds, 1),
+                "winner_bias": round(biases[worst], 4),
+                "seconds": round(time.perf_counter() - started, 1),
             }
         )
     )

@@ -49,15 +49,15 @@ def main() -> None:
     args = parser.parse_args()
     number = args.items or (100_000 if args.quick else 1_000_000)
     with tempfile.TemporaryDirectory(prefix="oversight-view") as folder:
-        study = make_scale_study(Path(folder), number, args.models, "")
-        with Store(study.url) as store:
+        url = make_scale_study(Path(folder), number, args.models, "")
+        with Store(url) as store:
             store.words.find_items("w0")  # the words of an imported study are indexed by then
             store.run_columns.keep([run["id"] for run in store.runs.read_runs()])  # as at the end of a run
         print(f"{number:,} items x {args.models} models", flush=True)
         begun = time.perf_counter()
         with serve(Path(folder)) as served:
             found = {"start_s": show("the server answers", begun)}
-            print(json.dumps(found | measure(served, study.url)))
+            print(json.dumps(found | measure(served, url)))
 
 
 def measure(served: Served, url: str) -> dict[str, float]:
