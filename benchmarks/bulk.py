@@ -29,8 +29,8 @@ from benchmarks._scale_studies import CLASSES, STRATA, VOCABULARY, WORDS, item_i
 from benchmarks.scale import outside
 from oversight.harness.config import read_study
 from oversight.harness.store import Store
-from oversight.protocols.asked_questions import text_key
 from oversight.protocols.collect.spreadsheets.cells import write_checks
+from oversight.protocols.study_labels import text_key
 
 LIMIT = 3600.0
 SETTINGS = ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "cache_size=-65536")

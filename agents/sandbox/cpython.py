@@ -3,24 +3,208 @@
 A jail process is started clean (no environment except a hash seed, no site packages) and forks for each
 session. Before a child sees the program, it gives up its user, the file system, the network and nearly all
 system calls, and sets its limits: see `oversight.agents.sandbox.jail`. Linux on x86-64 only.
+
+A session sends JSON lines, which are not trusted.
 """
 
 from __future__ import annotations
 
 import ast
 import asyncio
+import json
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Self
 
 from oversight.agents.sandbox import gate
-from oversight.agents.sandbox.base import Host, Payload, Sandbox, SandboxLimits, Stopped, TimedHost
-from oversight.agents.sandbox.jail_process import ENVIRONMENT, Jail, converse, longest_line
+from oversight.agents.sandbox.base import (
+    Host,
+    Payload,
+    Sandbox,
+    SandboxLimits,
+    StoodStill,
+    Stopped,
+    TimedHost,
+)
 from oversight.agents.sandbox.shim import prelude_text, strip_own
 from oversight.harness import SandboxError
+
+ENVIRONMENT = {"PYTHONHASHSEED": "0"}
+_START_SECONDS = 30
+_ESCAPED, _AROUND = 12, 1 << 16
+"""Largest number of JSON bytes per character, and of the bytes around the texts of a message."""
+
+
+class Jail:
+    """A process that runs `oversight.agents.sandbox.jail.zygote`.
+
+    Parameters
+    ----------
+    name
+        Name of the tier, for messages.
+    command
+        Command that starts the process; its standard input is a socket to the host. Its environment contains
+        only the seed that fixes the order of sets.
+
+    Raises
+    ------
+    SandboxError
+        Here and in every method: if the process cannot be started, or has ended.
+    """
+
+    def __init__(self, name: str, command: list[str]) -> None:
+        self._name = name
+        self._turn = asyncio.Lock()
+        self._sessions = 0
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with theirs:
+            try:
+                self._process = subprocess.Popen(  # noqa: S603  the command is ours
+                    command,
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    env=ENVIRONMENT,
+                    cwd="/",
+                    start_new_session=True,
+                )
+            except OSError as error:
+                self._control.close()
+                raise SandboxError(f"the {name} jail cannot be started: {error}") from error
+        self._control.setblocking(False)
+
+    async def prepare(self, prelude: str) -> str:
+        """Send the prelude, let the jail test its barriers, and return the names of the barriers."""
+        text = prelude.encode()
+        try:
+            said = await asyncio.wait_for(self._tell(f"{len(text):<64}".encode() + text), _START_SECONDS)
+        except (OSError, TimeoutError) as error:
+            said = str(error)
+        if said.startswith("ready: "):
+            return said.removeprefix("ready: ")
+        errors = (await self.close()).decode(errors="replace").strip().splitlines()
+        why = errors[-1] if errors else said
+        raise SandboxError(f"the {self._name} jail cannot be started: {why}")
+
+    async def begin(self, theirs: socket.socket, memory: int, cpu_seconds: int) -> int:
+        """Fork a session that communicates over a socket. Returns its number."""
+        async with self._turn:
+            self._sessions += 1
+            words = f"start {self._sessions} {memory} {cpu_seconds}".encode()
+            try:
+                socket.send_fds(self._control, [words], [theirs.fileno()])
+                said = await self._hear()
+            except OSError as error:
+                said = str(error)
+            if said != "started":
+                raise SandboxError(f"the {self._name} jail has ended: {said}")
+            return self._sessions
+
+    async def end(self, session: int) -> str:
+        """End a session. Returns how it ended: ``"exit 0"``, ``"signal 27"``."""
+        async with self._turn:
+            try:
+                return await self._tell(f"end {session}".encode())
+            except OSError as error:
+                raise SandboxError(f"the {self._name} jail has ended: {error}") from error
+
+    async def close(self) -> bytes:
+        """End the process. Returns its standard error."""
+        self._control.close()
+        self._process.kill()
+        return (await asyncio.to_thread(self._process.communicate))[1]
+
+    async def _tell(self, data: bytes) -> str:
+        await asyncio.get_running_loop().sock_sendall(self._control, data)
+        return await self._hear()
+
+    async def _hear(self) -> str:
+        return (await asyncio.get_running_loop().sock_recv(self._control, 256)).decode()
+
+
+def longest_line(limits: SandboxLimits) -> int:
+    """Return the largest size in bytes of one message from a session; longer ones are not parsed."""
+    return _ESCAPED * limits.characters + _AROUND
+
+
+async def converse(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    order: Payload,
+    host: TimedHost,
+    limits: SandboxLimits,
+) -> dict[str, Any]:
+    """Send an order, answer the session's calls, and return its last message.
+
+    Raises
+    ------
+    Stopped
+        If the session waits without an open call, calls too often, or sends a malformed message.
+    EOFError
+        If the session ended without a last message.
+    """
+    _send(writer, order)
+    under_way: set[asyncio.Task[None]] = set()
+    left = limits.calls
+    try:
+        while True:
+            message = await _next(reader, under_way, limits)
+            if "call" not in message:
+                return message
+            left -= 1
+            if left < 0:
+                raise Stopped(f"more than {limits.calls} calls per item")
+            task = asyncio.create_task(_reply(writer, host, message))
+            under_way.add(task)
+            task.add_done_callback(under_way.discard)
+    finally:
+        for task in under_way:
+            task.cancel()
+
+
+async def _next(
+    reader: asyncio.StreamReader, under_way: set[asyncio.Task[None]], limits: SandboxLimits
+) -> dict[str, Any]:
+    """Return the next message; time is counted only while no call is open."""
+    line = asyncio.ensure_future(reader.readline())
+    try:
+        while not line.done():
+            done, _ = await asyncio.wait(
+                {line, *under_way}, timeout=limits.idle, return_when="FIRST_COMPLETED"
+            )
+            if not done and not under_way:
+                raise StoodStill(f"it waited {limits.idle:g} s without an open call")
+        text = line.result()
+        message = json.loads(text) if text.endswith(b"\n") else None
+    except (ValueError, RecursionError):
+        raise Stopped("it sent what is no message") from None
+    except ConnectionError:
+        raise EOFError from None
+    finally:
+        line.cancel()
+    if message is None:
+        raise EOFError
+    if not isinstance(message, dict) or not {"call", "answer", "done", "stopped"} & set(message):
+        raise Stopped("it sent what is no message")
+    return message
+
+
+async def _reply(writer: asyncio.StreamWriter, host: TimedHost, message: dict[str, Any]) -> None:
+    call = message["call"] if isinstance(message["call"], dict) else {}
+    try:
+        _send(writer, {"id": message.get("id"), "reply": await host.ask(call)})
+    except RuntimeError as error:
+        _send(writer, {"id": message.get("id"), "error": str(error)})
+
+
+def _send(writer: asyncio.StreamWriter, message: Payload) -> None:
+    if not writer.is_closing():
+        writer.write(json.dumps(message).encode() + b"\n")
+
 
 ZYGOTE = Path(__file__).parent / "jail" / "zygote.py"
 PYTHON = Path(sys.executable).resolve()

@@ -6,10 +6,9 @@ from .fitness import (
     score_candidates as score_candidates, score_items as score_items, shrink_scores as shrink_scores,
     simulated_labels as simulated_labels,
 )
-from .launch import continue_search as continue_search
+from .launch import continue_search as continue_search, estimate_costs as estimate_costs
 from .loop import search as search
 from .policies import Policy as Policy
-from .search_costs import estimate_costs as estimate_costs
 from .search_report import export_winner as export_winner, report_search as report_search
 from .setup import (
     model_name as model_name, open_search as open_search, prepare_search as prepare_search,

@@ -34,7 +34,7 @@ def diagnose(study_file: str) -> list[Finding]:
     """Check the machine, the sandbox, the study with its models, and the Label Studio server."""
     # Named as strings, because upper packages must not be imported here.
     labels: list[Finding] = load_module(
-        "oversight.protocols.collect.label_studio.server.connection"
+        "oversight.protocols.collect.label_studio.server.transport"
     ).check_server()
     sandbox: list[Finding] = load_module("oversight.agents.cli.sandbox_check").check_sandbox()
     return [*_machine(), *sandbox, *_study(study_file), *labels]

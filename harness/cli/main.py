@@ -2,6 +2,14 @@
 
 Verbs of `protocols` and `agents` are named as strings, so that nothing here imports upwards. A
 verb's module has ``add_arguments(parser)`` and ``run(args)``, which returns an exit code, or None for 0.
+
+Examples
+--------
+::
+
+    oversight --completion bash > ~/.local/share/bash-completion/completions/oversight
+    oversight --completion zsh > ~/.zfunc/_oversight        (a folder of fpath)
+    oversight --completion fish > ~/.config/fish/completions/oversight.fish
 """
 
 from __future__ import annotations
@@ -10,18 +18,144 @@ import argparse
 import atexit
 import gc
 import os
+import re
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from oversight.harness.cli.retired_options import RENAMED_VERBS, rename_verb
-from oversight.harness.cli.verb_parser import VerbParser
+from oversight.harness.cli.retired_options import RENAMED_VERBS, find_replacement, rename_verb
 from oversight.harness.distribution import VERSION
-from oversight.harness.errors import OversightError, Stopped, is_full
+from oversight.harness.errors import BadInput, ConfigError, OversightError, Stopped, is_full
 from oversight.harness.machine import stop_in_order
-from oversight.harness.output import did_you_mean, guarded_terminal, log_to_stderr
+from oversight.harness.output import counted, did_you_mean, guarded_terminal, log_to_stderr
 from oversight.harness.registry import load_module
+
+
+class VerbParser(argparse.ArgumentParser):
+    """The parser of a verb and of its sub-verbs."""
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Parse all arguments; an unknown option ends the program, as `error` does."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            action = getattr(found, "action", None) or getattr(found, "verb", None) or ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._replace(str(action), unknown[0])}")
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the message with a suggestion, and exit with code 2."""
+        found = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
+        meant = did_you_mean(found[1], re.findall(r"[^\s',]+", found[2])) if found else ""
+        super().error(message + meant)
+
+    def _replace(self, action: str, option: str) -> str:
+        """Return the replacement of an option that this action does not have."""
+        verb, option = self.prog.removeprefix("oversight "), option.partition("=")[0]
+        told = find_replacement(f"{verb} {action}", option) or find_replacement(verb, option)
+        return f"; this option was removed: {told}" if told else did_you_mean(option, _options(self))
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the options of a parser and of its sub-verbs."""
+    for action in parser._actions:  # noqa: SLF001  argparse offers no public access
+        yield from action.option_strings
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            for sub in action.choices.values():
+                yield from _options(sub)
+
+
+if TYPE_CHECKING:
+    from oversight.harness.config import Study
+
+
+def suggest_next(study_file: str) -> str:
+    """Return the study's progress and the next command; empty without a study in this folder.
+
+    Raises
+    ------
+    ConfigError
+        If the study file cannot be read.
+    """
+    if not Path(study_file).is_file():
+        return ""
+    from oversight.harness.config import read_study
+
+    study = read_study(study_file)
+    return f"{study.study.name}: {_find_step(study)}\n\nAll verbs:  oversight --help\n"
+
+
+def _find_step(study: Study) -> str:
+    from oversight.harness.store import Store, has_database
+
+    panel = study.experts.is_panel
+    if study.is_open and not has_database(study.store_url):
+        return "no model was run yet.\nNext: ask the models (oversight run), then oversight label route."
+    if not has_database(study.store_url):
+        return (
+            "no question is drawn yet.\n"
+            "Next: check the items (oversight items check), then draw (oversight label route)."
+        )
+    with Store(study.store_url) as store:
+        asked = sum(store.count_asked(panel=panel).values())
+        answered = sum(store.replies(panel=panel).count_replies().values())
+        runs = store.count_rows("run")["run"]
+    if not asked:
+        return "no question is drawn yet.\nNext: draw them (oversight label route)."
+    told = f"{answered} of {counted(asked, 'question')} answered, {counted(runs, 'run')} of models"
+    if not runs:
+        step = "ask the models (oversight run)"
+    elif answered < asked:
+        number = "score" if study.is_open else "accuracy"
+        look = (
+            "agreement so far: oversight panel agree" if panel else f"the {number} so far: oversight estimate"
+        )
+        step = f"have the rest answered (oversight label status shows who is missing); {look}"
+    elif panel:
+        step = "oversight panel agree, then oversight panel certify and oversight panel parity"
+    elif study.is_open:
+        step = "oversight label route (questions may follow), then oversight estimate"
+    else:
+        step = "oversight estimate, then oversight compare or oversight view"
+    return f"{told}.\nNext: {step}."
+
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def complete(verbs: Mapping[str, tuple[str, str]], shell: str) -> str:
+    """Return the completion script for a shell.
+
+    Raises
+    ------
+    BadInput
+        If no script can be written for this shell.
+    ConfigError
+        If shtab is not installed.
+    """
+    if shell not in SHELLS:
+        raise BadInput(f"--completion: name one of {', '.join(SHELLS)}, not {shell!r}")
+    try:
+        import shtab
+    except ImportError:
+        raise ConfigError("--completion needs: pip install shtab") from None
+    return str(shtab.complete(make_whole_parser(verbs), shell=shell)) + "\n"
+
+
+def make_whole_parser(verbs: Mapping[str, tuple[str, str]]) -> argparse.ArgumentParser:
+    """Return one parser of all verbs, loading every verb."""
+    parser = argparse.ArgumentParser(prog="oversight")
+    parser.add_argument("--version", action="store_true", help="print the version")
+    parser.add_argument("--completion", choices=SHELLS, help="print a script for this shell")
+    added = parser.add_subparsers(dest="verb")
+    for name, (module, text) in verbs.items():
+        verb = added.add_parser(name, help=text)
+        verb.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+        load_module(module).add_arguments(verb)
+    return parser
+
 
 # Skip the garbage collections at interpreter exit, because they cost CPU time and free nothing useful.
 atexit.register(gc.freeze)
@@ -115,7 +249,6 @@ def _main(words: list[str], loaded: Callable[[], None] = lambda: None) -> int:
 
 
 def _complete(shell: str) -> int:
-    from oversight.harness.cli.completion import complete
 
     try:
         sys.stdout.write(complete(VERBS, shell))
@@ -127,7 +260,6 @@ def _complete(shell: str) -> int:
 
 def _suggest() -> str:
     """Return the next step in this folder; empty if it cannot be determined."""
-    from oversight.harness.cli.next_step import suggest_next
     from oversight.harness.config import STUDY_FILE
 
     try:

@@ -1,4 +1,4 @@
-from .placement import (
-    Placement as Placement, add_placement as add_placement, read_placement as read_placement,
+from .ray_workers import (
+    Placement as Placement, RayWorkers as RayWorkers, WorkerLost as WorkerLost,
+    add_placement as add_placement, read_placement as read_placement,
 )
-from .ray_workers import RayWorkers as RayWorkers, WorkerLost as WorkerLost

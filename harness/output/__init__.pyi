@@ -1,12 +1,11 @@
-from .logs import log_to_stderr as log_to_stderr
 from .safe_text import (
     guard_cell as guard_cell, unguard_cell as unguard_cell, join_lines as join_lines,
     keep_secret as keep_secret, make_printable as make_printable, make_storable as make_storable,
     redact as redact, redact_bytes as redact_bytes, reveal as reveal, shorten as shorten,
 )
 from .terminal import (
-    with_bar as with_bar, plain_table as plain_table,
-    guarded_terminal as guarded_terminal, say as say, show as show,
+    guarded_terminal as guarded_terminal, log_to_stderr as log_to_stderr, plain_table as plain_table,
+    say as say, show as show, with_bar as with_bar,
 )
 from .text_input import (
     UTF_16_MARKS as UTF_16_MARKS, decode_text as decode_text, explain_kind as explain_kind,

@@ -8,6 +8,7 @@ numbers whole.
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import re
 import sys
@@ -16,6 +17,24 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 from oversight.harness.output.safe_text import make_encodable, make_printable, make_result
+
+
+class _Printable(logging.Formatter):
+    """Removes secrets and control characters, because messages may quote an endpoint."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return make_printable(super().format(record))
+
+
+def log_to_stderr() -> None:
+    """Write this project's logs to standard error; a second call has no effect."""
+    logger = logging.getLogger("oversight")
+    if not any(isinstance(handler.formatter, _Printable) for handler in logger.handlers):
+        handler = logging.StreamHandler()
+        handler.setFormatter(_Printable("%(asctime)s %(message)s"))
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

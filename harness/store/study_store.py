@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
@@ -12,6 +13,7 @@ from oversight.harness.store.audit import (
     AuditRepository,
     DesignRepository,
     PeopleRepository,
+    write_moment,
 )
 from oversight.harness.store.calls import (
     CallRepository,
@@ -24,30 +26,92 @@ from oversight.harness.store.columns import (
     RunColumnsRepository,
 )
 from oversight.harness.store.controls import ControlRepository
-from oversight.harness.store.database import PORTION, Database
+from oversight.harness.store.database import PORTION, Database, Repository
+from oversight.harness.store.database_mark import DatabaseMark, read_mark
 from oversight.harness.store.engines import has_database
-from oversight.harness.store.judge_vectors import JudgeVectorRepository
 from oversight.harness.store.labelling import LabellingRepository
-from oversight.harness.store.marks import MarkRepository
 from oversight.harness.store.open_answers import OpenAnswerRepository
 from oversight.harness.store.replies import ReplyRepository
 from oversight.harness.store.runs import RunRepository
 from oversight.harness.store.searches import SearchRepository
+from oversight.harness.store.stored_values import write_json
 from oversight.harness.store.study_content import ContentRepository, PanelRepository
 from oversight.harness.store.tables import (
     AnswerRow,
     AssignmentRow,
     ControlQuestionRow,
+    DatabaseMarkRow,
     GoldItemRow,
     ItemRow,
+    JudgeProbabilityRow,
     PredictionRow,
     QuestionRow,
     RunRow,
     count_rows,
+    upsert_tuples,
 )
 from oversight.harness.store.withdrawal import WithdrawalRepository
 from oversight.harness.store.words import WordRepository
 from oversight.harness.types import Item
+
+_MARK = DatabaseMarkRow.__table__
+
+
+class MarkRepository(Repository):
+    """The mark of a database; a marked database collects no answers until it is adopted."""
+
+    def read_mark(self) -> DatabaseMark | None:
+        """Return the mark that keeps this database from collecting answers; None if it may collect."""
+        with self._database.transaction() as connection:
+            return read_mark(connection)
+
+    def mark_copy(self, source: str) -> None:
+        """Mark this database as a new copy of another."""
+        self._write(DatabaseMark(write_moment(datetime.now(UTC)), source))
+
+    def mark_moved(self, target: str) -> None:
+        """Mark this database as the old one of a study moved elsewhere."""
+        self._write(DatabaseMark("", "", target))
+
+    def adopt(self) -> DatabaseMark | None:
+        """Make this database the collecting study. Returns the removed mark; None if there was no mark.
+
+        The database must be opened with ``write_marked``; other open connections remain read-only.
+        """
+        with self._database.together(exclusive=True):
+            found = self.read_mark()
+            self._write(DatabaseMark("", ""))
+        return found
+
+    def refuse_mark(self) -> None:
+        """Raise `StoreError` if this database has a mark."""
+        if (mark := self.read_mark()) is not None:
+            raise mark.refuse(self._database.shown)
+
+    def _write(self, mark: DatabaseMark) -> None:
+        values = {"copied_at": mark.copied_at, "source": mark.source, "moved_to": mark.moved_to}
+        with self._database.transaction() as connection:
+            connection.execute(sa.update(_MARK).values(values))
+
+
+_VECTOR = JudgeProbabilityRow.__table__
+
+
+class JudgeVectorRepository(Repository):
+    """Judges' probabilities of all options of an item, by run."""
+
+    def store_vectors(self, run_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
+        """Store a run's probabilities by item, replacing stored ones of the same items."""
+        rows = [(run_id, item, write_json(list(vector))) for item, vector in vectors.items()]
+        if not rows:
+            return
+        with self._database.transaction() as connection:
+            upsert_tuples(connection, _VECTOR, ("run_id", "item_id", "probabilities"), rows)
+
+    def read_vectors(self, run_id: str) -> dict[str, tuple[float, ...]]:
+        """Return a run's probabilities by item; empty if the run gave none."""
+        query = sa.select(_VECTOR.c.item_id, _VECTOR.c.probabilities).where(_VECTOR.c.run_id == run_id)
+        return {row.item_id: row.probabilities for row in self._database.read_rows(query)}
 
 
 class Store(Database):

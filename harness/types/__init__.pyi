@@ -1,11 +1,11 @@
 from .estimates import (
-    CORRECTED as CORRECTED, PROTOCOLS_OWN as PROTOCOLS_OWN, main_estimate as main_estimate,
-    main_name as main_name, protocol_estimate as protocol_estimate, Counts as Counts,
-    Estimate as Estimate, ESTIMATOR_NAMES as ESTIMATOR_NAMES, OUTSIDE as OUTSIDE,
-    caution_lines as caution_lines, caution_text as caution_text, estimate_table as estimate_table,
-    estimator_name as estimator_name, interval_text as interval_text, method_text as method_text,
-    note_lines as note_lines, value_text as value_text, Interval as Interval, WORST_CASE as WORST_CASE,
-    method_words as method_words, reading_lines as reading_lines,
+    CORRECTED as CORRECTED, ESTIMATOR_NAMES as ESTIMATOR_NAMES, OUTSIDE as OUTSIDE,
+    PROTOCOLS_OWN as PROTOCOLS_OWN, WORST_CASE as WORST_CASE, Counts as Counts, Estimate as Estimate,
+    Interval as Interval, Shown as Shown, caution_lines as caution_lines, caution_text as caution_text,
+    estimate_table as estimate_table, estimator_name as estimator_name, interval_text as interval_text,
+    main_estimate as main_estimate, main_name as main_name, method_text as method_text,
+    method_words as method_words, note_lines as note_lines, protocol_estimate as protocol_estimate,
+    reading_lines as reading_lines, to_frame as to_frame, value_text as value_text,
 )
 from .html_table import (
     HtmlTable as HtmlTable, format_number as format_number, percent as percent, span as span,
@@ -29,8 +29,5 @@ from .records import (
     draw_place as draw_place, Answer as Answer, Item as Item, Label as Label, LabelKind as LabelKind,
     Prediction as Prediction, PredictionStatus as PredictionStatus, Question as Question,
     Source as Source, Verdict as Verdict,
-)
-from .shown import (
-    Shown as Shown, to_frame as to_frame,
 )
 from .usage import Usage as Usage

@@ -3,17 +3,189 @@
 A page of another origin cannot read answers, but it can send requests. Under its own name that resolves to
 this machine (DNS rebinding), it could also read answers. So the names in Host and Origin must be the server's
 names, and data require a cookie, which the server sets in exchange for a token.
+
+A script consists of modules that import each other. It is sent as one text, in which each module follows the
+modules that it imports, without import and export statements.
 """
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable
+import ipaddress
+import os
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import urlsplit
 
-from oversight.harness.web.pages import refuse
-from oversight.harness.web.public_address import PublicAddress
+import orjson
+
+from oversight.harness.config import Study
+from oversight.harness.errors import ConfigError
+from oversight.harness.machine import host_name
+from oversight.harness.output import keep_secret, redact_bytes
+from oversight.harness.web.listening import LOCAL, is_loopback, shown_host
+
+_LOCAL_NAMES = (LOCAL, "localhost", "[::1]")
+_NAME = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]")
+_HOST = re.compile(r"(?P<name>\[[^]]*\]|[^:]*)(?::(?P<port>\d{1,5}))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicAddress:
+    """Addresses of a page.
+
+    Attributes
+    ----------
+    host, port
+        Address that the server listens on.
+    public
+        Scheme and host of the page behind a proxy, for example ``https://answers.example.org``; empty if
+        there is none.
+    """
+
+    host: str
+    port: int
+    public: str = ""
+
+    @property
+    def url(self) -> str:
+        """The address that experts open."""
+        return self.public or f"http://{shown_host(self.host)}:{self.port}"
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether browsers reach the page only with TLS."""
+        return self.public.startswith("https://")
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether tokens and answers may cross a network unencrypted."""
+        plain = self.public.startswith("http://") and not is_loopback(urlsplit(self.public).hostname or "")
+        return plain or not is_loopback(self.host)
+
+    def knows(self, host: str) -> bool:
+        """Whether a name with its port, as in the header Host, belongs to the page."""
+        return (bool(self.public) and host.lower() == urlsplit(self.public).netloc) or self._is_own(host)
+
+    def sent_from_here(self, origin: str, host: str) -> bool:
+        """Whether an origin is the page itself, for a request to this Host."""
+        if self.public and origin == self.public:
+            return True
+        return origin == f"http://{host}" and self._is_own(host)
+
+    def _is_own(self, host: str) -> bool:
+        found = _HOST.fullmatch(host.lower())
+        if found is None or (found["port"] or "80") != str(self.port):  # browsers leave out 80
+            return False
+        name = found["name"]
+        if name in _LOCAL_NAMES:
+            return True
+        exposed = not is_loopback(self.host)
+        return exposed and (_is_address(name) or name in (self.host.lower(), host_name().lower()))
+
+
+def read_public_url(text: str) -> str:
+    """Return scheme and host of an address behind a proxy.
+
+    Raises
+    ------
+    ConfigError
+        If the text is not an ``http`` or ``https`` address, or has a path or other parts.
+    """
+    try:
+        parts = urlsplit(text.strip().rstrip("/").lower())
+        port, host = parts.port, f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    except ValueError:
+        parts, port, host = urlsplit(""), None, None
+    is_good = parts.scheme in ("http", "https") and host and _NAME.fullmatch(host)
+    more = parts.path or parts.query or parts.fragment or parts.username or parts.password
+    if not is_good or more:
+        raise ConfigError(
+            f"--public-url: give only scheme and host, such as https://answers.example.org, not {text!r}"
+        )
+    usual = {"http": 80, "https": 443}[parts.scheme]
+    return f"{parts.scheme}://{host}" + ("" if port in (None, usual) else f":{port}")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+_IMPORT = re.compile(r"^import [^;]*?from \"[a-z_./]*?([a-z_]+)\.js\";\n", re.MULTILINE | re.DOTALL)
+_EXPORT = re.compile(r"^export (?=async |function |const |let |class )", re.MULTILINE)
+NOWHERE = "default-src 'none'; base-uri 'none'; form-action 'none'"
+"""Start of a Content-Security-Policy that allows nothing."""
+_POLICY = (
+    f"{NOWHERE}; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "frame-ancestors 'none'"
+)
+"""Content-Security-Policy of the served page: only its own files, and not inside frames."""
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def keep_keys(study: Study) -> None:
+    """Hide the keys of all of a study's models in log lines."""
+    for name in study.models:
+        keep_secret(os.environ.get(study.model(name).api_key_env))
+
+
+def write_json(value: Any) -> bytes:
+    """Return a value as JSON without secrets; NaN and infinite numbers become null."""
+    written = orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
+    return redact_bytes(written)
+
+
+def _plain(value: object) -> object:
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+@cache
+def read_script(folder: Path) -> str:
+    """Return all modules in a page's folder `script` as one script, which ends with ``main.js``."""
+    ordered: list[str] = []
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("script/**/*.js"))}
+
+    def add(name: str) -> None:
+        if name not in ordered:
+            for needed in _IMPORT.findall(texts[name]):
+                add(needed)
+            ordered.append(name)
+
+    add("main")
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", texts[name])) for name in ordered)
+
+
+async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
+    """Add the headers that say what the page may do, before anything is sent."""
+    response.headers.update(_HEADERS)
+
+
+def refuse(status: int, why: str) -> web.Response:
+    """Make a response with the reason why the request is refused."""
+    from aiohttp import web  # imported here, because writing a page to a file does not need it
+
+    return web.Response(status=status, body=write_json({"error": why}), content_type="application/json")
+
 
 if TYPE_CHECKING:
     from aiohttp import web

@@ -3,16 +3,237 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from oversight.harness import BadInput
 from oversight.harness.config import Study
 from oversight.harness.output import pool_text
-from oversight.harness.store import Store
-from oversight.protocols.collect.arrivals import read_arrivals
-from oversight.protocols.collect.next_steps import find_next_steps
-from oversight.protocols.collect.progress import measure_progress
+from oversight.harness.store import PAGE, SOURCE, Queue, ReplyRepository, Revision, Store
+from oversight.protocols.collect.progress import QueueProgress, measure_progress
+
+_NAMED = 3
+"""Largest number of people named among those with open questions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextStep:
+    """A sentence about the next step, and its command."""
+
+    sentence: str
+    command: str
+
+
+def find_next_steps(
+    study: Study, store: Store, progress: Mapping[str, QueueProgress], quarantined: int
+) -> list[NextStep]:
+    """List the next steps, the most urgent first.
+
+    Parameters
+    ----------
+    progress
+        Person → progress; empty if no question was drawn yet.
+    quarantined
+        Number of annotations that do not count.
+    """
+    panel = study.experts.is_panel
+    if not progress:
+        whom = "nobody rates anything yet" if panel else "nobody is asked anything yet"
+        return [NextStep(sentence=f"Nothing was drawn: {whom}.", command="oversight label route")]
+    steps = []
+    if quarantined:
+        text = "1 annotation counts" if quarantined == 1 else f"{quarantined:,} annotations count"
+        steps.append(
+            NextStep(
+                sentence=f"{text} for nothing; look at why, so that no answer is lost.",
+                command="oversight label status --json",
+            )
+        )
+    if left := sum(p.open for p in progress.values()):
+        return [*steps, *_collect(store, progress, left, "rating" if panel else "question")]
+    return [*steps, _finish(study, store)]
+
+
+def _collect(store: Store, progress: Mapping[str, QueueProgress], left: int, what: str) -> list[NextStep]:
+    """Return the steps that collect open questions: from the server in a campaign, otherwise from files."""
+    asked = sum(p.asked for p in progress.values())
+    waiting = sorted((p for p in progress.items() if p[1].open), key=lambda pair: -pair[1].open)
+    named = ", ".join(f"{name} ({p.open:,})" for name, p in waiting[:_NAMED])
+    more = f" and {len(waiting) - _NAMED} more" if len(waiting) > _NAMED else ""
+    text = f"{left:,} of {asked:,} {what}s are open; they wait for {named}{more}."
+    queues = store.labelling.read_queues()
+    if not any(not queue.closed for queue in queues.values()):
+        return [
+            NextStep(sentence=f"{text} Write them to files to fill in:", command="oversight label export"),
+            NextStep(
+                sentence="Then read the filled-in files; or ask on a page (oversight label serve), or on "
+                "Label Studio (oversight label push):",
+                command="oversight label import questions/*.csv",
+            ),
+        ]
+    unsent = sum(t.task_id is None for t in store.labelling.read_tasks())
+    steps = [NextStep(sentence=f"{text} Bring home what they answer:", command="oversight label watch")]
+    unqueued = sum(not p.queued for _, p in waiting)
+    if unsent or unqueued:
+        steps.append(
+            NextStep(sentence="Some are not on the server yet; send them.", command="oversight label push")
+        )
+    return steps
+
+
+def _finish(study: Study, store: Store) -> NextStep:
+    if study.experts.is_panel:
+        return NextStep(
+            sentence="Every rating is in: look at the agreement.", command="oversight panel agree"
+        )
+    if study.experts.statement.asks_on:
+        return NextStep(
+            sentence="Every question is answered; more may follow from the answers.",
+            command="oversight label route",
+        )
+    if not store.runs.read_runs():
+        return NextStep(
+            sentence="Every question is answered, and no model was run yet.", command="oversight run"
+        )
+    return NextStep(sentence="Every question is answered.", command="oversight estimate")
+
+
+PORTIONS = 60
+"""Largest number of portions in the order of arrival."""
+_WIDTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
+_MOST_BINS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrivals:
+    """Arrival times of answers.
+
+    Attributes
+    ----------
+    timed, untimed
+        Number of answers with a time from Label Studio or the page, and of those without, from files or
+        elsewhere.
+    unit
+        Length of the `bins`: ``"hour"``, ``"day"``, ``"week"``; empty if no answer has a time.
+    starts
+        Start of every bin in ISO 8601 and UTC, including bins without answers.
+    bins
+        Person → number of their timed answers in each bin.
+    order
+        Person → number of all their answers in each of equal portions of the order of arrival.
+    per_hour
+        Person → timed answers per hour from their first to their last; missing for fewer than two.
+    last
+        Person → time of their last timed answer, in the format of `starts`.
+    """
+
+    timed: int
+    untimed: int
+    unit: str
+    starts: list[str]
+    bins: dict[str, list[int]]
+    order: dict[str, list[int]]
+    per_hour: dict[str, float]
+    last: dict[str, str]
+
+
+def read_arrivals(store: Store, *, panel: bool) -> Arrivals:
+    """Read the arrival times of a study's answers, or of a panel's ratings."""
+    replies = store.replies(panel=panel)
+    portions = replies.count_arrivals(PORTIONS)
+    people = list(dict.fromkeys(name for portion in portions for name in portion))
+    times = _find_page_times(store, replies)
+    if revisions := store.labelling.read_revisions():
+        counting = {name for name, reply in replies.read_replies().items() if reply.source == SOURCE}
+        for name, own in find_times(revisions, store.labelling.read_queues(), counting).items():
+            times[name] = sorted(times.get(name, []) + own)
+    timed = sum(map(len, times.values()))
+    unit, starts, bins = count_bins(times)
+    hours = {name: (t[-1] - t[0]) / timedelta(hours=1) for name, t in times.items()}
+    return Arrivals(
+        timed=timed,
+        untimed=sum(sum(portion.values()) for portion in portions) - timed,
+        unit=unit,
+        starts=starts,
+        bins=bins,
+        order={name: [portion.get(name, 0) for portion in portions] for name in people},
+        per_hour={name: (len(times[name]) - 1) / span for name, span in hours.items() if span > 0},
+        last={name: _write(t[-1]) for name, t in times.items()},
+    )
+
+
+def _find_page_times(store: Store, replies: ReplyRepository) -> dict[str, list[datetime]]:
+    """Return the times at which each person's valid answers were first given on the page, in order."""
+    histories = store.audit.read_histories(PAGE)
+    counting = {name for name, reply in replies.read_replies().items() if reply.source == PAGE}
+    found: dict[str, list[datetime]] = {}
+    for history in sorted(histories, key=lambda h: h.first):
+        if history.asked_id in counting and (at := _read(history.first)) is not None:
+            found.setdefault(history.person, []).append(at)
+    return found
+
+
+def find_times(
+    revisions: Iterable[Revision], queues: Mapping[str, Queue], counting: set[str]
+) -> dict[str, list[datetime]]:
+    """Return the times at which each person's valid answers were first given, in order.
+
+    Parameters
+    ----------
+    revisions
+        Every state of every annotation.
+    queues
+        Queue of every person, which names their Label Studio user; annotations by other users are ignored.
+    counting
+        Questions or assignments that were answered in Label Studio.
+    """
+    first: dict[tuple[str, str], datetime] = {}
+    for revision in revisions:
+        user = queues[revision.expert].user_id
+        asked = revision.question_id
+        if asked is None or asked not in counting or revision.deleted or revision.author != user:
+            continue
+        if (at := _read(revision.updated_at)) is not None:
+            key = (revision.expert, asked)
+            first[key] = min(first.get(key, at), at)
+    found: dict[str, list[datetime]] = {}
+    for (expert, _), at in sorted(first.items(), key=lambda pair: pair[1]):
+        found.setdefault(expert, []).append(at)
+    return found
+
+
+def count_bins(times: Mapping[str, list[datetime]]) -> tuple[str, list[str], dict[str, list[int]]]:
+    """Return the length of a bin, the start of each, and each person's number of times per bin."""
+    if not times:
+        return "", [], {}
+    begin, end = min(t[0] for t in times.values()), max(t[-1] for t in times.values())
+    unit = next((u for u, width in _WIDTHS.items() if (end - begin) / width < _MOST_BINS), "week")
+    width = _WIDTHS[unit]
+    start = begin.replace(minute=0, second=0, microsecond=0)
+    if unit != "hour":
+        start = start.replace(hour=0)
+    number = int((end - start) / width) + 1
+    bins = {}
+    for name, own in times.items():
+        inside = Counter(int((at - start) / width) for at in own)
+        bins[name] = [inside[place] for place in range(number)]
+    return unit, [_write(start + place * width) for place in range(number)], bins
+
+
+def _read(told: str) -> datetime | None:
+    """Return a server's time in UTC; None if it is malformed. A time without a zone is taken as UTC."""
+    try:
+        at = datetime.fromisoformat(told)
+    except ValueError:
+        return None
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+
+
+def _write(at: datetime) -> str:
+    return at.isoformat(timespec="seconds")
+
 
 MOST_SHOWN = 1000
 """Largest number of quarantined annotations that the page lists; all are counted."""

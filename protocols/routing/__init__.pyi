@@ -6,7 +6,6 @@ from .partitioned import (
     Partitioned as Partitioned, complementary_labels as complementary_labels,
     ordinary_labels as ordinary_labels, verified_labels as verified_labels,
 )
-from .queue_order import order_queue as order_queue
 from .roster import (
     ANY_CLASS as ANY_CLASS, Expert as Expert, Roster as Roster, one_expert_per_class as one_expert_per_class,
     read_roster as read_roster,
@@ -21,7 +20,7 @@ from .second_draw import (
 from .sequential import Sequential as Sequential
 from .study_rule import (
     Pending as Pending, check_drawn as check_drawn, draw_questions as draw_questions,
-    next_assignments as next_assignments, next_questions as next_questions, panel_rule_of as panel_rule_of,
-    read_pending as read_pending, read_present as read_present,
+    next_assignments as next_assignments, next_questions as next_questions, order_queue as order_queue,
+    panel_rule_of as panel_rule_of, read_pending as read_pending, read_present as read_present,
 )
 from .targeted import Disagreement as Disagreement, Targeted as Targeted

@@ -12,7 +12,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from oversight.harness import BadInput, ConfigError, load_protocol
+from oversight.harness import BadInput, ConfigError, derive_seed, load_protocol
 from oversight.harness.config import Study
 from oversight.harness.store import Store, split_into_batches
 from oversight.harness.types import SECOND_QUESTIONS, Assignment, Item, PredictionStatus, Question
@@ -23,6 +23,23 @@ from oversight.protocols.routing.partitioned import FreeExperts, Partitioned
 from oversight.protocols.routing.roster import Roster, read_roster
 from oversight.protocols.routing.rule import AsksOn, Predictions, QuestionFields, RoutingProtocol
 from oversight.protocols.routing.sealed_ids import plain_id, seal_fields
+
+
+def order_queue(asked: Iterable[Pending]) -> list[Pending]:
+    """Sort a person's questions into the order of asking.
+
+    Questions are sorted by their stored places. Entries without a place, such as a panel's assignments,
+    come first in an order given by a hash.
+    """
+    return sorted(asked, key=_turn)
+
+
+def _turn(asked: Pending) -> tuple[int, int, str]:
+    place = asked.place if isinstance(asked, Question) else None
+    if place is None:
+        return 0, derive_seed(asked.seed, "order", asked.expert, asked.id), asked.id
+    return 1, place, asked.id
+
 
 Pending = Question | Assignment
 """A question or an assignment; both have an id, item, expert and seed, which queues and tasks need."""

@@ -15,8 +15,8 @@ from benchmarks._simulated_search import World
 from oversight.agents.runtime import Broker, Workbench, WorkflowHost
 from oversight.agents.sandbox import TIERS, ProgramOutcome, open_sandbox
 from oversight.agents.sandbox.base import DEFAULT_LIMITS, SandboxLimits
+from oversight.agents.sandbox.cpython import longest_line
 from oversight.agents.sandbox.gate import check_program
-from oversight.agents.sandbox.jail_process import longest_line
 from oversight.agents.search.fitness import load_archive
 from oversight.agents.search.item_splits import draw_splits
 from oversight.harness import OversightError, ProgramRefused, StoreError

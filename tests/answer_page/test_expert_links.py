@@ -15,8 +15,8 @@ from oversight.harness.machine import host_name
 from oversight.harness.store import Store
 from oversight.harness.web import PublicAddress, derive_session, read_public_url
 from oversight.protocols.collect import list_links, make_links, revoke_links
+from oversight.protocols.collect.answer_page.answer_guard import RequestLimit, network_of
 from oversight.protocols.collect.answer_page.expert_links import open_link
-from oversight.protocols.collect.answer_page.request_limits import RequestLimit, network_of
 from tests.answer_page.conftest import draw, fill, lay_out
 
 AT = "https://answers.example.org"

@@ -20,7 +20,7 @@ import pytest
 import sqlalchemy as sa
 
 from oversight.agents.search.fitness import load_archive
-from oversight.harness.llm.local.weights import find_weights
+from oversight.harness.llm.local.lifecycle import find_weights
 from oversight.harness.store import Store
 from tests.cli.search_study import answer as answer_search
 from tests.cli.search_study import lay_out as lay_out_search

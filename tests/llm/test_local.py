@@ -18,8 +18,7 @@ import pytest
 
 from oversight.harness import ConfigError, ModelError
 from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
-from oversight.harness.llm.local.lifecycle import LocalServer
-from oversight.harness.llm.local.weights import find_weights
+from oversight.harness.llm.local.lifecycle import LocalServer, find_weights
 from oversight.harness.machine import cache_dir, is_alive
 from oversight.harness.machine.server_folder import end_process, wait_until
 

@@ -20,8 +20,8 @@ from oversight.harness.llm.asking.batch_file import read_answer, read_lines
 from oversight.harness.llm.models.chat_completions import retry_after
 from oversight.harness.llm.models.completions import parse_completion
 from oversight.harness.llm.models.interface import Request
+from oversight.harness.llm.models.limited_model import TokenGuess
 from oversight.harness.llm.models.served_model import ServedModel
-from oversight.harness.llm.models.token_guess import TokenGuess
 from oversight.harness.llm.runner.prediction import read_prediction
 from oversight.harness.types import Item, PredictionStatus, Usage
 from tests.conftest import empty_database

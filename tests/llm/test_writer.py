@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from oversight.harness.llm import Batches, Price, Progress, Request
-from oversight.harness.llm.models.token_guess import TokenGuess
+from oversight.harness.llm.models.limited_model import TokenGuess
 from oversight.harness.types import Prediction, PredictionStatus
 
 

@@ -15,7 +15,7 @@ from oversight.harness import BadInput, DataError
 from oversight.harness.config import Study, read_study
 from oversight.harness.store import SOURCE, ControlKind, Pulled, Queue, Response, Store
 from oversight.protocols.collect import measure_progress
-from oversight.protocols.collect.label_studio.queues import check_experts, plan_tasks
+from oversight.protocols.collect.label_studio.campaign import check_experts, plan_tasks
 from oversight.protocols.collect.label_studio.task_payload import TaskSheet
 from oversight.protocols.collect.progress import share_queues
 from oversight.protocols.routing import read_pending, read_roster

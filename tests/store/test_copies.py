@@ -243,7 +243,7 @@ def test_a_move_that_is_killed_leaves_at_most_one_that_collects(
     place = {
         "copy_store": "oversight.harness.store.moving.copy_store",
         "write_whole": "oversight.harness.cli.database_verbs.store.write_whole",
-        "adopt": "oversight.harness.store.marks.MarkRepository.adopt",
+        "adopt": "oversight.harness.store.study_store.MarkRepository.adopt",
     }[step]
     code = (
         "import os\nfrom unittest import mock\n"

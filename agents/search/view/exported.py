@@ -2,21 +2,176 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 import orjson
 
+from oversight.agents.runtime import Replay, name_model, replay_program
+from oversight.agents.sandbox import Sandbox, open_sandbox
 from oversight.agents.search.context import SearchContext
-from oversight.agents.search.setup import open_search
-from oversight.agents.search.view.candidate import CandidatePages, find_search
-from oversight.agents.search.view.candidate_item import tell_items
+from oversight.agents.search.setup import open_search, read_format
+from oversight.agents.search.view.candidate import (
+    CandidatePages,
+    find_candidate,
+    find_search,
+    is_shown,
+    read_verdicts,
+    tell_answer,
+)
 from oversight.agents.search.view.listed_searches import show_searches
-from oversight.agents.search.view.search_parts import SearchParts
-from oversight.harness.config import Study
-from oversight.harness.store import Store
+from oversight.agents.search.view.search_parts import SearchParts, shorten_text
+from oversight.harness import BadInput
+from oversight.harness.config import ModelSection, SearchSection, Study
+from oversight.harness.llm import run_in_loop
+from oversight.harness.store import SearchProgress, Store
+from oversight.harness.types import Candidate, Item, Prediction
+
+_SECONDS = 30.0
+"""Largest number of seconds of a replayed run."""
+_TEXT = 20_000
+"""Largest number of characters of one message or reply."""
+
+
+def read_candidate_item(
+    study: Study,  # noqa: ARG001  every page is read so
+    store: Store,
+    *,
+    id: str,  # noqa: A002  the name in the address
+    item: str,
+    search: str = "",
+    replicate: str = "0",
+) -> dict[str, Any]:
+    """Return a candidate's calls and replies on an item, and its answer.
+
+    Calls are not stored by candidate, so its program runs again in the sandbox, with the stored calls instead
+    of an endpoint. A missing call ends the replay with a remark.
+
+    Raises
+    ------
+    BadInput
+        If the search, candidate, item or answer does not exist, or the item is still sealed.
+    """
+    if not replicate.isdecimal():
+        raise BadInput(f"replicate: is a whole number, not {replicate!r}")
+    found = find_search(store, search)
+    candidate = find_candidate(store, found.id, id)
+    split = next((s for s, ids in store.searches.read_splits(found.id).items() if item in ids), None)
+    asked = store.content.find_items([item]).get(item)
+    if split is None or asked is None:
+        raise BadInput(f"search {found.id} has no item {item!r}")
+    if not is_shown(found, split):
+        raise BadInput(f"items of the split {split!r} are shown once a winner is named")
+    told = tell_items(store, found, candidate, {item: split}, int(replicate))
+    if item not in told:
+        raise BadInput(f"candidate {id} has no answer to {item!r}")
+    return told[item]
+
+
+def tell_items(
+    store: Store,
+    search: SearchProgress,
+    candidate: Candidate,
+    splits: Mapping[str, str],
+    replicate: int = 0,
+) -> dict[str, dict[str, Any]]:
+    """Return the same data by id, for items that the candidate answered; their runs share one sandbox.
+
+    Parameters
+    ----------
+    splits
+        Split of each item by id.
+    """
+    answers = store.searches.read_answers(search.id, candidate.id).get((candidate.id, replicate), [])
+    stored = {p.item_id: p for p in answers if p.item_id in splits}
+    items = list(store.content.find_items(list(stored)).values())
+    verdicts, parts = read_verdicts(store, items), SearchParts()
+    again = partial(_replay, store, search, candidate, items, replicate)
+    none: Sequence[Replay | BaseException] = [Replay()] * len(items)
+    runs = parts.attempt("the calls", again, none)
+    found = {}
+    for item, run in zip(items, runs, strict=True):
+        own = SearchParts([*parts.missing])
+        told = own.attempt("the calls", partial(_unless_failed, run), Replay())
+        answer = stored[item.id]
+        found[item.id] = {
+            "search": search.id,
+            "id": candidate.id,
+            "name": candidate.program.name,
+            "split": splits[item.id],
+            "replicate": replicate,
+            "item": {"id": item.id, "text": shorten_text(item.text, _TEXT), "options": list(item.options)},
+            "answer": tell_answer(item, answer, verdicts.get(item.id, [])),
+            "raw": shorten_text(answer.raw, _TEXT),
+            "input_tokens": answer.input_tokens,
+            "output_tokens": answer.output_tokens,
+            **_tell(told, answer),
+            "missing": own.missing,
+        }
+    return found
+
+
+def _replay(
+    store: Store, search: SearchProgress, candidate: Candidate, items: Sequence[Item], replicate: int
+) -> Sequence[Replay | BaseException]:
+    """Return the run on each item, or the error that ended it."""
+    section = SearchSection.model_validate(search.spec["section"])
+    shape, roles = read_format(search.spec)
+    model = name_model(ModelSection.model_validate(search.spec["model"]))
+
+    async def run(item: Item, sandbox: Sandbox) -> Replay:
+        try:
+            async with asyncio.timeout(_SECONDS):
+                return await replay_program(
+                    candidate.program,
+                    item,
+                    model,
+                    store,
+                    sandbox=sandbox,
+                    roles=roles,
+                    shape=shape,
+                    replicate=replicate,
+                )
+        except TimeoutError:
+            return Replay(ended=f"the program ran for more than {_SECONDS:g} seconds")
+
+    async def run_all() -> Sequence[Replay | BaseException]:
+        async with open_sandbox(section.tier) as sandbox:
+            return await asyncio.gather(*(run(item, sandbox) for item in items), return_exceptions=True)
+
+    return run_in_loop(run_all())
+
+
+def _unless_failed(run: Replay | BaseException) -> Replay:
+    if isinstance(run, BaseException):
+        raise run
+    return run
+
+
+def _tell(told: Replay, stored: Prediction) -> dict[str, Any]:
+    again = told.prediction
+    return {
+        "calls": [
+            {
+                "messages": [{"role": m.role, "text": shorten_text(m.content, _TEXT)} for m in call.messages],
+                "reply": shorten_text(call.reply, _TEXT),
+                "temperature": call.temperature,
+                "finish": call.finish,
+                "input_tokens": call.input_tokens,
+                "output_tokens": call.output_tokens,
+                "error": call.error,
+                "is_code": call.is_code,
+            }
+            for call in told.calls
+        ],
+        "ended": told.ended,
+        "reason_again": "" if again is None else again.reason,
+        "is_same": None if again is None else (again.option, again.status) == (stored.option, stored.status),
+    }
+
 
 _ITEMS_TOLD = 10
 """Number of items whose calls are included, for the winner and the start each."""

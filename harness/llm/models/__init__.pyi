@@ -10,8 +10,7 @@ from .interface import (
     RunnableModel as RunnableModel,
 )
 from .made_models import make_model as make_model
-from .limited_model import LimitedModel as LimitedModel
+from .limited_model import LimitedModel as LimitedModel, TokenGuess as TokenGuess
 from .reported_usage import read_usage as read_usage
 from .sdk_model import SdkClient as SdkClient, read_reply as read_reply, sdk_client as sdk_client
 from .served_model import ServedModel as ServedModel
-from .token_guess import TokenGuess as TokenGuess

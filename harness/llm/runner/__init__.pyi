@@ -2,14 +2,13 @@ from .batches import Batches as Batches
 from .event_loop import (
     collecting_rarely as collecting_rarely, on_stop_signals as on_stop_signals, run_in_loop as run_in_loop,
 )
-from .lone_run import run as run, run_alone as run_alone
+from .lone_run import Progress as Progress, run as run, run_alone as run_alone
 from .prediction import (
     make_failed as make_failed, read_prediction as read_prediction,
     read_foreign_option as read_foreign_option,
     read_named_options as read_named_options, refuse_stranger as refuse_stranger,
 )
 from .preparation import prepare as prepare
-from .progress_bar import Progress as Progress
 from .prompt import (
     DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, check_template as check_template, make_request as make_request,
     reply_form_of as reply_form_of,

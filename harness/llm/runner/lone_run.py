@@ -6,24 +6,96 @@ No other process may work on the same runs meanwhile.
 from __future__ import annotations
 
 import logging
+import os
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, Self
 
 from oversight.harness.config import ModelSection
-from oversight.harness.errors import Stopped, WrongType
+from oversight.harness.errors import FullDisk, Stopped, WrongType
 from oversight.harness.expected import check_records
-from oversight.harness.llm.limits import Budget, PriceTable
+from oversight.harness.llm.limits import Budget, Price, PriceTable
 from oversight.harness.llm.runner.batches import Batches
 from oversight.harness.llm.runner.event_loop import collecting_rarely, run_in_loop
 from oversight.harness.llm.runner.jobs import make_jobs
 from oversight.harness.llm.runner.lanes import StoredRow, run_jobs
 from oversight.harness.llm.runner.preparation import Prepared, prepare
-from oversight.harness.llm.runner.progress_bar import Progress
 from oversight.harness.llm.runner.prompt import DEFAULT_TEMPLATE, check_template
 from oversight.harness.llm.runner.targets import Target, Wanted, hold_runs, make_spec, refuse_without_keys
 from oversight.harness.llm.runner.terms import DEFAULT_PATIENCE, DEFAULT_TERMS, RunResult, RunTerms
+from oversight.harness.output import make_printable
 from oversight.harness.store import ReservedAnswer, Store
-from oversight.harness.types import Item, Prediction
+from oversight.harness.types import Item, Prediction, PredictionStatus
+
+
+class Progress(AbstractContextManager["Progress"]):
+    """A progress bar on standard error; in a log, a line every few seconds.
+
+    Parameters
+    ----------
+    total, done
+        Number of requested answers, and of those that are already stored.
+    what
+        Text before the bar.
+    prices
+        Prices by run id; the cost is not shown if one is None.
+    """
+
+    def __init__(self, total: int, done: int, what: str, prices: Mapping[str, Price | None]) -> None:
+        from tqdm import tqdm
+
+        self._prices = prices
+        self._total, self._left = total, total - done
+        self._usd, self._asked = 0.0, 0
+        self.by_kind: Counter[str] = Counter()
+        self._bar: tqdm[Any] = tqdm(
+            total=total,
+            initial=done,
+            desc=what,
+            unit="item",
+            mininterval=0.5 if sys.stderr.isatty() else 10.0,
+            file=sys.stderr,
+            # read again, because tqdm reads the variable only when it is imported
+            disable=bool(os.environ.get("TQDM_DISABLE")),
+        )
+
+    @classmethod
+    def of(cls, targets: Sequence[Target], total: int, done: int) -> Self:
+        """Create the bar of several models, with the numbers of requested and stored answers."""
+        what = targets[0].spec.name if len(targets) == 1 else f"{len(targets)} models"
+        return cls(total, done, what, {target.spec.id: target.price for target in targets})
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Close the bar; after an error from a full disk, also print how much is stored."""
+        self._bar.close()
+        if isinstance(error, FullDisk):
+            stored = self._total - self._left + self._asked
+            raise FullDisk(f"{error}; {stored:,} of {self._total:,} answers are stored") from error
+
+    def wrote(self, rows: Sequence[tuple[str, Prediction]]) -> None:
+        """Count answers that were stored."""
+        for run_id, prediction in rows:
+            price = self._prices[run_id]
+            if price is not None:
+                self._usd += price.dollars(prediction.input_tokens, prediction.output_tokens)
+            if prediction.status is not PredictionStatus.OK:
+                self.by_kind[prediction.kind] += 1
+        self._asked += len(rows)
+        self._bar.set_postfix_str(self._postfix(), refresh=False)
+        self._bar.update(len(rows))
+
+    def _postfix(self) -> str:
+        parts = []
+        if self._usd:
+            expected = self._usd * self._left / self._asked
+            parts.append(f"${self._usd:.4g} of ~${expected:.4g}")
+        elif None in self._prices.values():
+            parts.append("price unknown")
+        parts += [f"{count} {kind}" for kind, count in self.by_kind.most_common(3)]
+        return make_printable(", ".join(parts))
+
 
 _LOGGER = logging.getLogger(__name__)
 _LINGER = 0.002  # seconds during which reservations are collected, so that they are stored together
@@ -59,7 +131,7 @@ def run(
         prompt, or None.
     budget_usd, budget_tokens, budget_requests, prices
         Hard limits for this run, including its earlier cost; dollars need prices from
-        `oversight.harness.llm.limits.prices.read_prices`.
+        `oversight.harness.llm.limits.budget.read_prices`.
     patience
         Seconds to wait for an endpoint that answers nothing; 0 records failures at once.
     **settings

@@ -1,6 +1,6 @@
 from .call_repository import (
-    Batch as Batch, CallRepository as CallRepository, ReservedAnswer as ReservedAnswer,
-    Spending as Spending, StoredCall as StoredCall, UNDER_WAY as UNDER_WAY,
+    UNDER_WAY as UNDER_WAY, Batch as Batch, CallRepository as CallRepository,
+    ReservedAnswer as ReservedAnswer, Spending as Spending, StoredCall as StoredCall, Uncertain as Uncertain,
+    book as book,
 )
-from .lost_answers import Uncertain as Uncertain, book as book
 from .run_locks import HeldLocks as HeldLocks, LockRepository as LockRepository

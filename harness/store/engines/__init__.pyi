@@ -1,16 +1,12 @@
 from .addresses import (
-    find_file as find_file, has_database as has_database, make_engine as make_engine,
-    read_address as read_address, show_address as show_address,
+    PATIENT as PATIENT, address_read_only as address_read_only, connect_read_only as connect_read_only,
+    find_file as find_file, find_users as find_users, has_database as has_database,
+    keeping_few as keeping_few, make_engine as make_engine, make_private as make_private,
+    may_write as may_write, read_address as read_address, show_address as show_address,
 )
-from .database_users import find_users as find_users, may_write as may_write
 from .held_file import HeldFile as HeldFile
 from .log_folding import LogFolding as LogFolding
 from .lost_connections import connect as connect
 from .patience import (
     ATTEMPT as ATTEMPT, PatientConnection as PatientConnection, wait_for_lock as wait_for_lock,
-)
-from .sqlite_files import (
-    PATIENT as PATIENT, address_read_only as address_read_only,
-    connect_read_only as connect_read_only, keeping_few as keeping_few,
-    make_private as make_private,
 )

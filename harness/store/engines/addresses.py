@@ -3,17 +3,114 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
+from oversight.harness.machine import find_openers, repair_rights
 from oversight.harness.output import keep_secret, redact
-from oversight.harness.store.engines.patience import PatientConnection
-from oversight.harness.store.engines.sqlite_files import connect_read_only, is_read_only, set_up_sqlite
+from oversight.harness.store.engines.patience import ATTEMPT, PatientConnection
+
+PATIENT = f"PRAGMA busy_timeout={ATTEMPT * 1000:.0f}"
+_SETTINGS = (
+    "journal_mode=WAL",
+    "synchronous=NORMAL",
+    "foreign_keys=ON",
+    "cache_size=-65536",  # KiB; large, because writes to indices of hashes are scattered
+)
+_FEW = "cache_size=-2048"
+
+
+def is_read_only(file: str) -> bool:
+    """Whether a database file exists that, itself or in its log, cannot be written."""
+    path = Path(file)
+    return path.is_file() and not (os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK))
+
+
+def connect_read_only(file: str) -> sqlite3.Connection:
+    """Open a database for reading only."""
+    return sqlite3.connect(address_read_only(file), uri=True, check_same_thread=False)
+
+
+def address_read_only(file: str) -> str:
+    """Return SQLite's URI of a file for reading.
+
+    Without a log, the URI says that the file cannot change, so SQLite creates no file beside it.
+    """
+    path = Path(file).absolute()
+    log = path.with_name(path.name + "-wal")
+    how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    return f"file:{quote(str(path))}?{how}"
+
+
+def make_private(file: str | None) -> None:
+    """Remove other users' permissions from a database and its side files, if this user owns them."""
+    if file is not None:
+        for ending in ("", "-wal", "-shm"):
+            repair_rights(file + ending)
+
+
+def set_up_sqlite(connection: Any, _record: object) -> None:
+    """Configure a new connection."""
+    cursor = connection.cursor()
+    cursor.execute(PATIENT)
+    for setting in _SETTINGS:
+        cursor.execute(f"PRAGMA {setting}")
+    cursor.close()
+
+
+@contextmanager
+def keeping_few(connection: sa.Connection | None) -> Iterator[None]:
+    """Keep only a few pages in SQLite's cache during one pass over a file."""
+    if connection is None or connection.dialect.name != "sqlite":
+        yield
+        return
+    connection.exec_driver_sql(f"PRAGMA {_FEW}")
+    try:
+        yield
+    finally:
+        connection.exec_driver_sql(f"PRAGMA {_SETTINGS[-1]}")
+
+
+_OTHERS = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"""
+_RIGHT = "SELECT has_table_privilege(current_user, 'item', 'INSERT')"
+
+
+def find_users(url: str) -> str:
+    """Name other processes that have a database open; empty if none. Close it in this process first."""
+    file = find_file(read_address(url))
+    if file is None:
+        engine = sa.create_engine(read_address(url), poolclass=sa.NullPool)
+        with engine.connect() as connection:
+            number = connection.exec_driver_sql(_OTHERS).scalar_one()
+        return f"{number} other connections are open" if number else ""
+    with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
+        try:  # SQLite removes the log only if nobody else has the file open
+            is_alone = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0] == "delete"
+        except sqlite3.OperationalError:
+            is_alone = False
+    if is_alone:
+        return ""
+    named = [f"process {pid} ({command})" for pid, command in find_openers(Path(file))]
+    return f"{' and '.join(named) or 'another process'} has it open"
+
+
+def may_write(connection: sa.Connection) -> bool:
+    """Whether a connection may write the study's tables; a role for readers may not."""
+    if connection.dialect.name == "sqlite":
+        return True
+    return bool(connection.exec_driver_sql(_RIGHT).scalar_one())
+
 
 _SERVER = ("postgres", "postgresql", "postgresql+psycopg")
 _DEFAULTS: Mapping[str, str | int] = {

@@ -4,32 +4,129 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import secrets
 import socket
+import stat
 from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 
 from aiohttp import web
 
 from oversight.harness.config import Study
-from oversight.harness.errors import BadInput, OversightError
+from oversight.harness.errors import BadInput, ConfigError, OversightError
+from oversight.harness.machine import cache_dir, hold_start_lock, write_whole
 from oversight.harness.output import say
 from oversight.harness.store import Store, has_database
 from oversight.harness.view.page_parts import FOLDER, make_page, read_style
-from oversight.harness.view.server.guard import Guard
 from oversight.harness.view.server.live import ChangeFeed
 from oversight.harness.view.server.parts import Parts
-from oversight.harness.view.server.token_file import read_token
 from oversight.harness.web import (
     LOCAL,
+    OPEN,
     Handler,
     PublicAddress,
     add_headers,
+    derive_session,
+    is_same_secret,
     keep_keys,
     open_listener,
+    read_bearer,
     read_script,
     refuse,
+    refuse_foreign,
     serving,
     write_json,
 )
+
+_SQLITE = "sqlite:///"
+
+
+def read_token(store_url: str) -> str:
+    """Return the token of a database, created at the first call in a file that only its owner can read.
+
+    Raises
+    ------
+    ConfigError
+        If the file belongs to another user, can be read by others, or cannot be written.
+    """
+    path = cache_dir() / "view" / f"{sha256(_name(store_url).encode()).hexdigest()[:32]}.token"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with hold_start_lock(path.parent):  # two servers that start at once keep the same one
+            return _read(path) or _make(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: the token cannot be stored: {error.strerror}") from error
+
+
+def _name(store_url: str) -> str:
+    """Return a name that is the same for all paths to one file, and different for other files."""
+    if not store_url.startswith(_SQLITE):
+        return store_url
+    return f"{_SQLITE}{Path(store_url.removeprefix(_SQLITE)).resolve()}"
+
+
+def _read(path: Path) -> str:
+    """Return the stored token; empty if there is none."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return ""
+    mine = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o077)
+    if not (mine and stat.S_ISREG(found.st_mode)):
+        raise ConfigError(f"{path}: others own this token file or can read it; remove the file")
+    token = path.read_text(encoding="ascii", errors="replace").strip()
+    return token if len(token) >= 32 and token.isascii() else ""
+
+
+def _make(path: Path) -> str:
+    token = secrets.token_urlsafe(32)
+    write_whole(token, path, mode=0o600)
+    return token
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """The values that requests are compared with.
+
+    Attributes
+    ----------
+    token
+        Secret that allows its holder to read the study.
+    address
+        Address at which the server listens. Other machines can connect only if it is not a loopback address.
+    """
+
+    token: str
+    address: PublicAddress
+
+    @property
+    def cookie(self) -> str:
+        """Name of the cookie, which contains the port because browsers share cookies among ports."""
+        return f"oversight-{self.address.port}"
+
+    @web.middleware
+    async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse with 403 a request to another host name, from another page, or without the cookie."""
+        if (refused := refuse_foreign(request, self.address)) is not None:
+            return refused
+        if request.path not in OPEN and not self._has_session(request):
+            return refuse(403, "open the address that oversight view printed; it contains the token")
+        return await handler(request)
+
+    async def begin_session(self, request: web.Request) -> web.StreamResponse:
+        """Exchange the token for the cookie."""
+        if not is_same_secret(read_bearer(request), self.token):
+            return refuse(403, "the token is wrong; open the address that oversight view printed last")
+        response = web.json_response({})
+        session = derive_session(self.token)
+        response.set_cookie(self.cookie, session, httponly=True, samesite="Strict", path="/")
+        return response
+
+    def _has_session(self, request: web.Request) -> bool:
+        return is_same_secret(request.cookies.get(self.cookie, ""), derive_session(self.token))
 
 
 def serve_study(

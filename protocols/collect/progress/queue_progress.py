@@ -1,16 +1,125 @@
-"""Progress of every expert, measured from the stored answers."""
+"""Progress of every expert, measured from the stored answers.
+
+The order of a queue is drawn before any answer, so the same share of every queue, from its start, is a
+random part of all questions. An expert who answers a question has reached all questions before it. A
+question that is still open there was passed over, and is missing.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from statistics import median
 
+import numpy as np
+
+from oversight.harness.columns import read_queues
 from oversight.harness.config import Study
 from oversight.harness.store import PAGE, Store
 from oversight.harness.types import Verdict
-from oversight.protocols.collect.progress.answer_times import AnswerTimes, sum_up_times
-from oversight.protocols.collect.progress.queue_share import share_queues
 from oversight.protocols.routing import check_drawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueShare:
+    """Progress of all experts in their queues.
+
+    Attributes
+    ----------
+    share
+        Share of every queue, from its start, that all experts have reached.
+    passed
+        Expert → ids of the questions that the expert passed over, in queue order.
+    slowest
+        Name of the expert with the smallest share; empty if all questions are answered.
+    waiting
+        Id of the slowest expert's next question; empty if all are answered.
+    """
+
+    share: float = 0.0
+    passed: Mapping[str, tuple[str, ...]]
+    slowest: str = ""
+    waiting: str = ""
+
+
+def share_queues(store: Store) -> QueueShare:
+    """Compute the share of their original questions that all experts have reached.
+
+    A reassigned question stays in the queue of the expert it was drawn for. Control questions and second
+    questions are ignored.
+    """
+    order = store.columns.read_order()
+    if not order.experts:
+        return QueueShare(passed={})
+    is_open = np.array([name is not None for name in order.open_ids])
+    queues = read_queues(order.expert, order.place, ~is_open, len(order.experts))
+    passed = defaultdict[str, list[tuple[int, str]]](list)
+    for row in np.flatnonzero(queues.passed).tolist():
+        passed[order.experts[order.expert[row]]].append((int(queues.rank[row]), order.open_ids[row] or ""))
+    share = queues.reached / queues.asked
+    slowest = int(np.argmin(share))
+    next_one = np.flatnonzero((order.expert == slowest) & (queues.rank == queues.reached[slowest]))
+    return QueueShare(
+        share=float(share[slowest]),
+        passed={name: tuple(name for _, name in sorted(rows)) for name, rows in sorted(passed.items())},
+        slowest=order.experts[slowest] if is_open.any() else "",
+        waiting=(order.open_ids[next_one[0]] or "") if next_one.size else "",
+    )
+
+
+_LONGEST = 10
+"""Largest time of one answer, in medians, because a page that was left open is not work."""
+_LONGEST_SECONDS = 3600.0
+"""Largest time of one answer in seconds, for the case that nearly all answers are long."""
+_SHORTEST = 0.5
+_CHARACTERS = 200
+"""Reading speed in characters per second (about forty words) above which an answer was not read."""
+_HOUR = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerTimes:
+    """Times of one person's answers.
+
+    Attributes
+    ----------
+    timed
+        Number of answers with a known time.
+    median_seconds
+        Median time; None if no time is known.
+    hours
+        Sum of the times, each limited to ten medians and to one hour; None if no time is known.
+    fast
+        Number of answers given in less than half a second, or faster than 200 characters per second can be
+        read. They count as answers; people must judge whether they are honest.
+    """
+
+    timed: int = 0
+    median_seconds: float | None = None
+    hours: float | None = None
+    fast: int = 0
+
+
+def sum_up_times(looks: Sequence[tuple[float, int]]) -> AnswerTimes:
+    """Summarise the answers' seconds and text lengths (in characters).
+
+    Examples
+    --------
+    >>> sum_up_times([(9.0, 400), (11.0, 400), (10.0, 400), (0.3, 400), (28_800.0, 400)])
+    AnswerTimes(timed=5, median_seconds=10.0, hours=0.0361..., fast=1)
+    >>> sum_up_times([(86_400.0, 400)]).hours
+    1.0
+    """
+    if not looks:
+        return AnswerTimes()
+    typical = median(seconds for seconds, _ in looks)
+    return AnswerTimes(
+        timed=len(looks),
+        median_seconds=typical,
+        hours=sum(min(seconds, _LONGEST * typical, _LONGEST_SECONDS) for seconds, _ in looks) / _HOUR,
+        fast=sum(seconds < max(_SHORTEST, length / _CHARACTERS) for seconds, length in looks),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

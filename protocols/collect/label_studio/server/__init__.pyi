@@ -1,5 +1,5 @@
 from .client import Client as Client, Project as Project
-from .connection import Connection as Connection, connect as connect
+from .transport import Connection as Connection, connect as connect
 from .install import require_client as require_client
 from .own_server import (
     LabelStudioServer as LabelStudioServer, MAIN as MAIN, find_server as find_server,
