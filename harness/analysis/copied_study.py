@@ -18,7 +18,7 @@ from oversight.harness.config import (
 )
 from oversight.harness.output import read_text
 
-_COPIED = (("experts", "roster"), ("prompt", "template"), ("prompt", "system"))
+_COPIED = (("experts", "roster"), ("prompt", "template"), ("prompt", "system"), ("search", "start"))
 """Files that are copied, so that a change in one study does not change the other."""
 _SHARED = (
     ("items", "file"),
@@ -93,6 +93,8 @@ def _rename_files(other: Study, text: str, folder: Path) -> tuple[str, dict[Path
         named = getattr(getattr(other, section), name)
         if named is None or Path(named).is_absolute():
             continue
+        if section == "search" and not other.path(named).is_file():
+            continue  # a name of the library
         if (section, name) in _COPIED and other.path(named).is_file():
             copies[other.path(named)] = Path(named).name
             seen = Path(named).name

@@ -55,6 +55,18 @@ def test_a_study_begins_like_another_one(folder: Path, oversight: Oversight) -> 
     assert not Path("third").exists()
 
 
+def test_a_study_like_another_one_has_its_prompt_to_search_from(folder: Path, oversight: Oversight) -> None:
+    oversight("init", "first", "--items", "notes.csv", "--classes", "red,green,blue")
+    study = Path("first/study.toml")
+    text = study.read_text()
+    for start, copied in (("cot", False), ("mine.md", True)):
+        Path("first/mine.md").write_text("Look closely.")
+        study.write_text(f'{text}\n[search]\nstart = "{start}"\n')
+        oversight("init", f"like-{start}", "--from", "first")
+        assert read_study(f"like-{start}/study.toml").search.start == start
+        assert Path(f"like-{start}/mine.md").exists() == copied
+
+
 def test_items_in_another_encoding_become_a_utf_8_copy(folder: Path, oversight: Oversight) -> None:
     Path("latin.csv").write_bytes("id,text\na,Übelkeit\nb,Kopfweh\n".encode("windows-1252"))
     words = ("--items", "latin.csv", "--classes", "red,green")
