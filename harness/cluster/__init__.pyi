@@ -1,4 +1,2 @@
-from .placement import (
-    Placement as Placement, add_placement as add_placement, read_placement as read_placement,
-)
+from .placement import add_placement as add_placement, read_placement as read_placement
 from .ray_workers import RayWorkers as RayWorkers, WorkerLost as WorkerLost

@@ -1,3 +1,2 @@
-from .answer_times import AnswerTimes as AnswerTimes, sum_up_times as sum_up_times
 from .queue_progress import QueueProgress as QueueProgress, measure_progress as measure_progress
 from .queue_share import QueueShare as QueueShare, share_queues as share_queues
