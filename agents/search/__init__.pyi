@@ -2,9 +2,8 @@ from .checked_settings import optimiser_name as optimiser_name
 from .confirmation import confirm_finalists as confirm_finalists
 from .context import SearchContext as SearchContext
 from .fitness import (
-    Archive as Archive, ExpertLabels as ExpertLabels, Kind as Kind, measure_power as measure_power,
-    score_candidates as score_candidates, score_items as score_items, shrink_scores as shrink_scores,
-    simulated_labels as simulated_labels,
+    Archive as Archive, ExpertLabels as ExpertLabels, Kind as Kind, score_candidates as score_candidates,
+    score_items as score_items, shrink_scores as shrink_scores, simulated_labels as simulated_labels,
 )
 from .launch import continue_search as continue_search, estimate_costs as estimate_costs
 from .loop import search as search

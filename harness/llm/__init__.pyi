@@ -15,7 +15,7 @@ from .models import (
     make_model as make_model,
 )
 from .reading import (
-    ReplyForm as ReplyForm, ReplyReading as ReplyReading, Step as Step, cut_thoughts as cut_thoughts,
+    ReplyForm as ReplyForm, Step as Step, cut_thoughts as cut_thoughts,
     option_letters_of as option_letters_of, read_reply as read_reply,
 )
 from .runner import (
@@ -24,7 +24,7 @@ from .runner import (
     RunTerms as RunTerms, THIS_PROCESS as THIS_PROCESS, Target as Target, Wanted as Wanted,
     Workers as Workers, reply_form_of as reply_form_of, check_template as check_template,
     collecting_rarely as collecting_rarely, draw_sample as draw_sample, forecast as forecast,
-    make_spec as make_spec, on_stop_signals as on_stop_signals, read_foreign_option as read_foreign_option,
+    make_spec as make_spec, read_foreign_option as read_foreign_option,
     read_named_options as read_named_options, refuse_stranger as refuse_stranger, run as run,
     run_alone as run_alone, run_in_loop as run_in_loop,
 )

@@ -10,9 +10,8 @@ from .calls import (
     Uncertain as Uncertain,
 )
 from .columns import (
-    CandidateColumns as CandidateColumns, ColumnRepository as ColumnRepository, ItemDraw as ItemDraw,
-    RunColumns as RunColumns, STATUSES as STATUSES, ShownRepository as ShownRepository,
-    mark_shown as mark_shown,
+    CandidateColumns as CandidateColumns, ItemDraw as ItemDraw, RunColumns as RunColumns,
+    STATUSES as STATUSES, ShownRepository as ShownRepository, mark_shown as mark_shown,
 )
 from .controls import ControlKind as ControlKind, ControlQuestion as ControlQuestion, GoldItem as GoldItem
 from .database import PORTION as PORTION, split_into_batches as split_into_batches

@@ -1,13 +1,11 @@
 from .answer_page import (
-    AnswerDesk as AnswerDesk, AnswerPageOptions as AnswerPageOptions, GivenAnswer as GivenAnswer,
-    MadeLink as MadeLink, Outcome as Outcome, list_links as list_links, make_links as make_links,
-    revoke_links as revoke_links, serve_answers as serve_answers,
+    AnswerPageOptions as AnswerPageOptions, MadeLink as MadeLink, list_links as list_links,
+    make_links as make_links, revoke_links as revoke_links, serve_answers as serve_answers,
 )
 from .collection_page import read_collection as read_collection
 from .label_studio import (
-    Campaign as Campaign, Connection as Connection, Difference as Difference, LabelStudio as LabelStudio,
-    LabelStudioServer as LabelStudioServer, Look as Look, MAIN as MAIN, find_server as find_server,
-    invite as invite, make_server_name as make_server_name, make_verdict_page as make_verdict_page,
+    Campaign as Campaign, Difference as Difference, LabelStudio as LabelStudio, Look as Look, MAIN as MAIN,
+    find_server as find_server, invite as invite, make_server_name as make_server_name,
     read_label_studio_export as read_label_studio_export, renew_password as renew_password,
     start_server as start_server, stop_server as stop_server, watch_campaign as watch_campaign,
 )

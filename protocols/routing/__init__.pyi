@@ -1,11 +1,7 @@
 from .control_draw import Woven as Woven, weave_controls as weave_controls
-from .direct_route import Direct as Direct
 from .item_draw import draw_items as draw_items
 from .panel_draw import BalancedPanel as BalancedPanel, RandomPanel as RandomPanel
-from .partitioned import (
-    Partitioned as Partitioned, complementary_labels as complementary_labels,
-    ordinary_labels as ordinary_labels, verified_labels as verified_labels,
-)
+from .partitioned import Partitioned as Partitioned
 from .roster import (
     ANY_CLASS as ANY_CLASS, Expert as Expert, Roster as Roster, one_expert_per_class as one_expert_per_class,
     read_roster as read_roster,

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from oversight.agents.programs import PromptFormat
-from oversight.agents.runtime import Broker, Workbench, WorkflowHost
+from oversight.agents.runtime import Broker, Workbench
+from oversight.agents.runtime.host import WorkflowHost
 from oversight.agents.sandbox import TIERS, ProgramOutcome, open_sandbox
 from oversight.agents.sandbox.base import SandboxLimits
 from oversight.agents.sandbox.gate import check_program

@@ -12,7 +12,8 @@ import pytest
 import sqlalchemy as sa
 
 from benchmarks._simulated_search import World
-from oversight.agents.runtime import Broker, Workbench, WorkflowHost
+from oversight.agents.runtime import Broker, Workbench
+from oversight.agents.runtime.host import WorkflowHost
 from oversight.agents.sandbox import TIERS, ProgramOutcome, open_sandbox
 from oversight.agents.sandbox.base import DEFAULT_LIMITS, SandboxLimits
 from oversight.agents.sandbox.cpython import longest_line

@@ -12,13 +12,13 @@ from oversight.agents.search import (
     ExpertLabels,
     Kind,
     confirm_finalists,
-    measure_power,
     score_items,
     search,
     shrink_scores,
     simulated_labels,
 )
 from oversight.agents.search.checked_settings import check_settings
+from oversight.agents.search.fitness import measure_power
 from oversight.agents.search.fitness.empirical_bayes import compare_paired, minimum_detectable
 from oversight.agents.search.loop import race
 from oversight.agents.search.policies.proposal import published_probabilities

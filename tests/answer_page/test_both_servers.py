@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from oversight.harness.store import SOURCE, Pulled, Queue, QueuedTask, Response, Store
-from oversight.protocols.collect import AnswerDesk, GivenAnswer, Outcome
+from oversight.protocols.collect.answer_page.answer_desk import AnswerDesk, Outcome
+from oversight.protocols.collect.answer_page.given_answer import GivenAnswer
 from oversight.protocols.collect.label_studio.pull import Snapshot, examine, keep_accepted
 from oversight.protocols.collect.label_studio.push import remove_answered
 from oversight.protocols.collect.label_studio.task_payload import TaskSheet, hash_task

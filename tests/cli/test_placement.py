@@ -6,7 +6,8 @@ import argparse
 
 import pytest
 
-from oversight.harness.cluster import Placement, RayWorkers, add_placement, read_placement
+from oversight.harness.cluster import RayWorkers, add_placement, read_placement
+from oversight.harness.cluster.ray_workers import Placement
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import ConfigError
 

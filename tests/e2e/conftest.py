@@ -19,7 +19,8 @@ import pytest
 
 from oversight.harness.config import Study, read_study
 from oversight.harness.store import Store
-from oversight.protocols.collect import LabelStudioServer, start_server, stop_server
+from oversight.protocols.collect import start_server, stop_server
+from oversight.protocols.collect.label_studio.server.own_server import LabelStudioServer
 from tests.fakes.faulty_proxy import Fault, FaultyProxy, faulty_proxy
 
 CLASSES = ("red", "green", "blue")

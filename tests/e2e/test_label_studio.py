@@ -13,7 +13,7 @@ from oversight.harness import ConfigError
 from oversight.harness.estimate import decode
 from oversight.harness.store import Store
 from oversight.harness.types import LabelKind, Prediction
-from oversight.protocols.collect import LabelStudioServer
+from oversight.protocols.collect.label_studio.server.own_server import LabelStudioServer
 from oversight.protocols.routing import RandomPanel
 from tests.e2e.conftest import CLASSES, EXPERTS, Bench, region
 from tests.store.test_study_store import SPEC

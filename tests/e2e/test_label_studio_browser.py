@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 from oversight.harness.estimate import decode
 from oversight.harness.store import Store
 from oversight.harness.types import Prediction, Verdict
-from oversight.protocols.collect import LabelStudioServer
+from oversight.protocols.collect.label_studio.server.own_server import LabelStudioServer
 from tests.e2e.conftest import EXPERTS, PASSWORD, Bench, Person
 from tests.store.test_study_store import SPEC
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from oversight.protocols.collect import LabelStudioServer
+from oversight.protocols.collect.label_studio.server.own_server import LabelStudioServer
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "label-studio.md"

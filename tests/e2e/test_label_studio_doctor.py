@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from oversight.protocols.collect import LabelStudioServer
+from oversight.protocols.collect.label_studio.server.own_server import LabelStudioServer
 from tests.e2e.conftest import PASSWORD, Bench, Person, sign_up
 from tests.fakes.faulty_proxy import Fault, faulty_proxy
 from tests.fakes.openai_server import Reply, fake_openai

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oversight.harness.store import Store
-from oversight.protocols.collect import LabelStudioServer
+from oversight.protocols.collect.label_studio.server.own_server import LabelStudioServer
 from tests.e2e.conftest import Bench, Person, region, sign_up
 
 pytestmark = [pytest.mark.label_studio, pytest.mark.slow]

@@ -20,7 +20,6 @@ from oversight.harness.config import read_study
 from oversight.harness.store import Store
 from oversight.protocols.collect import (
     Campaign,
-    LabelStudioServer,
     find_server,
     invite,
     make_server_name,
@@ -28,7 +27,11 @@ from oversight.protocols.collect import (
     start_server,
     stop_server,
 )
-from oversight.protocols.collect.label_studio.server.own_server import find_servers, reset_password
+from oversight.protocols.collect.label_studio.server.own_server import (
+    LabelStudioServer,
+    find_servers,
+    reset_password,
+)
 from oversight.protocols.study_labels import route_questions
 from tests.e2e.conftest import client
 

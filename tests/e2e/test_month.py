@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from benchmarks.servers import serve as show
 from oversight.harness.store import Store
-from oversight.protocols.collect import LabelStudioServer
+from oversight.protocols.collect.label_studio.server.own_server import LabelStudioServer
 from tests.answer_page.conftest import Desk, command, environment, serve
 from tests.e2e.conftest import Bench, Person, kill_at, region, sign_up
 from tests.e2e.month import CLASSES, TEAM, Month

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from oversight.protocols.collect import LabelStudioServer, start_server, stop_server
+from oversight.protocols.collect import start_server, stop_server
+from oversight.protocols.collect.label_studio.server.own_server import LabelStudioServer
 from tests.answer_page.conftest import draw
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from oversight.harness.errors import Stopped
-from oversight.harness.llm import on_stop_signals, run_in_loop
+from oversight.harness.llm import run_in_loop
+from oversight.harness.llm.runner.event_loop import on_stop_signals
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oversight.protocols.collect.progress import AnswerTimes, sum_up_times
+from oversight.protocols.collect.progress.queue_progress import AnswerTimes, sum_up_times
 
 
 def test_without_times_nothing_is_said() -> None:

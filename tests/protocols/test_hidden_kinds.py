@@ -18,7 +18,7 @@ from scipy.stats import mannwhitneyu
 from oversight.harness.config import Study, read_study
 from oversight.harness.store import Store
 from oversight.harness.types import PLACES, control_id, question_id
-from oversight.protocols.collect import AnswerDesk
+from oversight.protocols.collect.answer_page.answer_desk import AnswerDesk
 from oversight.protocols.collect.label_studio.campaign import plan_tasks
 from oversight.protocols.collect.label_studio.task_payload import TaskSheet
 from oversight.protocols.routing import read_pending

@@ -15,12 +15,17 @@ import pytest
 
 from oversight.harness import ConfigError, DataError
 from oversight.harness.types import Answer, Question, Verdict
-from oversight.protocols.collect import Connection, make_server_name, make_verdict_page, start_server
+from oversight.protocols.collect import make_server_name, start_server
 from oversight.protocols.collect.label_studio.accounts import make_account_email, make_slug
 from oversight.protocols.collect.label_studio.campaign import plan_queues, plan_tasks
-from oversight.protocols.collect.label_studio.labelling_page import check_page, is_same_page, make_panel_page
+from oversight.protocols.collect.label_studio.labelling_page import (
+    check_page,
+    is_same_page,
+    make_panel_page,
+    make_verdict_page,
+)
 from oversight.protocols.collect.label_studio.push import make_project_title
-from oversight.protocols.collect.label_studio.server.transport import connect
+from oversight.protocols.collect.label_studio.server.transport import Connection, connect
 from oversight.protocols.routing import Expert, Roster
 
 ROSTER = Roster((Expert("ana", ("a",)), Expert("Bea B.", ("b",), email="Bea@Example.org")), "experts.toml")

@@ -10,16 +10,8 @@ from oversight.harness import BadInput, DataError
 from oversight.harness.estimate import decode
 from oversight.harness.types import Answer, Item, LabelKind, Verdict
 from oversight.protocols.collect import SimulatedExperts
-from oversight.protocols.routing import (
-    Expert,
-    Partitioned,
-    Roster,
-    complementary_labels,
-    one_expert_per_class,
-    ordinary_labels,
-    read_roster,
-    verified_labels,
-)
+from oversight.protocols.routing import Expert, Partitioned, Roster, one_expert_per_class, read_roster
+from oversight.protocols.routing.partitioned import complementary_labels, ordinary_labels, verified_labels
 
 CLASSES = ("red", "green", "blue", "black")
 

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from oversight.harness.llm import ReplyForm, ReplyReading, Step, option_letters_of, read_reply
+from oversight.harness.llm import ReplyForm, Step, option_letters_of, read_reply
+from oversight.harness.llm.reading import ReplyReading
 
 NAMES = ("cardiology", "neurology", "vascular neurology")
 

@@ -1,7 +1,5 @@
 from .batches import Batches as Batches
-from .event_loop import (
-    collecting_rarely as collecting_rarely, on_stop_signals as on_stop_signals, run_in_loop as run_in_loop,
-)
+from .event_loop import collecting_rarely as collecting_rarely, run_in_loop as run_in_loop
 from .lone_run import Progress as Progress, run as run, run_alone as run_alone
 from .prediction import (
     make_failed as make_failed, read_prediction as read_prediction,
