@@ -16,6 +16,7 @@ from itertools import product
 import numpy as np
 from scipy.special import ndtr
 
+from benchmarks._coverage_designs import falls_short
 from oversight.harness import FloatArray, IntArray
 from oversight.harness.columns import (
     ItemIndex,
@@ -34,7 +35,6 @@ STATEMENTS = {
     "disagreement": Disagreement.statement,
 }
 FAULTS = ("none", "one always no", "one always yes", "all no", "all yes", "coin", "other items", "seen")
-MOST_FALSE_ALARMS = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +73,7 @@ class FailedShare:
     @property
     def is_high(self) -> bool:
         """Whether a sound design fails more often than 5 % by more than 2.6 standard errors."""
-        error = (MOST_FALSE_ALARMS * (1 - MOST_FALSE_ALARMS) / self.draws) ** 0.5
-        return self.design.fault == "none" and self.share > MOST_FALSE_ALARMS + 2.6 * error
+        return self.design.fault == "none" and falls_short(1 - self.share, self.draws)
 
 
 def count_failed(design: CheckDesign, draws: int, seed: int = 1) -> FailedShare:

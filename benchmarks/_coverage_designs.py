@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
@@ -28,6 +29,7 @@ CLUSTER_SIZES = {
     "too few": (100, *(1,) * 30),
 }
 """Sizes of all clusters, by name; their effective numbers are 11, 6.8, 8.7 and 1.7."""
+LEVEL = 0.95
 MISSED = 20.0
 """Cost of missing an item of the first class; any other error costs 1."""
 _MANY = 400_000
@@ -105,6 +107,11 @@ class Design:
         rest = ", ".join(f"{name} {value}" for name, value in (shown | self.options).items())
         values = "/".join(f"{a:g}" for a in self.accuracies)
         return f"{self.kind}: {self.protocol}, {K}, A={values}, n={self.n}" + (f", {rest}" if rest else "")
+
+
+def falls_short(share: float, draws: int, level: float = LEVEL) -> bool:
+    """Whether a share is below a level by more than chance, which is 2.6 standard errors."""
+    return draws > 0 and share < level - 2.6 * math.sqrt(level * (1 - level) / draws)
 
 
 def clusters_of(design: Design) -> IntArray:

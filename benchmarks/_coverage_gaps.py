@@ -16,14 +16,15 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._coverage_designs import falls_short
+from benchmarks._coverage_kinds import WITHHELD, Outcome, compare_ends
 from benchmarks._gap_studies import ACCURACY, Gaps, GapStudy
 from oversight import harness as h
 from oversight.harness import EstimateError
 from oversight.harness.estimate import PASS, gate_accuracy, gate_difference
 
 LOOKS = 10
-LEVEL, STRICT, AGAIN = 0.95, 2.6, 5
-NEAR = 1e-9
+AGAIN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +50,7 @@ class GapCell:
     @property
     def low(self) -> bool:
         """Whether the coverage is below the level by more than chance."""
-        error = math.sqrt(LEVEL * (1 - LEVEL) / max(1, self.counted))
-        return self.coverage < LEVEL - STRICT * error
+        return falls_short(self.coverage, self.counted)
 
     def __str__(self) -> str:
         """Give a line of the table."""
@@ -58,43 +58,34 @@ class GapCell:
         return f"{self.coverage:8.3f} {self.width:7.3f} unsure {self.unsure:.2f}  {self.name}{mark}"
 
 
-@dataclass(frozen=True)
-class Seen:
-    """Whether an interval covered (None: withheld or unsure), and its width."""
-
-    covered: bool | None
-    width: float = math.nan
+def _see(truth: float, found: Any, *, always: bool = False) -> Outcome:
+    """Return the outcome of an interval that was printed with `holds` true, or always."""
+    return compare_ends(truth, found) if found is not None and (found.holds or always) else WITHHELD
 
 
-def _one(truth: float, found: Any, *, always: bool = False) -> Seen:
-    if found is None or not (found.holds or always):
-        return Seen(None)
-    return Seen(bool(found.low - NEAR <= truth <= found.high + NEAR), found.high - found.low)
-
-
-def see_accuracies(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
+def see_accuracies(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]:
     """The main accuracy of the first model, and the interval that covers whatever is open."""
     try:
         found = h.accuracies(study.models["m0"], study.collect(gaps))
     except EstimateError:
-        yield "accuracy", Seen(None)
+        yield "accuracy", WITHHELD
         return
-    yield "accuracy", _one(ACCURACY, found.get("ml") or found.get("routed"))
+    yield "accuracy", _see(ACCURACY, found.get("ml") or found.get("routed"))
     if "worst_case" in found:
-        yield "worst_case", _one(ACCURACY, found["worst_case"], always=True)
+        yield "worst_case", _see(ACCURACY, found["worst_case"], always=True)
 
 
-def see_difference(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
+def see_difference(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]:
     """The difference of the first two models by `oversight.harness.compare`."""
     try:
         (pair,) = h.compare({m: study.models[m] for m in ("m0", "m1")}, study.collect(gaps)).pairs
     except EstimateError:
-        yield "difference", Seen(None)
+        yield "difference", WITHHELD
         return
-    yield "difference", _one(0.0, pair)
+    yield "difference", _see(0.0, pair)
 
 
-def see_anytime(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
+def see_anytime(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]:
     """The running interval at ten interim analyses; all with `holds` true must cover."""
     seen = []
     for look in range(1, LOOKS + 1):
@@ -102,13 +93,13 @@ def see_anytime(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
             found = h.accuracy(study.models["m0"], study.collect(gaps, look / LOOKS), interval="anytime")
         except EstimateError:
             continue
-        seen.append(_one(ACCURACY, found))
+        seen.append(_see(ACCURACY, found))
     counted = [s for s in seen if s.covered is not None]
     width = float(np.mean([s.width for s in counted])) if counted else math.nan
-    yield "anytime", Seen(all(s.covered for s in counted) if counted else None, width)
+    yield "anytime", Outcome(all(s.covered for s in counted) if counted else None, width=width)
 
 
-def see_gates(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
+def see_gates(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]:
     """Gates with the bar at the truth, evaluated ten times: whether one ever passes, or fails."""
     m = study.models
     parts = [study.collect(gaps, look / LOOKS) for look in range(1, LOOKS + 1)]
@@ -119,8 +110,8 @@ def see_gates(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
         found["gate_difference"] = [gate_difference(m["m0"], m["m1"], part, 0.0) for part in parts]
     for name, verdicts in found.items():
         decided = [v.verdict for v in verdicts if v.decided]
-        yield f"{name} passes", Seen(PASS not in decided)
-        yield f"{name} fails", Seen(all(v == PASS for v in decided))
+        yield f"{name} passes", Outcome(PASS not in decided)
+        yield f"{name} fails", Outcome(all(v == PASS for v in decided))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,14 +119,14 @@ class Watch:
     """A protocol, the pattern of open questions, and the calls that are measured on the same studies."""
 
     protocol: str
-    see: Callable[[GapStudy, Gaps], Iterator[tuple[str, Seen]]]
+    see: Callable[[GapStudy, Gaps], Iterator[tuple[str, Outcome]]]
     gaps: tuple[Gaps, ...]
     n: int = 200
 
 
 def measure_watch(watch: Watch, draws: int, seed: int = 1) -> list[tuple[Gaps, GapCell]]:
     """Draw studies, and count every result for every pattern of open questions."""
-    seen = defaultdict[tuple[Gaps, str], list[Seen]](list)
+    seen = defaultdict[tuple[Gaps, str], list[Outcome]](list)
     for draw in range(draws):
         study = GapStudy(watch.protocol, watch.n, 1_000_000 * seed + draw)
         for gaps in watch.gaps:
@@ -147,7 +138,7 @@ def measure_watch(watch: Watch, draws: int, seed: int = 1) -> list[tuple[Gaps, G
     ]
 
 
-def _count(name: str, seen: list[Seen]) -> GapCell:
+def _count(name: str, seen: list[Outcome]) -> GapCell:
     counted = [s for s in seen if s.covered is not None]
     return GapCell(
         name=name,

@@ -32,7 +32,8 @@ WITHHELD = Outcome(None)
 NEAR = 1e-9
 
 
-def _one(truth: float, found: Any) -> Outcome:
+def compare_ends(truth: float, found: Any) -> Outcome:
+    """Return whether an interval covers the truth."""
     inside = found.low - NEAR <= truth <= found.high + NEAR
     return Outcome(bool(inside), found.holds, found.high - found.low)
 
@@ -48,7 +49,7 @@ def cover_accuracy(design: Design, drawn: Drawn) -> list[Outcome]:
         except EstimateError:
             found.append(WITHHELD)
             continue
-        found.append(_one(truth, estimate))
+        found.append(compare_ends(truth, estimate))
     return found[-1:] if design.later else found[:1]
 
 
@@ -60,7 +61,7 @@ def cover_difference(design: Design, drawn: Drawn) -> list[Outcome]:
         (pair,) = h.compare(models, drawn.labels, **design.options).pairs
     except EstimateError:
         return [WITHHELD]
-    return [_one(a - b, pair)]
+    return [compare_ends(a - b, pair)]
 
 
 def cover_joint(design: Design, drawn: Drawn) -> list[Outcome]:
@@ -69,7 +70,7 @@ def cover_joint(design: Design, drawn: Drawn) -> list[Outcome]:
     outcomes = []
     for truth, made in zip(true_accuracies(design), found.values(), strict=True):
         main = next((made[name] for name in ("ml", "routed", "resolved") if name in made), None)
-        outcomes.append(WITHHELD if main is None else _one(truth, main))
+        outcomes.append(WITHHELD if main is None else compare_ends(truth, main))
     return _all_of(outcomes)
 
 
@@ -77,7 +78,7 @@ def cover_assisted(design: Design, drawn: Drawn) -> list[Outcome]:
     """The first model's accuracy with the votes of all, by `model_accuracies`."""
     made = h.model_accuracies(drawn.models, drawn.labels)["m0"]
     found = made.get("assisted")
-    return [WITHHELD] if found is None else [_one(true_accuracies(design)[0], found)]
+    return [WITHHELD] if found is None else [compare_ends(true_accuracies(design)[0], found)]
 
 
 def cover_judged(design: Design, drawn: Drawn) -> list[Outcome]:
@@ -96,7 +97,7 @@ def cover_judged(design: Design, drawn: Drawn) -> list[Outcome]:
     rows = zip(drawn.truth, *voices[design.options["judge"]], strict=True)
     judge = [Prediction(name, int(o), confidence=float(s)) for name, o, s in rows]
     found = h.model_accuracies(drawn.models, drawn.labels, judges={"judge": judge})["m0"].get("judged")
-    return [WITHHELD] if found is None else [_one(true_accuracies(design)[0], found)]
+    return [WITHHELD] if found is None else [compare_ends(true_accuracies(design)[0], found)]
 
 
 def cover_class(design: Design, drawn: Drawn) -> list[Outcome]:
@@ -120,7 +121,7 @@ def cover_class(design: Design, drawn: Drawn) -> list[Outcome]:
             drawn.models["m0"], drawn.labels, classes, strata=drawn.strata, **asked
         )
         found = made.get(name)
-    return [WITHHELD] if found is None else [replace(o := _one(truth, found), width=o.width / scale)]
+    return [WITHHELD] if found is None else [replace(o := compare_ends(truth, found), width=o.width / scale)]
 
 
 def cover_ranking(design: Design, drawn: Drawn) -> list[Outcome]:
@@ -130,7 +131,7 @@ def cover_ranking(design: Design, drawn: Drawn) -> list[Outcome]:
         pairs = h.compare(drawn.models, drawn.labels).pairs
     except EstimateError:
         return [WITHHELD]
-    outcomes = [_one(truth[p.first] - truth[p.second], p) for p in pairs]
+    outcomes = [compare_ends(truth[p.first] - truth[p.second], p) for p in pairs]
     wrong = (
         p for p in pairs if p.verdict != "tie" and truth[p.verdict] < max(truth[p.first], truth[p.second])
     )
@@ -151,7 +152,7 @@ def cover_anytime(design: Design, drawn: Drawn) -> list[Outcome]:
             running = h.accuracy(predictions, part, interval="anytime", n_options=n_options)
         except EstimateError:
             continue
-        outcomes.append(_one(truth, running))
+        outcomes.append(compare_ends(truth, running))
     return _all_of(outcomes) if outcomes else [WITHHELD]
 
 
@@ -211,13 +212,16 @@ def cover_winner(design: Design, rng: np.random.Generator) -> list[Outcome]:
 
 def cover_pool(design: Design, rng: np.random.Generator) -> list[Outcome]:
     """The accuracy on a whole pool, from the drawn items."""
-    return [WITHHELD if found is None else _one(truth, found) for truth, found in draw_from_pool(design, rng)]
+    return [
+        WITHHELD if found is None else compare_ends(truth, found)
+        for truth, found in draw_from_pool(design, rng)
+    ]
 
 
 def cover_panel(design: Design, rng: np.random.Generator) -> list[Outcome]:
     """A score of a panel, named by ``score`` of the options."""
     truth, found = draw_panel_score(design, rng)
-    return [WITHHELD if found is None else _one(truth, found)]
+    return [WITHHELD if found is None else compare_ends(truth, found)]
 
 
 APART: dict[str, Callable[[Design, np.random.Generator], list[Outcome]]] = {

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._coverage_designs import ROSTER, item_of
+from benchmarks._coverage_designs import ROSTER, falls_short, item_of
 from benchmarks._real_predictions import collect
 from oversight import harness as h
 from oversight.harness.estimate import disagreement, plan, synthesise_population, vote_posterior
@@ -157,14 +157,13 @@ def measure_promises(*, quick: bool, draws: int | None = None) -> list[dict[str,
     for promise in quick_promises() if quick else full_promises():
         questions, items = planned_items(promise)
         share = float(np.mean([kept(promise, items, seed) for seed in range(number)]))
-        error = math.sqrt(PROMISED * (1 - PROMISED) / number)
         found.append(
             {
                 "cell": str(promise),
                 "questions": questions,
                 "kept": round(share, 3),
                 "draws": number,
-                "low": share < PROMISED - 2.6 * error,
+                "low": falls_short(share, number, PROMISED),
             }
         )
         print(f"{share:8.3f} {questions:7,} questions  planner {promise}", flush=True)

@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from benchmarks._coverage_designs import Design, true_accuracies
+from benchmarks._coverage_designs import LEVEL, Design, falls_short, true_accuracies
 from oversight.harness.estimate import RoutedSample, draw_options, propensities_for
 from oversight.harness.estimate.routed_means import routed_accuracy
-
-LEVEL, STRICT = 0.95, 2.6
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class WidthCell:
     @property
     def low(self) -> bool:
         """Whether the coverage is below the level by more than chance."""
-        return self.coverage < LEVEL - STRICT * math.sqrt(LEVEL * (1 - LEVEL) / self.draws)
+        return falls_short(self.coverage, self.draws)
 
 
 LATER = [

@@ -122,13 +122,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="ten draws of each")
     parser.add_argument("--draws", type=int, default=500)
-    parser.add_argument("--only", help="the one design of this name")
     args = parser.parse_args()
     draws, start, found = 10 if args.quick else args.draws, time.perf_counter(), {}
     print(f"{'design':<28}{'holds':>8}{'width':>8}{'withheld':>10}{'uncorrected':>13}")
     for design in DESIGNS:
-        if args.only not in (None, design.name):
-            continue
         made = [run_once(design, seed) for seed in range(draws)]
         holds, width, plain = np.mean([m for m in made if m is not None], axis=0)
         missing = sum(m is None for m in made)

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks._coverage_checks import measure_false_alarms
 from benchmarks._coverage_commands import COMMAND_CELLS, run_commands
-from benchmarks._coverage_designs import Design
+from benchmarks._coverage_designs import LEVEL, Design, falls_short
 from benchmarks._coverage_gaps import measure_gaps
 from benchmarks._coverage_grid import full_grid, quick_grid
 from benchmarks._coverage_kinds import cover
@@ -36,8 +36,6 @@ from benchmarks._coverage_planner import measure_promises
 from benchmarks._coverage_references import reference_widths
 from benchmarks._coverage_widths import accuracy_cells, misled_cell
 
-LEVEL = 0.95
-STRICT = 2.6
 AGAIN = 10
 COMPARED, QUICK_COMPARED = 40, 8
 QUICK_GAPS = 40
@@ -73,8 +71,7 @@ class Cell:
     @property
     def low(self) -> bool:
         """Whether the coverage is below the level by more than chance, or no interval holds."""
-        error = math.sqrt(LEVEL * (1 - LEVEL) / max(1, self.draws))
-        return self.draws > 0 and self.coverage < LEVEL - STRICT * error
+        return falls_short(self.coverage, self.draws)
 
 
 def measure(task: tuple[Design, int, int]) -> Cell:
