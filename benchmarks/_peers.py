@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from oversight.harness.machine import cache_dir
+from oversight.harness.platform import cache_dir
 
 UV = Path(sys.executable).with_name("uv")
 

@@ -119,7 +119,7 @@ def plain_run(url: str, n: int, concurrency: int) -> Work:
 def stored_run(folder: str, url: str, n: int, concurrency: int, timeout: float = 60.0) -> Work:
     """Return what `oversight run` does after the items are stored; they come one by one."""
     from oversight.harness.config import ModelSection
-    from oversight.harness.llm import PriceTable, Target, Wanted, make_spec, run_alone
+    from oversight.harness.llm import PriceTable, RequestedItems, Target, make_spec, run_alone
     from oversight.harness.llm.models import http_model  # noqa: F401  imported here to exclude its time
     from oversight.harness.store import Store
     from oversight.harness.types import Item
@@ -132,7 +132,7 @@ def stored_run(folder: str, url: str, n: int, concurrency: int, timeout: float =
     ids = store.content.add_items(Item(f"i{j}", text(j), OPTIONS, (0, 1, 2, 3)) for j in range(n))
 
     def work() -> None:
-        run_alone(Wanted(store, ids), [target], prices=PriceTable())
+        run_alone(RequestedItems(store, ids), [target], prices=PriceTable())
         assert store.count_rows()["prediction"] == n
 
     return work

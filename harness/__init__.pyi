@@ -28,7 +28,7 @@ from .estimate import (
     gate_difference as gate_difference, model_accuracies as model_accuracies,
     plan as plan, plan_from_pilot as plan_from_pilot,
 )
-from .expected import check_mapping as check_mapping, check_names as check_names
+from .argument_checks import check_mapping as check_mapping, check_names as check_names
 from .llm import run as run
 from .registry import (
     OPEN_PROTOCOL as OPEN_PROTOCOL, load_protocol as load_protocol, name_protocol as name_protocol,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from oversight.harness.expected import check_names
+from oversight.harness.argument_checks import check_names
 
 
 def derive_seed(seed: int, *names: str) -> int:

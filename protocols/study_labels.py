@@ -49,20 +49,20 @@ from oversight.protocols.collect import (
 )
 from oversight.protocols.routing import (
     ANY_CLASS,
+    InsertedControls,
     Roster,
     Routed,
-    Woven,
     check_drawn,
     draw_items,
     draw_questions,
     draw_second_questions,
+    insert_controls,
     next_assignments,
     panel_rule_of,
     read_pending,
     read_present,
     read_roster,
     refuse_first_after_second,
-    weave_controls,
 )
 
 
@@ -241,7 +241,7 @@ def _route_questions(
             deeper = draw_second_questions(study, store, roster, seconds)
             new += store.content.add_question_fields(deeper.questions, draws)
         asked.update(q.expert for q in store.content.read_questions(second=True))
-        woven = weave_controls(study, store, roster, gold, draws) if ids else Woven()
+        woven = insert_controls(study, store, roster, gold, draws) if ids else InsertedControls()
         freeze.end(new + woven.new)
         note_source(study, store, items.digest, ids, are_all=is_new)
         item_draws = store.pool.read_draws()

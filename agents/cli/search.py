@@ -130,7 +130,7 @@ def _say_what_is_known(context: SearchContext) -> None:
 
 def _export(args: argparse.Namespace, context: SearchContext) -> int:
     from oversight.agents.search import export_winner
-    from oversight.harness.machine import write_whole
+    from oversight.harness.platform import write_whole
 
     path = Path(args.file)
     if path.suffix != ".json":

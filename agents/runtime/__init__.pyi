@@ -1,6 +1,6 @@
 from .broker import Broker as Broker
 from .host import (
-    FailureTimes as FailureTimes, ObligingBroker as ObligingBroker, Workbench as Workbench,
+    FailureTimes as FailureTimes, DryRunBroker as DryRunBroker, Workbench as Workbench,
     WorkflowHost as WorkflowHost, read_failure_time as read_failure_time, stamp_failure as stamp_failure,
 )
 from .program_answers import answer_items as answer_items, dry_run_program as dry_run_program

@@ -1,7 +1,7 @@
 """The only way from a workflow to a model: calls are cached, within the budget, retried and checked.
 
 A call is looked up in the cache by its request (`CallCache`). The same call is made only once at a time
-(`CallsUnderWay`). Its reply is stored with the usage of all its attempts (`CallInMaking`).
+(`CallsUnderWay`). Its reply is stored with the usage of all its attempts (`CallUnderWay`).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ _NOTHING = ModelReply("", "")
 
 
 @dataclass(slots=True, eq=False)
-class CallInMaking:
+class CallUnderWay:
     """A call that is being made.
 
     Attributes
@@ -396,7 +396,7 @@ class Broker(RequestDraws):
 
     async def _make(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
         """Make a call, and store its outcome and usage."""
-        call = CallInMaking(key, text, RequestAccount(self._budget, self._note))
+        call = CallUnderWay(key, text, RequestAccount(self._budget, self._note))
         if self._notes_lost:
             call.account.note = self._note_as_lost(call)
         try:
@@ -419,7 +419,7 @@ class Broker(RequestDraws):
         await self._keep(call, reply)
         return reply
 
-    async def _pay(self, call: CallInMaking, request: Request, *, as_it_comes: bool) -> ModelReply:
+    async def _pay(self, call: CallUnderWay, request: Request, *, as_it_comes: bool) -> ModelReply:
         """Ask; if the answer is empty or cut short, ask again with twice the token limit."""
         reply = await self._send(call, request)
         if as_it_comes or _whole(reply):
@@ -432,7 +432,7 @@ class Broker(RequestDraws):
             raise NoReply(f"the reply was {reason}")
         return add_price(reply, second)
 
-    async def _send(self, call: CallInMaking, request: Request) -> ModelReply:
+    async def _send(self, call: CallUnderWay, request: Request) -> ModelReply:
         try:
             reply = await self._ask(call, request)
         except RefusedRequest as error:
@@ -447,7 +447,7 @@ class Broker(RequestDraws):
         self._answered, self._refusals = request, 0
         return reply
 
-    async def _find_answered(self, call: CallInMaking, refused: Request) -> Request | None:
+    async def _find_answered(self, call: CallUnderWay, refused: Request) -> Request | None:
         """Return an answered request of this process, or a stored one after sending it again.
 
         Raises
@@ -464,7 +464,7 @@ class Broker(RequestDraws):
                 self._answered = stored
         return self._answered
 
-    async def _ask(self, call: CallInMaking, request: Request) -> ModelReply:
+    async def _ask(self, call: CallUnderWay, request: Request) -> ModelReply:
         account, guessed = call.account, call.account.used.guessed
         try:
             reply = await self._model.ask(request, account.used, partial(self._calls.hold, account))
@@ -477,11 +477,11 @@ class Broker(RequestDraws):
         call.latest = replace(reply, text=make_storable(reply.text))
         return call.latest
 
-    async def _keep(self, call: CallInMaking, reply: ModelReply | None, error: str = "") -> None:
+    async def _keep(self, call: CallUnderWay, reply: ModelReply | None, error: str = "") -> None:
         with self._calls.kept_on():
             await asyncio.gather(*map(self._cache.store_call, call.rows(reply, self._price, error)))
 
-    def _note_as_lost(self, call: CallInMaking) -> Note:
+    def _note_as_lost(self, call: CallUnderWay) -> Note:
         """Return a function that stores a call as lost before it is sent, in case this process ends."""
 
         async def note(change: Spending) -> None:

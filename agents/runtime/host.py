@@ -101,7 +101,7 @@ class FailureTimes:
 
 
 @dataclass(slots=True)
-class ObligingBroker:
+class DryRunBroker:
     """Answers the calls of a free run instead of a broker: nothing is sent, cached, paid or retried.
 
     It fills in every requested field with one of the choices, or with some words.
@@ -169,7 +169,7 @@ class Workbench:
         Without it the item failed, as in any run.
     """
 
-    broker: RequestDraws | ObligingBroker
+    broker: RequestDraws | DryRunBroker
     sandbox: ProgramRunner
     roles: Sequence[Role] = ()
     shape: PromptFormat = DEFAULT_FORMAT

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from oversight.agents.programs import DEFAULT_FORMAT, PromptFormat, Role
-from oversight.agents.runtime.host import ObligingBroker, Workbench, WorkflowHost
+from oversight.agents.runtime.host import DryRunBroker, Workbench, WorkflowHost
 from oversight.agents.sandbox import ProgramOutcome, Sandbox
 from oversight.harness import ProgramRefused
 from oversight.harness.llm import ReplyForm, read_reply
@@ -116,7 +116,7 @@ async def dry_run_program(
     shape = replace(shape, style="json")  # the made-up reply is derived from the JSON schema
     for size in sizes:
         for pick in (0, -1):  # the first choice accepts everything, the last one nothing
-            broker = ObligingBroker(pick)
+            broker = DryRunBroker(pick)
             bench = Workbench(broker, sandbox, roles, shape)
             (prediction,) = await answer_items(program, [_item(size)], bench)
             most = max(most, len(broker.asked))

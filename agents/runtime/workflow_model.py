@@ -309,7 +309,7 @@ def run_workflow(
     unasked = store.runs.find_unasked(spec.id, ids, 1, retry_failed=retry_failed)
     left = [i for some in unasked for i, _ in some]
     if left:
-        target.note_price(store, read_used(store, spec.id))
+        target.record_price(store, read_used(store, spec.id))
     items = store.content.find_items(left)
     usage, workers = CallUsage(), terms.workers
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from oversight.agents.runtime import (
     Broker,
-    ObligingBroker,
+    DryRunBroker,
     Workbench,
     answer_items,
     dry_run_program,
@@ -157,7 +157,7 @@ async def _measure(context: SearchContext, sandbox: Sandbox, program: Program) -
     shape = context.shape
     most = _LINE if shape.style == "lines" else _THOUGHT if shape.field_chars is None else shape.field_chars
     words = ("word " * most)[:most].strip()
-    broker = ObligingBroker(None, words)
+    broker = DryRunBroker(None, words)
     bench = Workbench(broker, sandbox, context.roles, replace(shape, style="json"))
     await answer_items(program, _sample_items(context), bench)
     return broker.asked

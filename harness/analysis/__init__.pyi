@@ -38,8 +38,8 @@ from .item_changes import (
 )
 from .items_overview import check_items as check_items, write_items as write_items
 from .model_detail import (
-    Closing as Closing, StratumAccuracy as StratumAccuracy, close_interval as close_interval,
-    estimate_strata as estimate_strata,
+    EstimatesOverTime as EstimatesOverTime, StratumAccuracy as StratumAccuracy,
+    close_interval as close_interval, estimate_strata as estimate_strata,
 )
 from .model_runs import (
     Asking as Asking, batch_study as batch_study, forecast_study as forecast_study,

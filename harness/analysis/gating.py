@@ -39,7 +39,7 @@ from oversight.harness.estimate import (
 )
 from oversight.harness.output import pool_text
 from oversight.harness.store import PlannedLook, Store
-from oversight.harness.types import HtmlTable, Shown
+from oversight.harness.types import Displayable, HtmlTable
 
 _MANY_FAILED = 0.02
 """Share of a model's calls that may have failed: those left out may be the hard items."""
@@ -104,7 +104,7 @@ class GateCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class GateReport(Shown):
+class GateReport(Displayable):
     """Every bar of every model.
 
     Attributes

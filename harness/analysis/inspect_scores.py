@@ -21,7 +21,7 @@ from oversight.harness.analysis.opened_study import EstimateOptions, find_newest
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import CONFIDENCE, accuracy, decode
-from oversight.harness.machine import write_whole
+from oversight.harness.platform import write_whole
 from oversight.harness.store import Store
 from oversight.harness.types import Answer, Estimate, Item, Prediction, PredictionStatus, Question, Verdict
 

@@ -18,8 +18,8 @@ from oversight.harness.columns import RepeatedTexts, count_repeated, digest_text
 from oversight.harness.config import Study
 from oversight.harness.datasets import BadRows, PresetReading
 from oversight.harness.errors import BadInput
-from oversight.harness.machine import write_whole
 from oversight.harness.output import guard_cell
+from oversight.harness.platform import write_whole
 from oversight.harness.types import Item
 
 

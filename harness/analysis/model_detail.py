@@ -28,7 +28,7 @@ _MOST_STRATA = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Closing:
+class EstimatesOverTime:
     """A model's estimates from growing numbers of labels in the order of the draw.
 
     Attributes
@@ -67,7 +67,7 @@ class StratumAccuracy:
     why: str
 
 
-def close_interval(study: Study, store: Store, model: str) -> Closing:
+def close_interval(study: Study, store: Store, model: str) -> EstimatesOverTime:
     """Compute how a model's interval closes, with anytime intervals if the draw allows them.
 
     Raises
@@ -102,7 +102,7 @@ def close_interval(study: Study, store: Store, model: str) -> Closing:
         points = growing_accuracy(
             predictions, labels, CURVE_POINTS, interval=requested_interval(study), level=level
         )
-    return Closing(points=points, watchable=not why, why=why)
+    return EstimatesOverTime(points=points, watchable=not why, why=why)
 
 
 def estimate_strata(

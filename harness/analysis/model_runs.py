@@ -17,10 +17,10 @@ from oversight.harness.llm import (
     Forecast,
     PriceTable,
     RandomPart,
+    RequestedItems,
     RunResult,
     RunTerms,
     Target,
-    Wanted,
     dollars,
     draw_sample,
     forecast,
@@ -129,7 +129,7 @@ def give_up_batches(
 @contextmanager
 def _opened(
     study: Study, asking: Asking, *, sends: bool = True
-) -> Iterator[tuple[Wanted, list[Target], PriceTable]]:
+) -> Iterator[tuple[RequestedItems, list[Target], PriceTable]]:
     """Store the study's items; return them, the models to ask about them, and prices."""
     if sends:
         refuse_mark(study.store_url)
@@ -158,7 +158,7 @@ def _opened(
         part = None
         if asking.sample is not None:
             ids, part = take_sample(ids, asking.sample, seed)
-        yield Wanted(store, ids, asking.retry_failed, part), targets, prices
+        yield RequestedItems(store, ids, asking.retry_failed, part), targets, prices
 
 
 def take_sample(ids: Sequence[str], number: int, seed: int) -> tuple[Sequence[str], RandomPart]:
@@ -174,7 +174,7 @@ def take_sample(ids: Sequence[str], number: int, seed: int) -> tuple[Sequence[st
     return drawn, RandomPart(items=len(drawn), of=len(ids), seed=seed)
 
 
-def _describe_sample(wanted: Wanted) -> dict[str, Any]:
+def _describe_sample(wanted: RequestedItems) -> dict[str, Any]:
     return {} if wanted.sample is None else {"sample": asdict(wanted.sample)}
 
 

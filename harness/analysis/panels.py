@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from oversight.harness.argument_checks import check_mapping, check_names, check_records
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.datasets import Source, is_frame, name_source, read_choices, read_ratings
 from oversight.harness.errors import BadInput, EstimateError, WrongType
-from oversight.harness.expected import check_mapping, check_names, check_records
 from oversight.harness.panel import (
     EDGES,
     AgreementReport,

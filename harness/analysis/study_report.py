@@ -69,10 +69,10 @@ from oversight.harness.panel import make_panel, stratify_by_certainty
 from oversight.harness.store import PlannedLook, Store
 from oversight.harness.types import (
     ESTIMATOR_NAMES,
+    Displayable,
     Estimate,
     HtmlTable,
     Prediction,
-    Shown,
     estimate_table,
     interval_text,
     main_estimate,
@@ -386,7 +386,7 @@ class ExpertReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class StudyReport(Shown):
+class StudyReport(Displayable):
     """A whole study.
 
     Attributes

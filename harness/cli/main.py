@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from oversight.harness.cli.retired_options import RENAMED_VERBS, find_replacement, rename_verb
 from oversight.harness.distribution import VERSION
 from oversight.harness.errors import BadInput, ConfigError, OversightError, Stopped, is_full
-from oversight.harness.machine import stop_in_order
 from oversight.harness.output import counted, did_you_mean, guarded_terminal, log_to_stderr
+from oversight.harness.platform import stop_in_order
 from oversight.harness.registry import load_module
 
 

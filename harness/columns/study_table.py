@@ -36,9 +36,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from oversight.harness.argument_checks import check_records
 from oversight.harness.arrays import FAILED, UNREADABLE, AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError
-from oversight.harness.expected import check_records
 from oversight.harness.seeding import derive_seed
 from oversight.harness.types import (
     Label,

@@ -320,7 +320,7 @@ class ExpertsSection(Section):
         return self
 
     @model_validator(mode="after")
-    def _can_weave(self) -> ExpertsSection:
+    def _can_insert_controls(self) -> ExpertsSection:
         """Refuse control questions unless each question is asked once with a yes or no answer."""
         named = [name for name in ("gold", "repeat", "overlap") if getattr(self, name)]
         if "gold_share" in self.model_fields_set and self.gold is None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from oversight.harness.argument_checks import check_names, check_records
 from oversight.harness.datasets.frames import Source, name_source
 from oversight.harness.datasets.row import (
     BadRows,
@@ -21,7 +22,6 @@ from oversight.harness.datasets.row import (
 )
 from oversight.harness.datasets.rows import read_portions, read_rows
 from oversight.harness.errors import DataError, WrongType
-from oversight.harness.expected import check_names, check_records
 from oversight.harness.output import did_you_mean, shorten, unguard_cell
 from oversight.harness.seeding import derive_seeds
 from oversight.harness.types import OPEN_ANSWER, UNIT_PREFIX, Item

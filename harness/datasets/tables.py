@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from oversight.harness.argument_checks import check_names, check_records
 from oversight.harness.datasets.frames import Source, name_source
 from oversight.harness.datasets.row import Row, split_wide
 from oversight.harness.datasets.rows import import_parquet, read_rows
 from oversight.harness.errors import DataError, FullDisk, is_full
-from oversight.harness.expected import check_names, check_records
 from oversight.harness.output import did_you_mean, guard_cell, unguard_cell
 from oversight.harness.types import (
     Item,

@@ -62,6 +62,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import ndtr
 
+from oversight.harness.argument_checks import check_mapping, check_names
 from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.columns import (
     ABSENT,
@@ -98,12 +99,11 @@ from oversight.harness.estimate.routed_sample import RoutedSample, read_item_ans
 from oversight.harness.estimate.second import SecondQuestions
 from oversight.harness.estimate.side_information import Setting
 from oversight.harness.estimate.tallies import Estimates, Strata, find_strata
-from oversight.harness.expected import check_mapping, check_names
 from oversight.harness.types import (
+    Displayable,
     Estimate,
     HtmlTable,
     Note,
-    Shown,
     estimate_table,
     interval_text,
     value_text,
@@ -1128,7 +1128,7 @@ class CostComparison(Comparison):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ClassComparison(Shown):
+class ClassComparison(Displayable):
     """Differences of results by class between models.
 
     Attributes

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oversight.harness.argument_checks import check_mapping
 from oversight.harness.arrays import UNREADABLE, FloatArray, IntArray
 from oversight.harness.columns import (
     ABSTAINED,
@@ -72,7 +73,6 @@ from oversight.harness.estimate.tallies import (
     tally,
     tally_pool,
 )
-from oversight.harness.expected import check_mapping
 from oversight.harness.types import CORRECTED, Counts, Estimate, Interval, Note, NoteKind
 
 UNEQUAL_ASSUMPTIONS = (

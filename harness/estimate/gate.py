@@ -99,7 +99,7 @@ from oversight.harness.estimate.routed_sample import (
 from oversight.harness.estimate.sample_size import outcomes_to_settle
 from oversight.harness.estimate.side_information import allow_for_errors
 from oversight.harness.seeding import derive_seed
-from oversight.harness.types import Estimate, HtmlTable, Shown
+from oversight.harness.types import Displayable, Estimate, HtmlTable
 
 _BETS = np.geomspace(0.03, 1.0, 20)
 """Shares of the largest bet. Bets far below the largest serve bars near the mean."""
@@ -427,7 +427,7 @@ _FARTHEST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class GateVerdict(Shown):
+class GateVerdict(Displayable):
     """On which side of a bar a model's accuracy, or a difference of two, lies.
 
     Attributes

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
+from oversight.harness.argument_checks import check_mapping
 from oversight.harness.arrays import BoolArray, IntArray
 from oversight.harness.columns import (
     ABSTAINED,
@@ -60,15 +61,14 @@ from oversight.harness.estimate.paired import (
 )
 from oversight.harness.estimate.routed_means import resolved_accuracy, routed_accuracy, t_quantile
 from oversight.harness.estimate.routed_sample import RoutedSample, resolved_correctness
-from oversight.harness.expected import check_mapping
-from oversight.harness.types import HtmlTable, Note, Shown, percent
+from oversight.harness.types import Displayable, HtmlTable, Note, percent
 
 RANKING_ASSUMPTIONS = ("items are independent draws", "no outcome rests on the same answers twice")
 CLUSTER_ASSUMPTIONS = ("clusters are independent draws", "no outcome rests on the same answers twice")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Ranking(Shown):
+class Ranking(Displayable):
     """Models from best to worst, with all pairs compared at one joint level.
 
     Attributes
@@ -214,7 +214,7 @@ COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ModelComparison(Shown):
+class ModelComparison(Displayable):
     """All pairs of models compared, and their ranking if there is one.
 
     Attributes

@@ -77,7 +77,15 @@ from oversight.harness.estimate.routed_means import informed, routed_mean, tilt_
 from oversight.harness.estimate.routed_sample import RESOLUTION_ASSUMPTIONS as RESOLVED
 from oversight.harness.estimate.routed_sample import RoutedSample, check_predicted, difference_target
 from oversight.harness.estimate.tilting import TiltedRows, collapse_rows, score_at, tilted_score
-from oversight.harness.types import HtmlTable, Interval, Note, Noted, NoteKind, Shown, plain_fields
+from oversight.harness.types import (
+    Displayable,
+    HtmlTable,
+    Interval,
+    Note,
+    NoteKind,
+    ResultWithNotes,
+    plain_fields,
+)
 
 TIED = "tie"
 FoundDifference = tuple[float, Interval, float]
@@ -85,7 +93,7 @@ FoundDifference = tuple[float, Interval, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Comparison(Noted, Shown):
+class Comparison(ResultWithNotes, Displayable):
     """The difference in accuracy of two models on the same items.
 
     Attributes

@@ -37,6 +37,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import ndtri
 
+from oversight.harness.argument_checks import check_mapping, check_names
 from oversight.harness.arrays import UNKNOWN, FloatArray, IntArray
 from oversight.harness.columns import (
     ABSTAINED,
@@ -78,8 +79,7 @@ from oversight.harness.estimate.sample_size import (
 )
 from oversight.harness.estimate.side_information import LEAST_KINDS
 from oversight.harness.estimate.tilting import outcomes_at, plan_working, tilt_items, tilt_of
-from oversight.harness.expected import check_mapping, check_names
-from oversight.harness.types import HtmlTable, Shown
+from oversight.harness.types import Displayable, HtmlTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -647,7 +647,7 @@ def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundRatio:
+class WidthRatio:
     """The result with side information divided by that without, and the ends of an interval.
 
     Without any it is 1, and the interval that of what the pilot's answers tell beside the accuracy.
@@ -660,7 +660,7 @@ class FoundRatio:
 
 def find_ratios(
     pilot: PilotAnswers, found: Mapping[str, float], aim: Aim, mean: float, pool: int | None
-) -> dict[str, FoundRatio]:
+) -> dict[str, WidthRatio]:
     """Ratios to the result without side information, with the jackknife over ten groups of items.
 
     Everything is learned again for each group. For more than 5,000 items the groups are of a sample.
@@ -687,10 +687,10 @@ def find_ratios(
     }
 
 
-def _with_ends(value: float, logs: FloatArray, level: float, share: float) -> FoundRatio:
+def _with_ends(value: float, logs: FloatArray, level: float, share: float) -> WidthRatio:
     """Interval from the jackknife of the logarithm."""
     half = t_quantile(level, logs.size - 1) * math.sqrt((logs.size - 1) * float(logs.var()) * share)
-    return FoundRatio(value=value, low=value * math.exp(-half), high=value * math.exp(half))
+    return WidthRatio(value=value, low=value * math.exp(-half), high=value * math.exp(half))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -734,7 +734,7 @@ class PlannedRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanWords:
+class PlanText:
     """Data that the rows of a model share.
 
     Attributes
@@ -774,7 +774,7 @@ class PlanWords:
         found: tuple[float, float],
         ends: tuple[float, float],
         without: float | None = None,
-        ratio: FoundRatio | None = None,
+        ratio: WidthRatio | None = None,
     ) -> PlannedRow:
         """Make a row from the result, the ends of its interval, and the result without side information.
 
@@ -872,7 +872,7 @@ def _plan(
     made = side_variances(pilot, mean, pool=size, curved=True)
     sought = aim.find_all(made, mean)
     ratios = find_ratios(pilot, sought, aim, mean, size)
-    words = PlanWords(study=study, aim=aim, size=size, cost=made.cost)
+    words = PlanText(study=study, aim=aim, size=size, cost=made.cost)
     spread = _spread(pilot, mean, (found.low, found.high), aim)
     row = PlannedRow(model=name, uses=NONE, answers=n)
     expected = dict(sought)
@@ -893,7 +893,7 @@ def _plan(
 
 
 def _keep_promise(
-    study: PilotStudy, pilot: PilotAnswers, mean: float, words: PlanWords, found: tuple[str, float, float]
+    study: PilotStudy, pilot: PilotAnswers, mean: float, words: PlanText, found: tuple[str, float, float]
 ) -> float:
     """Factor on questions, or on the half-width, that makes 80 % of studies reach the goal.
 
@@ -919,7 +919,7 @@ def _round(items: float) -> int:
     return max(1, round(items / digits) * digits)
 
 
-def _widen(sought: float, spread: tuple[float, float], ratio: FoundRatio | None) -> tuple[float, float]:
+def _widen(sought: float, spread: tuple[float, float], ratio: WidthRatio | None) -> tuple[float, float]:
     """Ends of the result, given the uncertainty of the accuracy and of what was learned."""
     learned = math.log(ratio.high / ratio.value) if ratio else 0.0
     low, high = (math.hypot(math.log(each), learned) for each in spread)
@@ -958,7 +958,7 @@ def _spread(pilot: PilotAnswers, mean: float, ends: tuple[float, float], aim: Ai
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class PilotPlan(Shown):
+class PilotPlan(Displayable):
     """Questions by model and by side information.
 
     Attributes

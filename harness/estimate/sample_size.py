@@ -74,7 +74,7 @@ from oversight.harness.estimate.routed_sample import (
     vote_posterior,
 )
 from oversight.harness.registry import name_protocol
-from oversight.harness.types import Estimate, HtmlTable, Interval, Shown
+from oversight.harness.types import Displayable, Estimate, HtmlTable, Interval
 
 CORRELATION = 0.59
 TEMPTATION = 0.5
@@ -347,16 +347,16 @@ _RARE = 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class StandIn:
+class SimulatedPopulation:
     """A population of items with truth, shape (N,), and models' predictions, shape (N, M)."""
 
     K: int
     truth: IntArray
     predicted: IntArray
 
-    def take(self, items: IntArray) -> StandIn:
+    def take(self, items: IntArray) -> SimulatedPopulation:
         """Select some of the items."""
-        return StandIn(K=self.K, truth=self.truth[items], predicted=self.predicted[items])
+        return SimulatedPopulation(K=self.K, truth=self.truth[items], predicted=self.predicted[items])
 
     def ask(self, propensities: FloatArray, rng: np.random.Generator) -> RoutedSample:
         """Answers to one question per item, drawn with these propensities of shape (N, K)."""
@@ -383,7 +383,7 @@ class StandIn:
 
 
 @lru_cache(maxsize=32)
-def stand_in(K: int, accuracies: tuple[float, ...]) -> StandIn:
+def stand_in(K: int, accuracies: tuple[float, ...]) -> SimulatedPopulation:
     """A population of 20,000 items with exactly these accuracies; the same at every call."""
     rng = np.random.default_rng(0)
     truth, predicted = synthesise_population(POPULATION, K, accuracies, rng)
@@ -393,11 +393,11 @@ def stand_in(K: int, accuracies: tuple[float, ...]) -> StandIn:
         changed = rng.permutation(np.flatnonzero(right == (excess > 0)))[: abs(excess)]
         slip = 1 + rng.integers(K - 1, size=changed.size) if excess > 0 else 0
         own[changed] = (truth[changed] + slip) % K
-    return StandIn(K=K, truth=truth, predicted=predicted)
+    return SimulatedPopulation(K=K, truth=truth, predicted=predicted)
 
 
 def rehearse_widths(
-    protocol: str, population: StandIn, items: int, studies: int, *, level: float
+    protocol: str, population: SimulatedPopulation, items: int, studies: int, *, level: float
 ) -> FloatArray:
     """Half-widths of the first model's accuracy in simulated studies, shape (studies,)."""
     return np.array(
@@ -405,7 +405,9 @@ def rehearse_widths(
     )
 
 
-def rehearse_tests(protocol: str, population: StandIn, items: int, studies: int) -> tuple[float, float]:
+def rehearse_tests(
+    protocol: str, population: SimulatedPopulation, items: int, studies: int
+) -> tuple[float, float]:
     """Mean and standard deviation of z, the standardised lead of the first model over the second.
 
     z is the normal quantile of a two-sided p-value, with the sign of the difference. It is almost linear in
@@ -419,13 +421,15 @@ def rehearse_tests(protocol: str, population: StandIn, items: int, studies: int)
     return float(z.mean()) - slope * float(off.mean() - (first - second)), float(z.std(ddof=1))
 
 
-def _sample(population: StandIn, items: int, studies: int) -> Iterator[tuple[StandIn, np.random.Generator]]:
+def _sample(
+    population: SimulatedPopulation, items: int, studies: int
+) -> Iterator[tuple[SimulatedPopulation, np.random.Generator]]:
     for number in range(studies):
         rng = np.random.default_rng([items, number])
         yield population.take(rng.integers(POPULATION, size=items)), rng
 
 
-def _half_width(protocol: str, study: StandIn, rng: np.random.Generator, level: float) -> float:
+def _half_width(protocol: str, study: SimulatedPopulation, rng: np.random.Generator, level: float) -> float:
     own = study.predicted[:, 0]
     if protocol == SHARED:
         data = study.ask(propensities_for(study.predicted, study.number, study.K), rng)
@@ -458,29 +462,31 @@ def _half_of_share(right: int, n: int, level: float) -> float:
     return (high - low) / 2
 
 
-def _compare_refused(study: StandIn, rng: np.random.Generator) -> Comparison:
+def _compare_refused(study: SimulatedPopulation, rng: np.random.Generator) -> Comparison:
     data = study.ask(study.flat, rng)
     no = data.answer == 0
     first, second = study.predicted[data.item[no]].T
     return sign_test(first, second, data.asked[no], study.K)
 
 
-def _compare_resolved(study: StandIn, _: np.random.Generator) -> Comparison:
+def _compare_resolved(study: SimulatedPopulation, _: np.random.Generator) -> Comparison:
     first, second = study.correct.T
     return mcnemar(first, second, questions=len(first))
 
 
-def _compare_drawn(study: StandIn, rng: np.random.Generator, propensities: FloatArray) -> Comparison:
+def _compare_drawn(
+    study: SimulatedPopulation, rng: np.random.Generator, propensities: FloatArray
+) -> Comparison:
     first, second = study.predicted.T
     return paired_difference(first, second, study.ask(propensities, rng))
 
 
-def _split_evenly(study: StandIn) -> FloatArray:
+def _split_evenly(study: SimulatedPopulation) -> FloatArray:
     first, second = study.predicted.T
     return np.abs(difference_target(first, second, study.K)) / 2
 
 
-_COMPARE: Mapping[str, Callable[[StandIn, np.random.Generator], Comparison]] = {
+_COMPARE: Mapping[str, Callable[[SimulatedPopulation, np.random.Generator], Comparison]] = {
     SIGN_TEST: _compare_refused,
     PAIRED: lambda study, rng: _compare_drawn(study, rng, study.flat),
     DIFFER_UNIFORM: lambda study, rng: _compare_drawn(
@@ -491,7 +497,7 @@ _COMPARE: Mapping[str, Callable[[StandIn, np.random.Generator], Comparison]] = {
 }
 
 
-def questions_per_item(protocol: str, population: StandIn, accuracy: float) -> float:
+def questions_per_item(protocol: str, population: SimulatedPopulation, accuracy: float) -> float:
     """Mean number of questions that a protocol asks about an item of the population."""
     share = 1.0
     if protocol in (DIFFER_UNIFORM, DIFFER_TARGETED, DIFFER_SEQUENTIAL):
@@ -568,7 +574,7 @@ class RehearsedProtocol:
 
     def promise_width(
         self,
-        population: StandIn,
+        population: SimulatedPopulation,
         accuracy: float,
         level: float,
         *,
@@ -591,7 +597,9 @@ class RehearsedProtocol:
             asked += max(1, asked // 100)
         return int(asked), kept
 
-    def rehearse(self, population: StandIn, accuracy: float, level: float, questions: float) -> WidthPromise:
+    def rehearse(
+        self, population: SimulatedPopulation, accuracy: float, level: float, questions: float
+    ) -> WidthPromise:
         """Simulated studies with the information of a number of questions, at most 2,000 items each."""
         each, errors = questions_per_item(self.name, population, accuracy), self.variance / self.free
         items = math.floor(min(_MANY, max(_FEW, questions / errors / each)) + 1e-9)
@@ -653,7 +661,7 @@ class RehearsedProtocol:
         return needed / (max(0.1, mean) * difference / tried * math.sqrt(questions / asked))
 
 
-def _stand_in_pair(K: int, accuracy: float, difference: float) -> StandIn:
+def _stand_in_pair(K: int, accuracy: float, difference: float) -> SimulatedPopulation:
     """Two models, the better one first; one has the accuracy, the other is nearer to one half."""
     better = accuracy if accuracy >= 0.5 else accuracy + difference
     return stand_in(K, (round(better, 5), round(better - difference, 5)))
@@ -681,7 +689,7 @@ class PlannedTest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class QuestionPlan(Shown):
+class QuestionPlan(Displayable):
     """Prices by protocol.
 
     Attributes

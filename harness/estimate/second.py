@@ -196,7 +196,7 @@ def _score(data: TwoPhase, tilt: float) -> _Null:
     return _Null(theta, gap, model, g - theta - gap)
 
 
-DEEPENED = "deepened"
+TWO_PHASE = "deepened"
 _POWER = 0.7
 """Power in the working distribution q ∝ π^power if options were drawn unevenly (`tilt_items`)."""
 
@@ -227,7 +227,7 @@ class SecondQuestions(SideInformation):
     'no second questions were drawn'
     """
 
-    name, feature = DEEPENED, "second questions"
+    name, feature = TWO_PHASE, "second questions"
     subject = "second questions are"
     worth = NoteKind.SECOND_WORTH
 
@@ -293,7 +293,7 @@ class SecondQuestions(SideInformation):
         estimate = tilted_accuracy(inner, readable, data.counts, level, cluster=cluster)
         estimate = complete(estimate, predictions, part, notes)
         note = Note(NoteKind.SECOND_QUESTIONS, {"used": used, "of": put})
-        return replace(estimate, method="two-phase-score", estimator=DEEPENED, notes=(*estimate.notes, note))
+        return replace(estimate, method="two-phase-score", estimator=TWO_PHASE, notes=(*estimate.notes, note))
 
 
 def _read_second(

@@ -43,6 +43,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from oversight.harness.argument_checks import check_mapping
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import (
     AnyLabels,
@@ -70,7 +71,6 @@ from oversight.harness.estimate.routed_sample import (
 )
 from oversight.harness.estimate.tallies import Estimates, ModelEstimates, Strata, find_strata
 from oversight.harness.estimate.tilting import tilted_outcomes
-from oversight.harness.expected import check_mapping
 from oversight.harness.types import Estimate, Note, NoteKind, protocol_estimate
 
 LARGEST = 20_000
@@ -224,7 +224,7 @@ def _tell_worth(kind: SideInformation, plain: Estimate | None, narrow: Estimate)
     return replace(narrow, notes=(*narrow.notes, note))
 
 
-ASSISTED = "assisted"
+MODEL_ASSISTED = "assisted"
 
 
 class Votes(SideInformation):
@@ -248,7 +248,7 @@ class Votes(SideInformation):
     0.801 [0.647, 0.931] ASSISTED, tilted-score 95% · 20 ordinary + 60 complementary
     """
 
-    name, feature = ASSISTED, "votes"
+    name, feature = MODEL_ASSISTED, "votes"
     subject = "votes are"
     worth = NoteKind.VOTES_WORTH
 
@@ -284,7 +284,7 @@ class Votes(SideInformation):
         if evidence.is_settled:
             return None
         estimate = evidence.accuracy(setting.level, self._weigh(evidence, drawn))
-        return replace(complete(estimate, predictions, part, notes, tilted=True), estimator=ASSISTED)
+        return replace(complete(estimate, predictions, part, notes, tilted=True), estimator=MODEL_ASSISTED)
 
     def _weigh(self, evidence: Evidence, models: Mapping[str, PredictionColumns]) -> FloatArray:
         items = evidence.items

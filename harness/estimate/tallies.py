@@ -85,12 +85,12 @@ from oversight.harness.estimate.intervals import check_method, make_interval, sc
 from oversight.harness.estimate.tilting import join_rows, tilted_score, uniform_rows
 from oversight.harness.types import (
     Counts,
+    Displayable,
     Estimate,
     HtmlTable,
     Interval,
     Note,
     NoteKind,
-    Shown,
     estimate_table,
     estimator_name,
     main_estimate,
@@ -535,7 +535,7 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     return with_unreadable(value, se, made, share if carried < n else 1.0, size, n)
 
 
-class Estimates(Shown, dict[str, Estimate]):
+class Estimates(Displayable, dict[str, Estimate]):
     """Estimates by estimator name; `undefined` says why an estimator is missing.
 
     Examples
@@ -573,7 +573,7 @@ class Estimates(Shown, dict[str, Estimate]):
         return "\n".join([self.headline, *([f"other estimates: {', '.join(others)}"] if others else [])])
 
 
-class ModelEstimates(Shown, dict[str, Estimates]):
+class ModelEstimates(Displayable, dict[str, Estimates]):
     """All estimates of several models, by the model's name.
 
     Examples

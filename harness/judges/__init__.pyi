@@ -9,7 +9,7 @@ from .shares import Measure as Measure, weighted_share as weighted_share
 from .weighting import judges_working as judges_working, weigh_judges as weigh_judges
 from .transport import Calibration as Calibration, calibrate as calibrate, check_transport as check_transport
 from .decisions import KINDS as KINDS, ask_judge as ask_judge
-from .judge_words import (
+from .judge_text import (
     read_judges as read_judges, report_lines as report_lines, report_to_json as report_to_json,
 )
 from .sources import import_probabilities as import_probabilities

@@ -21,7 +21,7 @@ from .reading import (
 from .runner import (
     Batches as Batches, DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, DEFAULT_TERMS as DEFAULT_TERMS,
     Forecast as Forecast, Progress as Progress, RandomPart as RandomPart, RunResult as RunResult,
-    RunTerms as RunTerms, THIS_PROCESS as THIS_PROCESS, Target as Target, Wanted as Wanted,
+    RunTerms as RunTerms, THIS_PROCESS as THIS_PROCESS, Target as Target, RequestedItems as RequestedItems,
     Workers as Workers, reply_form_of as reply_form_of, check_template as check_template,
     collecting_rarely as collecting_rarely, draw_sample as draw_sample, forecast as forecast,
     make_spec as make_spec, read_foreign_option as read_foreign_option,

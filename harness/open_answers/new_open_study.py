@@ -57,7 +57,7 @@ _HEALTHBENCH = ("prompt_id", "prompt")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BegunStudy:
+class CreatedStudy:
     """Written files, what experts judge, and the fields that the rubrics name."""
 
     written: Sequence[Path]
@@ -71,7 +71,7 @@ def begin_open_study(
     *,
     text: str | None = None,
     seed: int | None = None,
-) -> BegunStudy:
+) -> CreatedStudy:
     """Write study.toml and experts.toml for a file of questions; never over a file.
 
     Units are criteria if the file has rubrics, else sentences. The roster gets an expert per field.
@@ -113,7 +113,7 @@ def begin_open_study(
         folder / SCHEMA_FILE: read_schema_text(),
         folder / "experts.toml": make_roster(_ROSTER, fields),
     }
-    return BegunStudy(written=write_missing(files), units=units, fields=fields)
+    return CreatedStudy(written=write_missing(files), units=units, fields=fields)
 
 
 def _find_fields(study: Study) -> list[str]:

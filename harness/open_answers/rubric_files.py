@@ -13,9 +13,9 @@ from typing import Any
 from oversight.harness.config import Study
 from oversight.harness.datasets import Row, read_rows
 from oversight.harness.errors import BadInput, DataError
-from oversight.harness.machine import write_whole
 from oversight.harness.open_answers.units import NO, YES
 from oversight.harness.output import did_you_mean, guard_cell, shorten, unguard_cell
+from oversight.harness.platform import write_whole
 from oversight.harness.store import StoredAnswer, StoredUnit
 
 RUBRIC = "rubric"

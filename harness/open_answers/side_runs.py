@@ -12,9 +12,9 @@ from oversight.harness.config import Study
 from oversight.harness.errors import ModelError
 from oversight.harness.llm import (
     DEFAULT_TERMS,
+    RequestedItems,
     RunTerms,
     Target,
-    Wanted,
     cut_thoughts,
     make_spec,
     run_alone,
@@ -70,7 +70,7 @@ def ask_aside(
     settings = study.model(model).model_copy(update={"structured": "never"})
     items = [Item(name, text, (OPEN_ANSWER,), (0,)) for name, text in texts.items()]
     spec = make_spec(name_side_run(model, use), settings, prompt, None, answer="free")
-    wanted = Wanted(store, store.content.add_items(items), retry_failed=True)
+    wanted = RequestedItems(store, store.content.add_items(items), retry_failed=True)
     [done] = run_alone(wanted, [Target(spec, settings)], prices=study_prices(study), terms=terms)
     if done.error is not None:
         raise done.error

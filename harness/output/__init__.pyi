@@ -11,6 +11,6 @@ from .text_input import (
     UTF_16_MARKS as UTF_16_MARKS, decode_text as decode_text, explain_kind as explain_kind,
     read_text as read_text,
 )
-from .words import (
+from .wording import (
     counted as counted, did_you_mean as did_you_mean, pool_text as pool_text,
 )

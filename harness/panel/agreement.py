@@ -24,7 +24,7 @@ from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.panel.alpha import CELLS, Agreement, category_alphas, krippendorff_alpha
 from oversight.harness.panel.ratings import Panel, check_votes
 from oversight.harness.panel.weighted_units import CLUSTERS_ARE_DRAWS
-from oversight.harness.types import HtmlTable, Shown, format_number
+from oversight.harness.types import Displayable, HtmlTable, format_number
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FEW = 8
@@ -232,7 +232,7 @@ class AnnotatorAgreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class AgreementReport(Shown):
+class AgreementReport(Displayable):
     """Every coefficient of a panel.
 
     Attributes

@@ -35,7 +35,7 @@ from oversight.harness.estimate import check_known, check_least, check_level, ef
 from oversight.harness.output import with_bar
 from oversight.harness.panel.ratings import check_votes
 from oversight.harness.panel.weighted_units import draw_unit_more, explain_few_clusters, find_ends
-from oversight.harness.types import Note, Noted, NoteKind
+from oversight.harness.types import Note, NoteKind, ResultWithNotes
 
 NO_DRAWS = "bootstrap is 0, so no interval was computed"
 _MANY_CLASSES = 12
@@ -43,7 +43,7 @@ _MANY_CLASSES = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement(Noted):
+class Agreement(ResultWithNotes):
     """One coefficient with its interval.
 
     Attributes

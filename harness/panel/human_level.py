@@ -34,7 +34,7 @@ from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate import binomial_at_least, check_known, check_rows, clustered_difference, holm
 from oversight.harness.panel.alpha import krippendorff_alpha
-from oversight.harness.types import Note, Noted, NoteKind
+from oversight.harness.types import Note, NoteKind, ResultWithNotes
 
 CORRECTIONS = ("holm", "none")
 FEWEST, SIGNIFICANCE = 5, 0.05
@@ -167,7 +167,7 @@ class HumanLevelStanding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HumanLevel(Noted):
+class HumanLevel(ResultWithNotes):
     """Ranking and indices.
 
     Attributes

@@ -46,7 +46,7 @@ from oversight.harness.panel.weighted_units import (
     explain_few_clusters,
     make_share,
 )
-from oversight.harness.types import HtmlTable, Note, Noted, NoteKind, Shown, percent, span
+from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, ResultWithNotes, percent, span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,7 +268,7 @@ def probability_at_least(p_d: float, n: int, threshold: float = 0.8) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParityBin(Noted):
+class ParityBin(ResultWithNotes):
     """Results in one bin of certainty.
 
     Attributes
@@ -315,7 +315,7 @@ class ParityBin(Noted):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Parity(Shown):
+class Parity(Displayable):
     """All bins, and the result over all items.
 
     Attributes

@@ -42,7 +42,7 @@ from oversight.harness.panel.certificate import (
 from oversight.harness.panel.direct_comparison import DirectPlan, direct_plan, disagreement_rate
 from oversight.harness.panel.ratings import Panel, aggregate_votes, agreement_with
 from oversight.harness.panel.weighted_units import CLUSTERS_ARE_DRAWS
-from oversight.harness.types import HtmlTable, Note, Noted, NoteKind, Shown
+from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, ResultWithNotes
 
 LEAST = 1e-6
 """Two-sided level of a bound that need not hold more often than not."""
@@ -260,7 +260,7 @@ CEILING_NAMES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Superhuman(Noted, Shown):
+class Superhuman(ResultWithNotes, Displayable):
     """Bounds, scores and the decision on one model.
 
     Attributes

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         QuestionPlan,
         Ranking,
     )
-    from oversight.harness.types import Shown
+    from oversight.harness.types import Displayable
 
 
 def differences(
@@ -142,7 +142,7 @@ def plan(found: QuestionPlan | PilotPlan, axes: Axes | None = None) -> Axes:
     return axes
 
 
-def search(found: Shown, axes: Axes | None = None) -> Axes:
+def search(found: Displayable, axes: Axes | None = None) -> Axes:
     """Draw every scored candidate of a search: its score with about 95 % against its tokens per item.
 
     Parameters

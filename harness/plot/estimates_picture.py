@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from oversight.harness.argument_checks import check_mapping
 from oversight.harness.errors import BadInput
-from oversight.harness.expected import check_mapping
 from oversight.harness.plot.drawing import (
     DASHES,
     LEAST_HEIGHT,
@@ -24,7 +24,7 @@ from oversight.harness.types import Estimate, estimator_name, main_estimate
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from oversight.harness.analysis import Closing, StudyReport
+    from oversight.harness.analysis import EstimatesOverTime, StudyReport
 
 Results = Estimate | Mapping[str, Estimate] | Mapping[str, Mapping[str, Estimate]]
 """Estimates in memory: one, those of one model by estimator, or those of several models."""
@@ -103,7 +103,7 @@ _ABREAST = 3
 """Names of models in a row of the legend, which stands below the axes."""
 
 
-def closing(closings: Mapping[str, Closing], axes: Axes | None = None) -> Axes:
+def closing(closings: Mapping[str, EstimatesOverTime], axes: Axes | None = None) -> Axes:
     """Draw every model's estimate from growing numbers of answers, in the order of the draw.
 
     Parameters

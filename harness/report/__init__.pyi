@@ -1,5 +1,5 @@
 from .accuracy_formats import FORMATS as FORMATS, format_accuracies as format_accuracies
-from .estimate_words import (
+from .estimate_text import (
     comparison_to_json as comparison_to_json, differences_to_json as differences_to_json,
     estimate_to_json as estimate_to_json, gather_cautions as gather_cautions,
     gather_notes as gather_notes,
@@ -7,12 +7,12 @@ from .estimate_words import (
     agreement_to_json as agreement_to_json, certificate_to_json as certificate_to_json,
     parity_to_json as parity_to_json, to_json as to_json,
 )
-from .estimate_words import (
+from .estimate_text import (
     check_lines as check_lines, cost_text as cost_text, group_reasons as group_reasons,
     items_text as items_text, label_texts as label_texts, quality_table as quality_table,
     quality_to_json as quality_to_json, questions_text as questions_text,
 )
-from .gate_words import (
+from .gate_text import (
     gate_to_json as gate_to_json, gate_to_junit as gate_to_junit, gate_to_markdown as gate_to_markdown,
 )
 from .open_study import (

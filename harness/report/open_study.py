@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from oversight.harness.analysis import StudyReport, report_study
+from oversight.harness.argument_checks import check_names
 from oversight.harness.config import STUDY_FILE, Study, read_study
 from oversight.harness.errors import WrongType
-from oversight.harness.expected import check_names
 from oversight.harness.store import Store
 
 

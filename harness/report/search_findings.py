@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from oversight.harness.types import Estimate, HtmlTable, Shown, Standing, percent
+from oversight.harness.types import Displayable, Estimate, HtmlTable, Standing, percent
 
 _SCALES = {"accuracy": "accuracy", "q": "q (the share of refused options avoided, which is no accuracy)"}
 
@@ -95,7 +95,7 @@ class SearchedWinner:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class SearchReport(Shown):
+class SearchReport(Displayable):
     """The state of a search.
 
     Attributes

@@ -13,7 +13,7 @@ from rich.text import Text
 from oversight.harness.analysis import EstimateOptions, GateReport, ModelReport, StudyReport
 from oversight.harness.estimate import ClassComparison, Comparison
 from oversight.harness.output import counted, plain_table
-from oversight.harness.report.estimate_words import (
+from oversight.harness.report.estimate_text import (
     check_lines,
     cost_text,
     group_reasons,
@@ -22,7 +22,7 @@ from oversight.harness.report.estimate_words import (
     quality_lines,
     questions_text,
 )
-from oversight.harness.report.gate_words import evidence_text, explain_verdict, found_text, requirement_text
+from oversight.harness.report.gate_text import evidence_text, explain_verdict, found_text, requirement_text
 from oversight.harness.types import (
     CORRECTED,
     OUTSIDE,

@@ -1,7 +1,7 @@
 from .audit import (
     Absence as Absence, AnswerLink as AnswerLink, AuditEvent as AuditEvent, AuditRecord as AuditRecord,
     BatchDigest as BatchDigest, DESIGN_PARTS as DESIGN_PARTS, Handover as Handover,
-    KeptAnswer as KeptAnswer, PAGE as PAGE, REFUSED as REFUSED, REPLY_TABLES as REPLY_TABLES,
+    StoredAnswerValue as StoredAnswerValue, PAGE as PAGE, REFUSED as REFUSED, REPLY_TABLES as REPLY_TABLES,
     RowsDigest as RowsDigest, START as START, append_events as append_events, write_moment as write_moment,
 )
 from .calls import (
@@ -28,7 +28,7 @@ from .study_content import PlannedLook as PlannedLook
 from .replies import ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response
 from .runs import (
     ImportedFields as ImportedFields, add_usage as add_usage, take_vote as take_vote,
-    NotedPrice as NotedPrice,
+    RecordedPrice as RecordedPrice,
 )
 from .searches import SearchProgress as SearchProgress, SearchRepository as SearchRepository
 from .withdrawal import Withdrawn as Withdrawn, read_item_ids as read_item_ids, scrub_file as scrub_file

@@ -16,7 +16,7 @@ from oversight.harness.store.engines import (
     PATIENT,
     HeldFile,
     LogFolding,
-    PatientConnection,
+    RetryingConnection,
     connect,
     make_engine,
     make_private,
@@ -24,7 +24,7 @@ from oversight.harness.store.engines import (
     show_address,
 )
 from oversight.harness.store.schema import begin_exclusive, prepare_tables
-from oversight.harness.store.stored_values import (
+from oversight.harness.store.serialization import (
     describe_damage,
     describe_failure,
     is_read_only_failure,
@@ -202,7 +202,7 @@ class Connections:
             yield read_version
 
     def _watch_commits(self, made: Any, _record: object) -> None:
-        if self._held is not None and isinstance(made, PatientConnection):
+        if self._held is not None and isinstance(made, RetryingConnection):
             made.held, made.committed = self._held, self._folding.start
 
         elif self._database:

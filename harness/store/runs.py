@@ -48,7 +48,7 @@ _SUMMED = ("input_tokens", "output_tokens", "seconds", "attempts", "guessed")
 
 
 @dataclass(frozen=True, slots=True)
-class NotedPrice:
+class RecordedPrice:
     """A price of a run's model, and the usage from which the price applies.
 
     Attributes
@@ -76,7 +76,7 @@ class RunRepository(Repository):
             changed = {"spec": insertion.excluded.spec}
             connection.execute(insertion.on_conflict_do_update(index_elements=["id"], set_=changed))
 
-    def note_price(self, run_id: str, price: NotedPrice) -> None:
+    def record_price(self, run_id: str, price: RecordedPrice) -> None:
         """Store the price of a run from now on, if it differs from the last price.
 
         The first price also applies to usage before it was known.
@@ -91,10 +91,10 @@ class RunRepository(Repository):
             prices = [asdict(each) for each in (*noted, price)]
             connection.execute(sa.update(_RUN).where(mine).values(spec={**spec, _PRICES: prices}))
 
-    def read_prices(self, run_id: str) -> list[NotedPrice]:
+    def read_prices(self, run_id: str) -> list[RecordedPrice]:
         """Return the prices of a run, oldest first; empty if the run never had a price."""
         rows = self._database.read_rows(sa.select(_RUN.c.spec).where(_RUN.c.id == run_id))
-        return [NotedPrice(**noted) for (spec,) in rows for noted in spec.get(_PRICES, ())]
+        return [RecordedPrice(**noted) for (spec,) in rows for noted in spec.get(_PRICES, ())]
 
     @repeated(twice=True)
     def note_served_as(self, run_id: str, served: str) -> None:

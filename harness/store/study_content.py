@@ -16,8 +16,9 @@ import sqlalchemy as sa
 from oversight.harness.errors import DataError
 from oversight.harness.store.audit import PeopleRepository
 from oversight.harness.store.database import BULK, Repository, split_into_batches
+from oversight.harness.store.full_text import index_new_words
 from oversight.harness.store.replies import ReplyRepository, Response
-from oversight.harness.store.stored_values import (
+from oversight.harness.store.serialization import (
     add_meta,
     is_same_item,
     make_items_storable,
@@ -40,7 +41,6 @@ from oversight.harness.store.tables import (
     select_values,
 )
 from oversight.harness.store.withdrawal import WithdrawalRepository
-from oversight.harness.store.words import index_new_words
 from oversight.harness.types import (
     PLACES,
     SECOND_QUESTIONS,

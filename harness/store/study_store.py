@@ -29,12 +29,13 @@ from oversight.harness.store.controls import ControlRepository
 from oversight.harness.store.database import PORTION, Database, Repository
 from oversight.harness.store.database_mark import DatabaseMark, read_mark
 from oversight.harness.store.engines import has_database
+from oversight.harness.store.full_text import FullTextRepository
 from oversight.harness.store.labelling import LabellingRepository
 from oversight.harness.store.open_answers import OpenAnswerRepository
 from oversight.harness.store.replies import ReplyRepository
 from oversight.harness.store.runs import RunRepository
 from oversight.harness.store.searches import SearchRepository
-from oversight.harness.store.stored_values import write_json
+from oversight.harness.store.serialization import write_json
 from oversight.harness.store.study_content import ContentRepository, PanelRepository
 from oversight.harness.store.tables import (
     AnswerRow,
@@ -51,7 +52,6 @@ from oversight.harness.store.tables import (
     upsert_tuples,
 )
 from oversight.harness.store.withdrawal import WithdrawalRepository
-from oversight.harness.store.words import WordRepository
 from oversight.harness.types import Item
 
 _MARK = DatabaseMarkRow.__table__
@@ -137,7 +137,7 @@ class Store(Database):
         self.labelling = LabellingRepository(self)
         self.searches = SearchRepository(self)
         self.candidate_columns = CandidateColumnsRepository(self)
-        self.words = WordRepository(self)
+        self.words = FullTextRepository(self)
         self.withdrawals = WithdrawalRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:

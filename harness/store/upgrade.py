@@ -18,7 +18,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
-from oversight.harness.machine import find_openers, repair_rights
+from oversight.harness.platform import find_openers, repair_rights
 from oversight.harness.store.copying import Bar
 from oversight.harness.store.engines import (
     address_read_only,
@@ -29,7 +29,7 @@ from oversight.harness.store.engines import (
     show_address,
 )
 from oversight.harness.store.schema import HEAD, create_tables, read_metadata, read_version
-from oversight.harness.store.stored_values import describe_failure
+from oversight.harness.store.serialization import describe_failure
 from oversight.harness.store.tables import count_rows
 
 _LEFT = {"run_lock", "run_version", "run_columns", "database_mark"}

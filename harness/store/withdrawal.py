@@ -29,6 +29,7 @@ from oversight.harness.store.audit import (
 )
 from oversight.harness.store.calls import book
 from oversight.harness.store.database import Repository
+from oversight.harness.store.full_text import clear_words
 from oversight.harness.store.tables import (
     AbsenceRow,
     AnswerLinkRow,
@@ -52,7 +53,6 @@ from oversight.harness.store.tables import (
     UnitDrawRow,
     execute_many,
 )
-from oversight.harness.store.words import clear_words
 from oversight.harness.types import Item, Usage
 
 _EVENT, _ITEM = AuditEventRow.__table__, ItemRow.__table__

@@ -1,8 +1,9 @@
 from .estimates import (
     CORRECTED as CORRECTED, ESTIMATOR_NAMES as ESTIMATOR_NAMES, OUTSIDE as OUTSIDE,
     PROTOCOLS_OWN as PROTOCOLS_OWN, WORST_CASE as WORST_CASE, Counts as Counts, Estimate as Estimate,
-    Interval as Interval, Shown as Shown, caution_lines as caution_lines, caution_text as caution_text,
-    estimate_table as estimate_table, estimator_name as estimator_name, interval_text as interval_text,
+    Interval as Interval, Displayable as Displayable, caution_lines as caution_lines,
+    caution_text as caution_text, estimate_table as estimate_table, estimator_name as estimator_name,
+    interval_text as interval_text,
     main_estimate as main_estimate, main_name as main_name, method_text as method_text,
     method_words as method_words, note_lines as note_lines, protocol_estimate as protocol_estimate,
     reading_lines as reading_lines, to_frame as to_frame, value_text as value_text,
@@ -15,7 +16,7 @@ from .labels import (
     deciding_statement as deciding_statement, design_of as design_of,
 )
 from .notes import (
-    Note as Note, Noted as Noted, NoteKind as NoteKind, plain_fields as plain_fields,
+    Note as Note, ResultWithNotes as ResultWithNotes, NoteKind as NoteKind, plain_fields as plain_fields,
 )
 from .program import (
     Candidate as Candidate, Program as Program, Standing as Standing,

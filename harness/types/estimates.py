@@ -12,18 +12,18 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from oversight.harness.argument_checks import check_names, check_records
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import ConfigError, WrongType
-from oversight.harness.expected import check_names, check_records
 from oversight.harness.types.html_table import HtmlTable, percent, span, write_html
-from oversight.harness.types.notes import Note, Noted, NoteKind, plain_fields
+from oversight.harness.types.notes import Note, NoteKind, ResultWithNotes, plain_fields
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
 
-class Shown(ABC):
+class Displayable(ABC):
     """A result with a headline, rows and a picture.
 
     Attributes
@@ -77,7 +77,7 @@ class Shown(ABC):
         return write_html([headline, *self.html_tables()])
 
 
-def to_frame(result: Shown | Mapping[str, Shown] | Iterable[Any]) -> DataFrame:
+def to_frame(result: Displayable | Mapping[str, Displayable] | Iterable[Any]) -> DataFrame:
     """Convert results, or records such as items and labels, to a pandas frame.
 
     Parameters
@@ -112,7 +112,7 @@ def to_frame(result: Shown | Mapping[str, Shown] | Iterable[Any]) -> DataFrame:
 
 
 def _records(result: object) -> list[dict[str, Any]]:
-    if isinstance(result, Shown):
+    if isinstance(result, Displayable):
         return result.records()
     if isinstance(result, Mapping):
         return [{"name": name} | record for name, one in result.items() for record in _records(one)]
@@ -123,7 +123,7 @@ def _records(result: object) -> list[dict[str, Any]]:
 
 def _fields(record: object) -> dict[str, Any]:
     """The fields of a record, with words instead of enumerated values, and its own columns."""
-    if isinstance(record, Shown):
+    if isinstance(record, Displayable):
         (only,) = record.records()
         return only
     if not is_dataclass(record) or isinstance(record, type):
@@ -245,7 +245,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Estimate(Noted, Shown):
+class Estimate(ResultWithNotes, Displayable):
     """An estimated quantity with its interval and counts.
 
     Attributes

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, overload
 
+from oversight.harness.argument_checks import check_mapping, check_names, check_records
 from oversight.harness.errors import BadInput
-from oversight.harness.expected import check_mapping, check_names, check_records
 from oversight.harness.types.records import Label, Question
 
 

@@ -8,8 +8,8 @@ from enum import Enum, unique
 from string import Formatter
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from oversight.harness.argument_checks import check_mapping
 from oversight.harness.errors import WrongType
-from oversight.harness.expected import check_mapping
 from oversight.harness.types.html_table import percent
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class _HasNotes(Protocol):
     def notes(self) -> tuple[Note, ...]: ...
 
 
-class Noted:
+class ResultWithNotes:
     """A result with the field `notes`.
 
     `plain_names` says which property replaces a field in JSON and frames; empty if none does.
@@ -218,6 +218,6 @@ class Noted:
 def plain_fields(record: DataclassInstance) -> dict[str, Any]:
     """Fields of a record by name; for a result as its `plain_names` say, with `flags` instead of `notes`."""
     names = [f.name for f in fields(record)]
-    if isinstance(record, Noted):
+    if isinstance(record, ResultWithNotes):
         names = [record.plain_names.get(name, name) for name in names]
     return {name: getattr(record, name) for name in names if name}

@@ -12,8 +12,8 @@ from orjson import Fragment
 from oversight.harness.analysis import ItemFilter, ModelOutcome, StudyItems, StudyReport
 from oversight.harness.config import Study
 from oversight.harness.errors import OversightError
-from oversight.harness.machine import write_whole
 from oversight.harness.output import with_bar
+from oversight.harness.platform import write_whole
 from oversight.harness.registry import EXPORTED_PARTS, PAGES, load_page
 from oversight.harness.store import Store, split_into_batches
 from oversight.harness.view import payload

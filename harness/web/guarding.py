@@ -26,8 +26,8 @@ import orjson
 
 from oversight.harness.config import Study
 from oversight.harness.errors import ConfigError
-from oversight.harness.machine import host_name
 from oversight.harness.output import keep_secret, redact_bytes
+from oversight.harness.platform import host_name
 from oversight.harness.web.listening import LOCAL, is_loopback, shown_host
 
 _LOCAL_NAMES = (LOCAL, "localhost", "[::1]")

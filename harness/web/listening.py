@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from oversight.harness.errors import ConfigError
-from oversight.harness.machine import host_name
+from oversight.harness.platform import host_name
 
 if TYPE_CHECKING:
     from aiohttp import web

@@ -29,7 +29,7 @@ from oversight.harness.datasets import BadRows
 from oversight.harness.output import counted, pool_text
 from oversight.harness.store import ItemDraw
 from oversight.protocols.collect import make_words
-from oversight.protocols.routing import SecondDraw, Woven
+from oversight.protocols.routing import InsertedControls, SecondDraw
 from oversight.protocols.study_labels import (
     export_open,
     export_ratings,
@@ -96,7 +96,7 @@ def _tell_second(second: SecondDraw) -> str:
     return text
 
 
-def _tell_controls(controls: Woven) -> list[str]:
+def _tell_controls(controls: InsertedControls) -> list[str]:
     """Return one line per kind of control question."""
     return [
         f"among them {counted(controls.drawn[kind], f'{kind} question')}"

@@ -206,14 +206,14 @@ def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item]
     return new
 
 
-def _read_due(store: Store, frame: Frame) -> Due:
+def _read_due(store: Store, frame: Frame) -> NextQuestions:
     drawn = store.open_answers.read_draw()
     said = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])
     return find_due(drawn, said, {unit.id: unit.points for unit in frame.units})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
+class NextQuestions:
     """The next questions.
 
     Attributes
@@ -228,7 +228,9 @@ class Due:
     waiting: frozenset[int]
 
 
-def find_due(drawn: Sequence[DrawnExpert], said: Mapping[str, str], points: Mapping[str, float]) -> Due:
+def find_due(
+    drawn: Sequence[DrawnExpert], said: Mapping[str, str], points: Mapping[str, float]
+) -> NextQuestions:
     """Find the questions that are to be put now.
 
     Parameters
@@ -255,7 +257,7 @@ def find_due(drawn: Sequence[DrawnExpert], said: Mapping[str, str], points: Mapp
             if rows[0].place and verdict == error.value:
                 break
             is_held = bool(rows[0].place) and verdict is None
-    return Due(rows=list(due.values()), waiting=frozenset(waiting - due.keys()))
+    return NextQuestions(rows=list(due.values()), waiting=frozenset(waiting - due.keys()))
 
 
 def _order_of(rows: Sequence[DrawnExpert]) -> tuple[str, int]:

@@ -12,7 +12,7 @@ from typing import Any
 from oversight.harness import BadInput, ConfigError
 from oversight.harness.analysis import DesignFreeze, count_findings, scrub
 from oversight.harness.config import Study
-from oversight.harness.machine import write_whole
+from oversight.harness.platform import write_whole
 from oversight.harness.store import Absence, AuditRecord, Store, has_database
 from oversight.protocols.routing import read_roster
 

@@ -1,4 +1,4 @@
-from .control_draw import Woven as Woven, weave_controls as weave_controls
+from .control_draw import InsertedControls as InsertedControls, insert_controls as insert_controls
 from .item_draw import draw_items as draw_items
 from .panel_draw import BalancedPanel as BalancedPanel, RandomPanel as RandomPanel
 from .partitioned import Partitioned as Partitioned

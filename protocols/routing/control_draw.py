@@ -23,7 +23,7 @@ _WHOLE = 2**64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Woven:
+class InsertedControls:
     """Control questions of a study.
 
     Attributes
@@ -44,7 +44,9 @@ class Woven:
     new: int = 0
 
 
-def weave_controls(study: Study, store: Store, roster: Roster, gold: Sequence[GoldItem], draws: int) -> Woven:
+def insert_controls(
+    study: Study, store: Store, roster: Roster, gold: Sequence[GoldItem], draws: int
+) -> InsertedControls:
     """Draw and store the control questions that study.toml requests.
 
     Parameters
@@ -70,7 +72,7 @@ def weave_controls(study: Study, store: Store, roster: Roster, gold: Sequence[Go
         _refuse_none(wanted, [*before, *drawn])
         store.controls.add_gold_items(gold)
     every = [*before, *drawn]
-    return Woven(
+    return InsertedControls(
         asked=Counter(c.expert for c in every),
         drawn=Counter(c.kind.value for c in every),
         wanted=wanted,

@@ -32,7 +32,7 @@ from oversight.harness.estimate import (
 from oversight.harness.output import counted
 from oversight.harness.store import ItemDraw, Store
 from oversight.harness.types import Item
-from oversight.protocols.routing.known_before import KnownBefore, read_known
+from oversight.protocols.routing.draw_information import DrawInformation, read_known
 
 
 def keep_drawn_items(store: Store, portions: Iterable[list[Item]]) -> Iterator[list[Item]]:
@@ -142,7 +142,7 @@ def _begin_pool(study: Study, store: Store, ids: Sequence[str], wanted: int) -> 
     _draw_batch(study, store, wanted)
 
 
-def _values_of(study: Study, known: KnownBefore) -> FloatArray:
+def _values_of(study: Study, known: DrawInformation) -> FloatArray:
     """Return the values by which items are stratified for a proportional draw, shape (N, values)."""
     found = [known.guess_by_votes()]
     if known.opinions:
@@ -213,7 +213,7 @@ def _draw_by_deviation(
     return number, places, chance[places], words
 
 
-def _tell_strata(known: KnownBefore) -> str:
+def _tell_strata(known: DrawInformation) -> str:
     if not known.looked_at:
         return "at random, as no model was run"
     words = f"by the agreement of {counted(known.predicted.shape[1], 'model')}"
@@ -222,7 +222,7 @@ def _tell_strata(known: KnownBefore) -> str:
     return words + (f" ({known.not_run})" if known.not_run else "")
 
 
-def _count_items(study: Study, wanted: int, known: KnownBefore) -> int:
+def _count_items(study: Study, wanted: int, known: DrawInformation) -> int:
     """Return the number of items that a number of questions is expected to decide, at least one."""
     n, each = len(known.n_options), 1.0
     if "accuracy" not in study.experts.statement.answers:

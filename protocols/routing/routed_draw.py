@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from oversight.harness.store import ItemDraw
-from oversight.protocols.routing.control_draw import Woven
+from oversight.protocols.routing.control_draw import InsertedControls
 from oversight.protocols.routing.second_draw import SecondDraw
 
 
@@ -38,6 +38,6 @@ class Routed:
     items: int
     each: int = 0
     annotators: int = 0
-    controls: Woven | None = None
+    controls: InsertedControls | None = None
     draws: Sequence[ItemDraw] = ()
     second: SecondDraw | None = None

@@ -18,7 +18,7 @@ from oversight.harness.types import Answer, Item, ProtocolStatement, Question, d
 Predictions = Mapping[str, Mapping[str, int | None]]
 """Model → item id → option; None if unreadable."""
 
-Voices = Mapping[str, Sequence[float]]
+JudgeVotes = Mapping[str, Sequence[float]]
 """Item id → judges' probability of each of its options."""
 
 
@@ -56,7 +56,7 @@ class RoutingProtocol(Protocol):
 
 
 @runtime_checkable
-class AsksOn(RoutingProtocol, Protocol):
+class AdaptiveProtocol(RoutingProtocol, Protocol):
     """A rule whose further questions depend on earlier answers."""
 
     def next_questions(self, items: Sequence[Item], answers: Sequence[Answer]) -> list[Question]:
@@ -117,16 +117,18 @@ def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray
     return matrix
 
 
-def hear_judges(votes: NDArray[np.float64], items: Sequence[Item], voices: Voices) -> NDArray[np.float64]:
+def add_judge_votes(
+    votes: NDArray[np.float64], items: Sequence[Item], judge_votes: JudgeVotes
+) -> NDArray[np.float64]:
     """Multiply the votes' probabilities with the judges', and normalise rows to a sum of 1.
 
     An item without judges' probabilities keeps the votes' probabilities.
     """
-    if not voices:
+    if not judge_votes:
         return votes
     heard = votes.copy()
     for row, item in enumerate(items):
-        said = voices.get(item.id)
+        said = judge_votes.get(item.id)
         if said is not None:
             both = votes[row, : len(said)] * said
             heard[row, : len(said)] = both / both.sum()

@@ -29,7 +29,7 @@ from oversight.harness.estimate import (
 from oversight.harness.output import counted
 from oversight.harness.store import Store
 from oversight.harness.types import SECOND_QUESTIONS, draw_place, question_id
-from oversight.protocols.routing.known_before import KnownBefore, read_known
+from oversight.protocols.routing.draw_information import DrawInformation, read_known
 from oversight.protocols.routing.partitioned import FreeExperts
 from oversight.protocols.routing.roster import Roster
 from oversight.protocols.routing.rule import QuestionFields
@@ -161,7 +161,7 @@ def _asks_for_one(labels: LabelColumns, predicted: IntArray) -> bool:
     return bool((own & (labels.questions.propensity > 1 - 1e-9)).all())
 
 
-def _weigh_votes(votes: KnownBefore) -> FloatArray:
+def _weigh_votes(votes: DrawInformation) -> FloatArray:
     width = int(votes.n_options.max())
     if not votes.predicted.shape[1]:
         return flat_posterior(votes.n_options, width)

@@ -28,9 +28,9 @@ from oversight.harness.types import Answer, Item, ProtocolStatement, Question, V
 from oversight.protocols.routing.partitioned import FreeExperts
 from oversight.protocols.routing.roster import Roster
 from oversight.protocols.routing.rule import (
+    JudgeVotes,
     Predictions,
-    Voices,
-    hear_judges,
+    add_judge_votes,
     option_counts,
     predicted_matrix,
     put_question,
@@ -59,7 +59,7 @@ class Sequential:
     predictions: Predictions
     seed: int = 0
     guesses: Mapping[str, float] = field(default_factory=dict)
-    voices: Voices = field(default_factory=dict)
+    judge_votes: JudgeVotes = field(default_factory=dict)
     name: str = name_protocol("Sequential")
     statement: ClassVar = ProtocolStatement(
         estimator="resolved",
@@ -88,7 +88,7 @@ class Sequential:
         accuracy = [self.guesses.get(model, 0.5) for model in self.predictions]
         predicted = predicted_matrix(items, self.predictions)
         votes = vote_posterior(predicted, k, int(k.max()), accuracy=accuracy)
-        return hear_judges(votes, items, self.voices)
+        return add_judge_votes(votes, items, self.judge_votes)
 
     def route(self, items: Sequence[Item]) -> list[Question]:
         """Return the first wave: the most likely predicted option of every item."""

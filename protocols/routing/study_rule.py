@@ -16,12 +16,12 @@ from oversight.harness import BadInput, ConfigError, derive_seed, load_protocol
 from oversight.harness.config import Study
 from oversight.harness.store import Store, split_into_batches
 from oversight.harness.types import SECOND_QUESTIONS, Assignment, Item, PredictionStatus, Question
+from oversight.protocols.routing.draw_information import read_judge_votes
 from oversight.protocols.routing.item_draw import keep_drawn_items
-from oversight.protocols.routing.known_before import read_voices
 from oversight.protocols.routing.panel_draw import RandomPanel
 from oversight.protocols.routing.partitioned import FreeExperts, Partitioned
 from oversight.protocols.routing.roster import Roster, read_roster
-from oversight.protocols.routing.rule import AsksOn, Predictions, QuestionFields, RoutingProtocol
+from oversight.protocols.routing.rule import AdaptiveProtocol, Predictions, QuestionFields, RoutingProtocol
 from oversight.protocols.routing.sealed_ids import plain_id, seal_fields
 
 
@@ -71,8 +71,8 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
             for run in chosen.runs
         }
     rule = load_protocol(study.experts.protocol).from_study(study, roster, predictions)
-    voices = read_voices(study, store) if hasattr(rule, "voices") else {}
-    return replace(rule, voices=voices) if voices else rule
+    judge_votes = read_judge_votes(study, store) if hasattr(rule, "voices") else {}
+    return replace(rule, judge_votes=judge_votes) if judge_votes else rule
 
 
 def next_questions(study: Study, store: Store, roster: Roster, items: Sequence[Item]) -> list[Question]:
@@ -101,7 +101,7 @@ def draw_questions(
     """
     plan: RoutingProtocol = routing_rule_of(study, store, roster)
     items, key = keep_drawn_items(store, items), store.controls.ensure_key()
-    if isinstance(plan, AsksOn):
+    if isinstance(plan, AdaptiveProtocol):
         asked = plan.next_questions(list(chain.from_iterable(items)), store.content.read_answers())
         yield seal_fields(key, list(map(_fields_of, asked)))
         return

@@ -11,7 +11,7 @@ import pytest
 
 from oversight.harness import BadInput, ConfigError
 from oversight.harness.cli.main import main
-from oversight.harness.machine import host_name
+from oversight.harness.platform import host_name
 from oversight.harness.store import Store
 from oversight.harness.web import PublicAddress, derive_session, read_public_url
 from oversight.protocols.collect import list_links, make_links, revoke_links

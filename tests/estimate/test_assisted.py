@@ -9,7 +9,7 @@ import pytest
 
 from oversight import harness as h
 from oversight.harness.estimate import synthesise_population
-from oversight.harness.estimate.side_information import ASSISTED
+from oversight.harness.estimate.side_information import MODEL_ASSISTED
 from oversight.harness.types import Item, NoteKind, Prediction
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
@@ -52,7 +52,7 @@ def test_intervals_hold_whatever_votes_are_worth(accuracies: list[float], protoc
     held, voided = [], 0
     for seed in range(120):
         models, labels = draw(seed, accuracies, protocol)
-        found = h.model_accuracies(models, labels)["m0"][ASSISTED]
+        found = h.model_accuracies(models, labels)["m0"][MODEL_ASSISTED]
         voided += not found.holds
         held.append(found.low <= accuracies[0] <= found.high)
     assert np.mean(held) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / len(held))
@@ -66,7 +66,7 @@ def test_votes_that_tell_something_are_worth_answers() -> None:
         models, labels = draw(seed, [0.7, 0.8, 0.85, 0.75, 0.8, 0.8])
         found = h.model_accuracies(models, labels)["m0"]
         plain.append(found["ml"].value - 0.7)
-        assisted.append(found[ASSISTED].value - 0.7)
+        assisted.append(found[MODEL_ASSISTED].value - 0.7)
     assert np.square(assisted).mean() < np.square(plain).mean() / 1.2
     assert abs(np.mean(assisted)) < 3 * np.std(assisted) / np.sqrt(len(assisted))
 
@@ -75,25 +75,25 @@ def test_it_says_how_many_answers_votes_are_worth_and_leaves_other_numbers_alone
     models, labels = draw(1, [0.7, 0.8, 0.85, 0.75])
     together = h.model_accuracies(models, labels)
     for name, made in together.items():
-        assert NoteKind.VOTES_WORTH in (note.kind for note in made[ASSISTED].notes)
+        assert NoteKind.VOTES_WORTH in (note.kind for note in made[MODEL_ASSISTED].notes)
         alone = h.accuracies(models[name], labels)
-        assert {n: e for n, e in made.items() if n != ASSISTED} == alone
+        assert {n: e for n, e in made.items() if n != MODEL_ASSISTED} == alone
 
 
 @pytest.mark.parametrize("protocol", ["sequential", "disagreement"])
 def test_votes_add_nothing_to_what_is_known_or_cannot_be(protocol: str) -> None:
     models, labels = draw(2, [0.8, 0.7], protocol)
     for made in h.model_accuracies(models, labels).values():
-        assert ASSISTED not in {**made, **made.undefined}
+        assert MODEL_ASSISTED not in {**made, **made.undefined}
 
 
 def test_one_model_and_one_that_all_questions_are_about_have_none() -> None:
     models, labels = draw(3, [0.8])
-    assert ASSISTED not in h.model_accuracies(models, labels)["m0"]
+    assert MODEL_ASSISTED not in h.model_accuracies(models, labels)["m0"]
     models, labels = draw(3, [0.8], "targeted")
     other = models["m0"][1:] + models["m0"][:1]  # any second model; every question is about the first
     found = h.model_accuracies({**models, "later": [Prediction(p.item_id, p.option) for p in other]}, labels)
-    assert ASSISTED not in {**found["m0"], **found["m0"].undefined}
+    assert MODEL_ASSISTED not in {**found["m0"], **found["m0"].undefined}
 
 
 def test_intervals_hold_with_strata_that_were_labelled_at_different_rates() -> None:
@@ -132,20 +132,20 @@ def test_unsupported_options_are_named() -> None:
         ({"published": True}, "published"),
     ):
         for made in h.model_accuracies(models, labels, **options).values():
-            assert ASSISTED not in made
-            assert named in made.undefined[ASSISTED]
+            assert MODEL_ASSISTED not in made
+            assert named in made.undefined[MODEL_ASSISTED]
 
 
 def test_more_answers_than_it_looks_at_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oversight.harness.estimate.side_information.LARGEST", N - 1)
     models, labels = draw(4, [0.8, 0.7])
     for made in h.model_accuracies(models, labels).values():
-        assert f"more than {N - 1} answers" in made.undefined[ASSISTED]
+        assert f"more than {N - 1} answers" in made.undefined[MODEL_ASSISTED]
 
 
 def test_joint_intervals_are_wider_and_say_so() -> None:
     models, labels = draw(5, [0.8, 0.7, 0.6])
-    alone, joint = (h.model_accuracies(models, labels, joint=j)["m0"][ASSISTED] for j in (False, True))
+    alone, joint = (h.model_accuracies(models, labels, joint=j)["m0"][MODEL_ASSISTED] for j in (False, True))
     assert joint.low < alone.low
     assert joint.high > alone.high
     assert joint.level == alone.level == 0.95
@@ -155,6 +155,6 @@ def test_joint_intervals_are_wider_and_say_so() -> None:
 def test_votes_of_models_that_answered_part_of_the_items_count_there() -> None:
     models, labels = draw(6, [0.7, 0.9])
     part = {"m0": models["m0"], "m1": models["m1"][: N // 2]}
-    whole, half = (h.model_accuracies(m, labels)["m0"][ASSISTED] for m in (models, part))
+    whole, half = (h.model_accuracies(m, labels)["m0"][MODEL_ASSISTED] for m in (models, part))
     assert half.holds
     assert half.high - half.low > whole.high - whole.low

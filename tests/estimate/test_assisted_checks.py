@@ -7,7 +7,7 @@ import numpy as np
 from oversight import harness as h
 from oversight.harness.columns import align_pool
 from oversight.harness.estimate import Votes, decode, estimate_models
-from oversight.harness.estimate.side_information import ASSISTED
+from oversight.harness.estimate.side_information import MODEL_ASSISTED
 from oversight.harness.types import Answer, Item, Prediction, Verdict
 from oversight.protocols.routing import Partitioned, one_expert_per_class
 
@@ -37,4 +37,4 @@ def test_an_expert_who_says_no_to_everything_voids_the_estimate_with_votes() -> 
     columns, said = align_pool([*models.values()], labels)
     by_name = dict(zip(models, columns, strict=True))
     for made in estimate_models(by_name, said, [Votes(by_name)]).values():
-        assert "check 'yes_rate_by_expert' failed" in made[ASSISTED].why
+        assert "check 'yes_rate_by_expert' failed" in made[MODEL_ASSISTED].why

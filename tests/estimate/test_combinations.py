@@ -37,7 +37,7 @@ from oversight.harness.estimate import (
     synthesise_population,
 )
 from oversight.harness.estimate.combinations import DESIGNS, FEATURES, NO_EFFECT, RULES, USES, find_rule
-from oversight.harness.estimate.second import DEEPENED
+from oversight.harness.estimate.second import TWO_PHASE
 from oversight.harness.estimate.side_information import JUDGED
 from oversight.harness.store import Store
 from oversight.harness.types import Answer, Item, Prediction
@@ -119,7 +119,7 @@ def estimate(study: Study) -> float:
     else:
         judges = {"judge": study.judge} if "judges" in given else None
         found = h.model_accuracies(study.models, study.labels, judges=judges, **options)["m0"]
-    wanted = {"second questions": DEEPENED, "judges": JUDGED, "votes": "assisted"}
+    wanted = {"second questions": TWO_PHASE, "judges": JUDGED, "votes": "assisted"}
     named = next((name for feature, name in wanted.items() if feature in given), "")
     if not named:
         return h.accuracy(study.models["m0"], study.labels, **options).value

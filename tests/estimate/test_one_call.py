@@ -9,7 +9,7 @@ import pytest
 
 from oversight import harness as h
 from oversight.harness import BadInput, NotIdentified
-from oversight.harness.estimate.side_information import ASSISTED
+from oversight.harness.estimate.side_information import MODEL_ASSISTED
 from oversight.harness.types import Answer, Item, Prediction
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
@@ -55,7 +55,7 @@ def test_accuracy_takes_any_labels(name: str) -> None:
         one = h.accuracy(rows, labels)
         assert one.low <= TRUE[model] <= one.high
         assert one in found[model].values()
-        assert {n: e for n, e in found[model].items() if n != ASSISTED} == h.accuracies(rows, labels)
+        assert {n: e for n, e in found[model].items() if n != MODEL_ASSISTED} == h.accuracies(rows, labels)
         assert set(PROTOCOLS[name].statement.assumptions) == set(one.assumptions)
 
 

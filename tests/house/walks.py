@@ -22,11 +22,11 @@ SHARED = (
     COLUMNS,
     "harness/store/tables/",
     "harness/errors.py",
-    "harness/expected.py",
+    "harness/argument_checks.py",
     "harness/registry.py",
     "harness/seeding.py",
     "harness/output/",
-    "harness/store/stored_values.py",
+    "harness/store/serialization.py",
 )
 """Modules that every file uses, such as values and errors. No value has to be followed there."""
 MOST_FOLDERS = 8

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from oversight.harness.machine import cache_dir
+from oversight.harness.platform import cache_dir
 
 ROOT = Path(__file__).parents[2]
 _UV = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")

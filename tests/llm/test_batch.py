@@ -12,8 +12,8 @@ from oversight.harness.config import ModelSection
 from oversight.harness.llm import (
     Price,
     PriceTable,
+    RequestedItems,
     Target,
-    Wanted,
     cancel_batches,
     dollars,
     make_spec,
@@ -61,7 +61,7 @@ def collect(
     store: Store, items: list[Item], asked: Target, *, wait: bool = True, limits: BatchLimits = QUICK
 ) -> int:
     ids = [item.id for item in items]
-    [(_, left)] = run_batches(Wanted(store, ids), [asked], prices=PRICES, wait=wait, limits=limits)
+    [(_, left)] = run_batches(RequestedItems(store, ids), [asked], prices=PRICES, wait=wait, limits=limits)
     return left
 
 
@@ -86,7 +86,7 @@ def test_a_batch_under_way_survives_and_blocks_paying_twice(store: Store, items:
         asked = target(server.url, samples=2)
         assert collect(store, items, asked, wait=False) == 12
         with pytest.raises(BadInput, match="12 items are in an unfinished batch"):
-            run_alone(Wanted(store, [i.id for i in items]), [asked], prices=PRICES)
+            run_alone(RequestedItems(store, [i.id for i in items]), [asked], prices=PRICES)
         assert collect(store, items, asked, wait=False) == 12
         assert len(server.batches) == 1
         assert collect(store, items, asked) == 0

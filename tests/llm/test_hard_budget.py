@@ -11,7 +11,7 @@ import pytest
 from oversight import harness as h
 from oversight.harness import BudgetSpent
 from oversight.harness.config import ModelSection
-from oversight.harness.llm import Price, PriceTable, Target, Wanted, make_spec, run_alone
+from oversight.harness.llm import Price, PriceTable, RequestedItems, Target, make_spec, run_alone
 from oversight.harness.store import Store
 from oversight.harness.types import Item, Usage
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
@@ -114,7 +114,7 @@ def test_retried_failure_keeps_its_cost(tmp_path: Path) -> None:
         target = Target(
             make_spec("m", settings, "$text", None), settings.model_copy(update={"endpoint": url})
         )
-        wanted = Wanted(store, store.content.add_items(ITEMS[:4]), retry_failed=True)
+        wanted = RequestedItems(store, store.content.add_items(ITEMS[:4]), retry_failed=True)
         run_alone(wanted, [target], prices=PriceTable())
         [usage] = store.runs.sum_usage(target.spec.id)
         return usage

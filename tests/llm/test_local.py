@@ -19,8 +19,8 @@ import pytest
 from oversight.harness import ConfigError, ModelError
 from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
 from oversight.harness.llm.local.lifecycle import LocalServer, find_weights
-from oversight.harness.machine import cache_dir, is_alive
-from oversight.harness.machine.server_folder import end_process, wait_until
+from oversight.harness.platform import cache_dir, is_alive
+from oversight.harness.platform.server_folder import end_process, wait_until
 
 FRUIT = "Fruit: banana\nColour: yellow\n\nFruit: cherry\nColour: red\n\nFruit: lime\nColour: green\n\n"
 

@@ -16,8 +16,8 @@ from matplotlib.patches import Rectangle
 
 from oversight import harness as h
 from oversight.harness.analysis import (
-    Closing,
     EstimateOptions,
+    EstimatesOverTime,
     GateCheck,
     GateReport,
     StudyReport,
@@ -115,10 +115,10 @@ def test_estimates_have_every_interval_a_title_and_units(report: StudyReport) ->
     assert axes.xaxis.get_major_formatter()(1.0) == "100%"
 
 
-def closings_of(report: StudyReport) -> dict[str, Closing]:
+def closings_of(report: StudyReport) -> dict[str, EstimatesOverTime]:
     """Two points of every model's first estimate."""
     points = {m.name: tuple((n, m.estimates["ml"]) for n in (20, 40)) for m in report.models}
-    return {name: Closing(points=found, watchable=False, why="") for name, found in points.items()}
+    return {name: EstimatesOverTime(points=found, watchable=False, why="") for name, found in points.items()}
 
 
 def test_intervals_close_in_the_order_of_the_draw(report: StudyReport) -> None:
@@ -133,7 +133,7 @@ def test_intervals_close_in_the_order_of_the_draw(report: StudyReport) -> None:
 
 
 def test_without_points_the_picture_says_so() -> None:
-    bare = {"good": Closing(points=(), watchable=False, why="too few answers")}
+    bare = {"good": EstimatesOverTime(points=(), watchable=False, why="too few answers")}
     assert "No model has an estimate" in texts_of(h.plot.closing(bare))
 
 

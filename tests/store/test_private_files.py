@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oversight.harness.machine import data_dir, repair_rights, repair_tree, write_whole
+from oversight.harness.platform import data_dir, repair_rights, repair_tree, write_whole
 from oversight.harness.store import Store
 
 

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from oversight.harness import DataError, StoreError
 from oversight.harness.store import Store
-from oversight.harness.store.words import clear_words
+from oversight.harness.store.full_text import clear_words
 from oversight.harness.types import Item
 
 TEXTS = {
@@ -76,7 +76,7 @@ KILLED = """
 import os, signal, sys
 import sqlalchemy as sa
 from oversight.harness.store import Store
-from oversight.harness.store.words import word_index
+from oversight.harness.store.full_text import word_index
 
 word_index._PORTION = 100
 left = 3
@@ -184,7 +184,7 @@ def test_items_that_come_later_are_found_and_failed_imports_leave_nothing(url: s
 
 
 def test_an_older_study_is_indexed_at_the_first_search(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oversight.harness.store.words.word_index._PORTION", 100)
+    monkeypatch.setattr("oversight.harness.store.full_text.full_text_index._PORTION", 100)
     make_old(url, 250)
     with Store(url) as store:
         store.content.add_items([item("new", "text 250")])  # waits with all others

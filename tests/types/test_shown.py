@@ -12,7 +12,7 @@ import pytest
 
 from oversight import harness as h
 from oversight.harness.estimate import ModelEstimates
-from oversight.harness.types import HtmlTable, Shown
+from oversight.harness.types import Displayable, HtmlTable
 
 EVIL = "<script>alert('x')</script>&"
 
@@ -188,10 +188,10 @@ def test_results_are_shown_without_pandas() -> None:
 
 
 def test_results_with_rows_name_them() -> None:
-    for kind in Shown.__subclasses__():
+    for kind in Displayable.__subclasses__():
         assert not inspect.isabstract(kind), kind
 
-    class Rowless(Shown):
+    class Rowless(Displayable):
         def __str__(self) -> str:
             return ""
 

@@ -111,7 +111,7 @@ def test_a_failed_export_is_reported_and_leaves_nothing(
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limits of this kind")
 def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
     script = (
-        "import sys; from oversight.harness.machine import write_whole; "
+        "import sys; from oversight.harness.platform import write_whole; "
         "write_whole('x' * 100_000, sys.argv[1])"
     )
     (tmp_path / "page.html").write_text("the one before")

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.servers import Served, serve
 from oversight.harness.errors import ConfigError
-from oversight.harness.machine import cache_dir, host_name
+from oversight.harness.platform import cache_dir, host_name
 from oversight.harness.view.server.application import read_token
 from oversight.harness.web import PublicAddress
 

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from oversight.harness.store import AuditRecord, BatchDigest, KeptAnswer
+from oversight.harness.store import AuditRecord, BatchDigest, StoredAnswerValue
 
 _PORTION = 2_000
 _MOST_SHOWN = 20
@@ -130,7 +130,7 @@ class AnswerCheck:
         at = bisect_right(self._firsts, position) - 1
         return self._batches[at] if at >= 0 and position <= self._batches[at].last else None
 
-    def check_answer(self, answer: KeptAnswer, event: int | None) -> int | None:
+    def check_answer(self, answer: StoredAnswerValue, event: int | None) -> int | None:
         """Check the next stored answer of this table; `event` is the last one about this answer alone.
 
         Returns the event of the answer's batch; None if it was in none, or if a later event describes it.
@@ -159,7 +159,9 @@ class AnswerCheck:
         return sum(batch.end(self._findings, last_withdrawn) for batch in self._batches)
 
 
-def compare_with_event(answer: KeptAnswer, event: AuditRecord, table: str, findings: AuditFindings) -> None:
+def compare_with_event(
+    answer: StoredAnswerValue, event: AuditRecord, table: str, findings: AuditFindings
+) -> None:
     """Compare an answer with the last event about it alone."""
     name = f"the answer to question {answer.asked_id} ({table} {answer.position})"
     if event.kind == "withdrawn":

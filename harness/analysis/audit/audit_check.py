@@ -12,7 +12,7 @@ from oversight.harness.analysis.audit.design_freeze import compare_parts, find_c
 from oversight.harness.analysis.audit.trail_check import TrailCheck
 from oversight.harness.errors import BadInput
 from oversight.harness.registry import PROTOCOLS
-from oversight.harness.store import DESIGN_PARTS, AuditRecord, Handover, KeptAnswer, RowsDigest
+from oversight.harness.store import DESIGN_PARTS, AuditRecord, Handover, RowsDigest, StoredAnswerValue
 from oversight.harness.types import SECOND_QUESTIONS, control_id, is_erased, question_id, seal_ids
 
 
@@ -201,7 +201,7 @@ class AuditCheck:
         self.parts[part].add([[told[name] for name in names if name != "place" or name in told]])
         self.ids.check_row(part, told)
 
-    def add_answer(self, table: str, answer: KeptAnswer) -> tuple[int | None, int | None]:
+    def add_answer(self, table: str, answer: StoredAnswerValue) -> tuple[int | None, int | None]:
         """Check the next answer, with its last own event and its batch."""
         if table not in self._answers:
             batches = self.trail.batches.get(table, ())

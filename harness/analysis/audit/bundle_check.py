@@ -21,7 +21,7 @@ from oversight.harness.analysis.audit.bundle_writing import (
     split_line,
 )
 from oversight.harness.errors import BadInput
-from oversight.harness.store import DESIGN_PARTS, START, AuditRecord, Handover, KeptAnswer
+from oversight.harness.store import DESIGN_PARTS, START, AuditRecord, Handover, StoredAnswerValue
 
 
 def audit_bundle(path: str | Path, head: str | None = None) -> Audit:
@@ -165,7 +165,9 @@ class _BundleCheck:
     def _take_answer(self, told: dict[str, Any]) -> None:
         names = ("position", "question", "person", "value", "source", "last_event")
         *said, event = (told[name] for name in names)
-        last, _ = self._check.add_answer(told["table"], KeptAnswer._make([*said, told.get("comment", "")]))
+        last, _ = self._check.add_answer(
+            told["table"], StoredAnswerValue._make([*said, told.get("comment", "")])
+        )
         if event != last:
             says = "that none tells of it alone" if last is None else f"event {last}"
             self.findings.add(f"line {told['line']}: it names event {event}, and the last one is {says}")

@@ -19,7 +19,7 @@ from oversight.harness.analysis.audit.audit_check import AuditCheck
 from oversight.harness.analysis.audit.study_check import read_events, read_evidence
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, ConfigError
-from oversight.harness.machine import write_whole
+from oversight.harness.platform import write_whole
 from oversight.harness.store import START, Store, has_database
 
 FORMAT = "oversight-audit"

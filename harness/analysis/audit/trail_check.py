@@ -10,7 +10,7 @@ from oversight.harness.store import START, AuditRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldHandover:
+class RecordedHandover:
     """Giver and taker of a question by its last event; `giver` is the original expert."""
 
     event: int
@@ -64,7 +64,7 @@ class TrailCheck:
         self.designs: list[AuditRecord] = []
         self.allowed: int | None = None
         self.last_withdrawn: dict[str, int] = {}
-        self.handed: dict[str, ToldHandover] = {}
+        self.handed: dict[str, RecordedHandover] = {}
         self.looks: dict[int, dict[str, Any]] = {}
         self.revisions: dict[tuple[str, int, str], AuditRecord] = {}
         self.redacted = dict[int, str]()
@@ -133,7 +133,7 @@ class TrailCheck:
         elif record.kind == "handover":
             first = self.handed.get(record.asked_id)
             told = record.detail
-            self.handed[record.asked_id] = ToldHandover(
+            self.handed[record.asked_id] = RecordedHandover(
                 event=record.position, giver=first.giver if first else told["from"], taker=told["to"],
                 place=told.get("place"), tells_place="place" in told,
             )  # fmt: skip

@@ -36,8 +36,8 @@ from oversight.harness.cli.conventions import add_study, emit, study_of
 from oversight.harness.cli.database_verbs.verify import verify
 from oversight.harness.config import Study, change_setting, read_study, refuse_password
 from oversight.harness.errors import BadInput
-from oversight.harness.machine import write_whole
 from oversight.harness.output import counted, read_text
+from oversight.harness.platform import write_whole
 from oversight.harness.store import (
     HEAD,
     Store,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from oversight.harness.analysis import PanelStudy
 from oversight.harness.cli.conventions import add_study, emit, split_names, study_of
-from oversight.harness.machine import write_whole
 from oversight.harness.panel import LEVELS
+from oversight.harness.platform import write_whole
 from oversight.harness.plot import LEAST_HEIGHT, draw_svg
 from oversight.harness.report import group_reasons
 

@@ -21,8 +21,8 @@ from oversight.harness.analysis import Bars, GateReport, gate_study
 from oversight.harness.cli.conventions import add_settings, add_study, emit, parse_look, study_of
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import FAIL, PASS, UNDECIDED
-from oversight.harness.machine import write_whole
 from oversight.harness.output import read_text
+from oversight.harness.platform import write_whole
 from oversight.harness.report import gate_screen, gate_to_json, gate_to_junit, gate_to_markdown
 
 EXIT_CODES = {PASS: 0, FAIL: 1, UNDECIDED: 3}

@@ -33,8 +33,8 @@ from oversight.harness.cli.conventions import emit, join_names, split_names
 from oversight.harness.config import OPENAI
 from oversight.harness.datasets import PRESETS
 from oversight.harness.errors import BadInput
-from oversight.harness.machine import write_whole
 from oversight.harness.output import counted, did_you_mean
+from oversight.harness.platform import write_whole
 from oversight.harness.registry import AIMS, DEFAULT_PROTOCOL, OPEN_PROTOCOL, PROTOCOLS
 
 

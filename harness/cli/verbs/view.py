@@ -17,8 +17,8 @@ import webbrowser
 from urllib.parse import urlsplit
 
 from oversight.harness.cli.conventions import add_study, check_address, leave_threads, study_of
-from oversight.harness.machine import cache_dir, write_whole
 from oversight.harness.output import reveal
+from oversight.harness.platform import cache_dir, write_whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ from oversight.harness.errors import ConfigError, FatalModelError, ModelError
 from oversight.harness.llm import models  # the SDK may not be installed
 from oversight.harness.llm.asking.batch_endpoint import BatchEndpoint
 from oversight.harness.llm.asking.batch_run import DEFAULT_LIMITS, LONGEST_POLL, BatchLimits, BatchRun
-from oversight.harness.llm.runner import Target, Wanted, hold_runs, prepare, run_in_loop
+from oversight.harness.llm.runner import RequestedItems, Target, hold_runs, prepare, run_in_loop
 from oversight.harness.output import say
 from oversight.harness.store import Store, Uncertain
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def run_batches(
-    wanted: Wanted,
+    wanted: RequestedItems,
     targets: Sequence[Target],
     *,
     prices: PriceTable,

@@ -16,8 +16,8 @@ from oversight.harness.llm.asking.batch_endpoint import BatchEndpoint, Uncertain
 from oversight.harness.llm.asking.batch_file import name, read_answer, read_lines, write_line
 from oversight.harness.llm.models import TokenGuess
 from oversight.harness.llm.runner import (
+    RequestedItems,
     Target,
-    Wanted,
     load_items,
     make_failed,
     make_request,
@@ -86,7 +86,7 @@ class BatchRun:
         here = [b for b in self.find_under_way() if b.marker not in self.errors]
         return sum(len(b.requests) for b in here if b.remote_id is not None)
 
-    async def hand_over(self, wanted: Wanted) -> None:
+    async def hand_over(self, wanted: RequestedItems) -> None:
         """Submit the batches that an interrupted command prepared, then submit the rest."""
         self.target.announce(wanted)
         try:
@@ -98,7 +98,7 @@ class BatchRun:
             todo = (request for request in left if request not in taken)
             for requests in split_into_batches(todo, self.limits.requests):
                 if not taken:  # answers of unfinished batches keep their price
-                    self.target.note_price(self.store)
+                    self.target.record_price(self.store)
                 await self._settle(self._note(requests), is_new=True)
         except ModelError as error:
             self.errors[""] = copy_error(error, f"{self.target.spec.name}: {error}")

@@ -27,7 +27,7 @@ from oversight.harness.output import read_text
 from oversight.harness.types import Source, Usage
 
 if TYPE_CHECKING:
-    from oversight.harness.store import NotedPrice
+    from oversight.harness.store import RecordedPrice
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def sum_tokens(used: Iterable[Usage]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def dollars(price: Price | None, used: Iterable[Usage], noted: Sequence[NotedPrice] = ()) -> float | None:
+def dollars(price: Price | None, used: Iterable[Usage], noted: Sequence[RecordedPrice] = ()) -> float | None:
     """Return the cost of a run in dollars, with each call at the price that was valid when it was made.
 
     Batches count at their own price, and imported answers cost nothing.
@@ -161,7 +161,7 @@ def dollars(price: Price | None, used: Iterable[Usage], noted: Sequence[NotedPri
 
 
 if TYPE_CHECKING:
-    from oversight.harness.store import NotedPrice
+    from oversight.harness.store import RecordedPrice
 
 
 @dataclass(slots=True, eq=False)
@@ -338,7 +338,7 @@ class Budget:
         """Count dollars and tokens that were used earlier, whatever their price was."""
         self._account.spent.add(Usage(0, tokens, usd=usd))
 
-    def charge_before(self, used: Iterable[Usage], noted: Sequence[NotedPrice] = ()) -> None:
+    def charge_before(self, used: Iterable[Usage], noted: Sequence[RecordedPrice] = ()) -> None:
         """Count the usage of earlier commands for the same run, at the prices stored with the run."""
         paid = [part for part in used if part.source is not Source.IMPORT]
         total = Usage.sum(paid)

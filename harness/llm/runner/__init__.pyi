@@ -1,6 +1,6 @@
 from .batches import Batches as Batches
 from .event_loop import collecting_rarely as collecting_rarely, run_in_loop as run_in_loop
-from .lone_run import Progress as Progress, run as run, run_alone as run_alone
+from .local_run import Progress as Progress, run as run, run_alone as run_alone
 from .prediction import (
     make_failed as make_failed, read_prediction as read_prediction,
     read_foreign_option as read_foreign_option,
@@ -12,7 +12,7 @@ from .prompt import (
     reply_form_of as reply_form_of,
 )
 from .targets import (
-    Forecast as Forecast, RandomPart as RandomPart, Target as Target, Wanted as Wanted,
+    Forecast as Forecast, RandomPart as RandomPart, Target as Target, RequestedItems as RequestedItems,
     draw_sample as draw_sample, forecast as forecast, hold_runs as hold_runs, load_items as load_items,
     make_served as make_served, make_spec as make_spec,
 )

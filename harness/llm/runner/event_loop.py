@@ -14,8 +14,8 @@ from types import FrameType
 from typing import Any, TypeVar, cast
 
 from oversight.harness.errors import Stopped
-from oversight.harness.machine import is_unattended
 from oversight.harness.output import say
+from oversight.harness.platform import is_unattended
 
 T = TypeVar("T")
 

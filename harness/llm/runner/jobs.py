@@ -23,7 +23,7 @@ from oversight.harness.llm.limits import Budget, Limiter, Reservation
 from oversight.harness.llm.models import CUT, LimitedModel, Request
 from oversight.harness.llm.runner.prediction import make_failed, read_option, read_prediction
 from oversight.harness.llm.runner.prompt import make_request, reply_form_of
-from oversight.harness.llm.runner.targets import Target, Wanted, load_items, make_served
+from oversight.harness.llm.runner.targets import RequestedItems, Target, load_items, make_served
 from oversight.harness.llm.runner.terms import RunTerms
 from oversight.harness.output import say
 from oversight.harness.store import ReservedAnswer, add_usage
@@ -157,7 +157,7 @@ class Job:
 
 
 def make_jobs(
-    wanted: Wanted,
+    wanted: RequestedItems,
     targets: Mapping[Target, Budget | None],
     terms: RunTerms,
     *,

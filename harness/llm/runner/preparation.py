@@ -20,7 +20,7 @@ from oversight.harness.llm.models import (
 )
 from oversight.harness.llm.runner.event_loop import run_in_loop
 from oversight.harness.llm.runner.prompt import CHOICES, answer_schema
-from oversight.harness.llm.runner.targets import Target, Wanted
+from oversight.harness.llm.runner.targets import RequestedItems, Target
 from oversight.harness.output import say
 from oversight.harness.store import Store, Uncertain
 from oversight.harness.types import Usage
@@ -55,7 +55,7 @@ class Prepared:
 
 
 def prepare(
-    wanted: Wanted,
+    wanted: RequestedItems,
     targets: Sequence[Target],
     budgets: Sequence[Budget | None] = (),
     *,
@@ -168,7 +168,7 @@ def _count_before(store: Store, target: Target, budget: Budget | None, uncertain
 class _Looks:
     """Checks endpoints, each only once."""
 
-    wanted: Wanted
+    wanted: RequestedItems
     looked: set[str] = field(default_factory=set)
 
     async def look(self, target: Target, model: RunnableModel, budget: Budget | None, used: Usage) -> Target:

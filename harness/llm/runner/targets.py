@@ -16,7 +16,7 @@ from oversight.harness.llm.models import ServedModel, TokenGuess
 from oversight.harness.llm.runner.prompt import make_request
 from oversight.harness.output import say
 from oversight.harness.seeding import derive_seed
-from oversight.harness.store import UNDER_WAY, HeldLocks, NotedPrice, Store
+from oversight.harness.store import UNDER_WAY, HeldLocks, RecordedPrice, Store
 from oversight.harness.types import Item, Usage
 
 
@@ -45,14 +45,14 @@ class Target:
     def _is_free(self) -> bool:
         return self.is_program or self.settings.endpoint == LOCAL_ENDPOINT
 
-    def note_price(self, store: Store, used: Sequence[Usage] | None = None) -> None:
+    def record_price(self, store: Store, used: Sequence[Usage] | None = None) -> None:
         """Store the present price of the run; earlier usage keeps its price.
 
         `used` is the earlier usage of the run; with None it is summed up from answers and charges.
         """
         if self.price is not None and not self._is_free:
             used = store.runs.sum_usage(self.spec.id) if used is None else used
-            store.runs.note_price(self.spec.id, NotedPrice(asdict(self.price), sum_tokens(used)))
+            store.runs.record_price(self.spec.id, RecordedPrice(asdict(self.price), sum_tokens(used)))
 
     def settled(self, store: Store) -> Target:
         """Return the target with the model's tested features.
@@ -68,7 +68,7 @@ class Target:
         }
         return replace(self, spec=self.spec.model_copy(update=update))
 
-    def announce(self, wanted: Wanted) -> None:
+    def announce(self, wanted: RequestedItems) -> None:
         """Store the run, and print the differences from the stored run if the settings changed."""
         spec, runs = self.spec, wanted.store.runs
         known = {run["id"]: run for run in runs.read_runs()}
@@ -103,7 +103,7 @@ class RandomPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestedItems:
     """The stored items to be answered; with `retry_failed`, failed answers do not count as answered.
 
     `sample` describes the random draw of these items, if they were drawn.
@@ -235,7 +235,7 @@ class Forecast:
         return f"{line}; ~${self.usd:.4g}, by batch ~${self.usd_batch:.4g}{dated}"
 
 
-def forecast(wanted: Wanted, target: Target, prices: PriceTable) -> Forecast:
+def forecast(wanted: RequestedItems, target: Target, prices: PriceTable) -> Forecast:
     """Count a model's remaining calls, and estimate their tokens and cost, without sending anything.
 
     An untested feature is assumed to be offered.

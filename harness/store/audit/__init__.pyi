@@ -4,8 +4,8 @@ from .audit_trail import (
     append_events as append_events,
 )
 from .design_rows import (
-    DESIGN_PARTS as DESIGN_PARTS, DesignRepository as DesignRepository, KeptAnswer as KeptAnswer,
-    REPLY_TABLES as REPLY_TABLES, RowsDigest as RowsDigest,
+    DESIGN_PARTS as DESIGN_PARTS, DesignRepository as DesignRepository,
+    StoredAnswerValue as StoredAnswerValue, REPLY_TABLES as REPLY_TABLES, RowsDigest as RowsDigest,
 )
 from .people import (
     Absence as Absence, AnswerLink as AnswerLink, Handover as Handover, PeopleRepository as PeopleRepository,

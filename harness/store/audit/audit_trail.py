@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from oversight.harness.output import make_storable
 from oversight.harness.store.database import BULK, Repository, split_into_batches
 from oversight.harness.store.schema import begin_snapshot, lock_exclusive
-from oversight.harness.store.stored_values import read_json
+from oversight.harness.store.serialization import read_json
 from oversight.harness.store.tables import (
     AssignmentRow,
     AuditEventRow,

@@ -12,7 +12,7 @@ import orjson
 import sqlalchemy as sa
 
 from oversight.harness.store.database import Repository
-from oversight.harness.store.stored_values import read_json
+from oversight.harness.store.serialization import read_json
 from oversight.harness.store.tables import (
     AnswerRow,
     AssignmentRow,
@@ -38,7 +38,7 @@ REPLY_TABLES = tuple(_REPLIES)
 """Tables of answers: to questions, to control questions, and of a panel."""
 
 
-class KeptAnswer(NamedTuple):
+class StoredAnswerValue(NamedTuple):
     """An answer as stored in the database."""
 
     position: int
@@ -150,13 +150,13 @@ class DesignRepository(Repository):
                 for name, part in DESIGN_PARTS.items()
             }
 
-    def read_answers(self, table: str) -> Iterator[KeptAnswer]:
+    def read_answers(self, table: str) -> Iterator[StoredAnswerValue]:
         """Yield all answers of one of the `REPLY_TABLES` in order of arrival, read in portions."""
         replies, name, value = _REPLIES[table]
         r = replies.c
         query = sa.select(r.position, r[name], r.expert, r[value], r.source, r.comment)
         for portion in self._database.read_portions(query.order_by(r.position, r[name])):
-            yield from map(KeptAnswer._make, zip(*portion, strict=True))
+            yield from map(StoredAnswerValue._make, zip(*portion, strict=True))
 
     def count_replies(self) -> int:
         """Return the number of stored answers of all kinds."""

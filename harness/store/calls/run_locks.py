@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from oversight.harness.errors import RunHeld, StoreError
-from oversight.harness.machine import host_name, is_gone, machine_id, process_start
+from oversight.harness.platform import host_name, is_gone, machine_id, process_start
 from oversight.harness.store.database import Repository, repeated
 from oversight.harness.store.tables import RunLockRow, count_rows, row_of, select_values, upsert
 

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from oversight.harness.store.database import Repository
-from oversight.harness.store.stored_values import read_json
+from oversight.harness.store.serialization import read_json
 from oversight.harness.store.tables import (
     ControlQuestionRow,
     GoldItemRow,

@@ -27,7 +27,7 @@ from oversight.harness.columns import (
 from oversight.harness.errors import BadInput
 from oversight.harness.registry import state_protocols
 from oversight.harness.store.database import Database, Repository
-from oversight.harness.store.stored_values import read_json
+from oversight.harness.store.serialization import read_json
 from oversight.harness.store.tables import AnswerRow, HandoverRow, ItemRow, QuestionRow
 from oversight.harness.types import SECOND_QUESTIONS, Verdict
 

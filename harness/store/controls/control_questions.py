@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from oversight.harness.errors import StoreError
 from oversight.harness.store.database import Repository
 from oversight.harness.store.replies import ReplyRepository
-from oversight.harness.store.stored_values import write_tuple
+from oversight.harness.store.serialization import write_tuple
 from oversight.harness.store.tables import ControlQuestionRow, GoldItemRow, QuestionKeyRow, QuestionRow
 from oversight.harness.types import Item, Question
 

@@ -7,6 +7,6 @@ from .addresses import (
 from .held_file import HeldFile as HeldFile
 from .log_folding import LogFolding as LogFolding
 from .lost_connections import connect as connect
-from .patience import (
-    ATTEMPT as ATTEMPT, PatientConnection as PatientConnection, wait_for_lock as wait_for_lock,
+from .retrying import (
+    ATTEMPT as ATTEMPT, RetryingConnection as RetryingConnection, wait_for_lock as wait_for_lock,
 )

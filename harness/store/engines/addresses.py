@@ -15,9 +15,9 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
-from oversight.harness.machine import find_openers, repair_rights
 from oversight.harness.output import keep_secret, redact
-from oversight.harness.store.engines.patience import ATTEMPT, PatientConnection
+from oversight.harness.platform import find_openers, repair_rights
+from oversight.harness.store.engines.retrying import ATTEMPT, RetryingConnection
 
 PATIENT = f"PRAGMA busy_timeout={ATTEMPT * 1000:.0f}"
 _SETTINGS = (
@@ -170,7 +170,7 @@ def make_engine(
     if file is not None and read_only:
         more["creator"] = partial(connect_read_only, file)
     elif file is not None:
-        more["connect_args"] = {"factory": PatientConnection}
+        more["connect_args"] = {"factory": RetryingConnection}
     elif address.drivername == _SERVER[-1]:
         said = {name: value for name, value in _DEFAULTS.items() if name not in address.query}
         more |= {"connect_args": said, "pool_pre_ping": True}  # detects a restarted server

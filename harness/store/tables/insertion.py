@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from oversight.harness.store.stored_values import clean_rows
+from oversight.harness.store.serialization import clean_rows
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects.sqlite import Insert
@@ -120,7 +120,7 @@ def upsert_tuples(
 ) -> None:
     """Store at least two rows of these columns; a row replaces an earlier row with the same key.
 
-    JSON columns are given as text (`oversight.harness.store.stored_values.write_json`).
+    JSON columns are given as text (`oversight.harness.store.serialization.write_json`).
     """
     if _is_copied(connection, rows):
         place = [names.index(column.name) for column in table.primary_key]

@@ -17,8 +17,8 @@ from aiohttp import web
 
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, ConfigError, OversightError
-from oversight.harness.machine import cache_dir, hold_start_lock, write_whole
 from oversight.harness.output import say
+from oversight.harness.platform import cache_dir, hold_start_lock, write_whole
 from oversight.harness.store import Store, has_database
 from oversight.harness.view.page_parts import FOLDER, make_page, read_style
 from oversight.harness.view.server.live import ChangeFeed

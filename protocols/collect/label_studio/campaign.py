@@ -157,7 +157,7 @@ def check_open(queues: Mapping[str, Queue], tasks: Sequence[QueuedTask]) -> None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mended:
+class RepairedProject:
     """Findings in one expert's project: restored settings, removed predictions, tasks from elsewhere."""
 
     expert: str
@@ -166,14 +166,14 @@ class Mended:
     foreign: int = 0
 
 
-def mend_project(
+def repair_project(
     client: Client,
     labels: LabellingRepository,
     queue: Queue,
     project: Project,
     sheet: TaskSheet,
     foreign: int,
-) -> Mended:
+) -> RepairedProject:
     """Restore settings, and remove predictions.
 
     Parameters
@@ -189,7 +189,7 @@ def mend_project(
         client.delete_prediction(prediction.id)
         told = {"prediction": prediction.id, "task": prediction.task, "made": prediction.created_at}
         labels.record_event(AuditEvent(kind="removed", way=SOURCE, person=queue.expert, detail=told))
-    return Mended(
+    return RepairedProject(
         expert=queue.expert,
         settings=settings,
         predictions=len(found),
@@ -344,13 +344,13 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         projects: Mapping[int, Project],
         known: Snapshot,
         full: bool,  # noqa: FBT001
-    ) -> Mended:
+    ) -> RepairedProject:
         project = check_project(client, queue, projects)
         looked, pulled, foreign = pull_queue(client, queue, project, self.sheet.page, known, full=full)
         self.labels.apply_look(looked, pulled, self.replies)
         remove_answered(client, self.labels, queue, known.elsewhere)
         # last, so that answers given before are already stored
-        return mend_project(client, self.labels, queue, project, self.sheet, foreign)
+        return repair_project(client, self.labels, queue, project, self.sheet, foreign)
 
     def requeue(self) -> int:
         """Send questions again whose answers do not count and which their expert can no longer see.

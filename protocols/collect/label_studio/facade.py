@@ -16,7 +16,7 @@ from oversight.protocols.collect.label_studio.campaign import Campaign
 from oversight.protocols.collect.label_studio.campaign_results import Difference
 from oversight.protocols.collect.label_studio.push import Pushed
 from oversight.protocols.collect.progress import QueueProgress, measure_progress
-from oversight.protocols.routing import seal_questions, weave_controls
+from oversight.protocols.routing import insert_controls, seal_questions
 
 
 class LabelStudio(AbstractContextManager["LabelStudio"]):
@@ -78,7 +78,7 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
             store.content.add_items(items)
             new = self._add_questions(questions) + store.panel.add_assignments(given)
             if study.experts.has_controls:
-                new += weave_controls(study, store, self.campaign.roster, gold, draws).new
+                new += insert_controls(study, store, self.campaign.roster, gold, draws).new
             freeze.end(new)
         return self.campaign.push()
 

@@ -10,7 +10,7 @@ from oversight.harness import DataError, check_mapping, check_names
 from oversight.harness.datasets import BadRows, CsvPortion, Portion, Row, read_filled_portions
 from oversight.harness.store import ReplyFields, Response, mark_shown
 from oversight.harness.types import Answer, Item, Question, Verdict
-from oversight.protocols.collect.spreadsheets.answer_words import AnswerWords, make_words
+from oversight.protocols.collect.spreadsheets.answer_wordings import AnswerWords, make_words
 from oversight.protocols.collect.spreadsheets.asked_cells import Asked, ListedQuestions
 from oversight.protocols.collect.spreadsheets.cells import (
     QUESTION_PREFIX,

@@ -66,7 +66,7 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True)
-class Prelabelled:
+class TaskPrediction:
     """A prediction on a task, and the time since which it exists."""
 
     id: int
@@ -201,10 +201,10 @@ class Client(Transport):
 
     # --- predictions -------------------------------------------------------------------------
 
-    def read_predictions(self, project_id: int) -> list[Prelabelled]:
+    def read_predictions(self, project_id: int) -> list[TaskPrediction]:
         """Return predictions that somebody added to a project's tasks."""
         found = self.call_with_retries("predictions.list", project=project_id)
-        return [Prelabelled(int(p.id), int(p.task), _write_time(p.created_at)) for p in found]
+        return [TaskPrediction(int(p.id), int(p.task), _write_time(p.created_at)) for p in found]
 
     def delete_prediction(self, prediction_id: int) -> None:
         """Remove a prediction."""

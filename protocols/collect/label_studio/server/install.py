@@ -17,8 +17,8 @@ from pathlib import Path
 
 from oversight.harness import LabelStudioError
 from oversight.harness.distribution import require
-from oversight.harness.machine import cache_dir, hold_start_lock
 from oversight.harness.output import say
+from oversight.harness.platform import cache_dir, hold_start_lock
 
 VERSION = "1.23.2"
 DATABASE = "label_studio.sqlite3"

@@ -1,6 +1,6 @@
 """Start, find and stop a Label Studio server on this machine.
 
-Each server has a folder with its data and the files of an `oversight.harness.machine.ServerFolder`, whose
+Each server has a folder with its data and the files of an `oversight.harness.platform.ServerFolder`, whose
 state contains the admin's password and token.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from oversight.harness import ConfigError, LabelStudioError
-from oversight.harness.machine import (
+from oversight.harness.platform import (
     ServerFolder,
     cache_dir,
     data_dir,

@@ -1,4 +1,4 @@
-/** Texts as words, as the server splits them (harness/store/words), for searching a file that holds its data. */
+/** Texts as words, as the server splits them (harness/store/full_text), for searching a file that holds its data. */
 
 const LONGEST_WORD = 64;
 const SHORTEST_BEGINNING = 3;

@@ -18,14 +18,14 @@ from oversight.harness.config import Study
 from oversight.harness.estimate import guess_right
 from oversight.harness.output import counted
 from oversight.harness.store import Store
-from oversight.protocols.routing.rule import Voices
+from oversight.protocols.routing.rule import JudgeVotes
 
 if TYPE_CHECKING:
     from oversight.harness.estimate import AnswersSoFar, JudgeOpinion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownBefore:
+class DrawInformation:
     """Predictions and judgements of N items.
 
     Attributes
@@ -75,7 +75,7 @@ class KnownBefore:
         )
 
 
-def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = False) -> KnownBefore:
+def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = False) -> DrawInformation:
     """Read the newest runs of all models with answers about these items.
 
     Parameters
@@ -105,7 +105,7 @@ def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = 
     candidates = named or [name for name in runs if name not in study.judges]
     missing = [name for name in study.judges if name not in runs]
     judges = [] if missing else study.judges
-    return KnownBefore(
+    return DrawInformation(
         predicted=np.maximum(predicted, -1),
         n_options=n_options,
         looked_at=[column for column, name in enumerate(runs) if name in candidates],
@@ -130,7 +130,7 @@ def _read_answers(store: Store, index: ItemIndex, places: IntArray) -> AnswersSo
     )
 
 
-def read_voices(study: Study, store: Store) -> Voices:
+def read_judge_votes(study: Study, store: Store) -> JudgeVotes:
     """Return the judges' probability of every option of every item; empty unless all judges were run."""
     if not study.judges:
         return {}

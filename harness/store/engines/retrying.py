@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from oversight.harness.errors import ConfigError, StoreError
-from oversight.harness.machine import find_openers
 from oversight.harness.output import say
+from oversight.harness.platform import find_openers
 from oversight.harness.store.engines.held_file import HeldFile
 
 ATTEMPT = 1.0
@@ -81,7 +81,7 @@ def wait_for_lock(
                 told = now
 
 
-class PatientConnection(sqlite3.Connection):
+class RetryingConnection(sqlite3.Connection):
     """A connection to a SQLite file whose statements wait for other programs with a message."""
 
     def __init__(self, database: str, *given: Any, **named: Any) -> None:
@@ -93,7 +93,7 @@ class PatientConnection(sqlite3.Connection):
 
     def cursor(self, factory: Any = None) -> Any:
         """Return a cursor whose statements wait for locks."""
-        return super().cursor(factory or _PatientCursor)
+        return super().cursor(factory or _RetryingCursor)
 
     def commit(self) -> None:
         """Commit as soon as no lock prevents the commit.
@@ -119,8 +119,8 @@ class PatientConnection(sqlite3.Connection):
         return wait_for_lock(self.file, attempt, _is_busy, lambda: _name_openers(self.file))
 
 
-class _PatientCursor(sqlite3.Cursor):
-    connection: PatientConnection
+class _RetryingCursor(sqlite3.Cursor):
+    connection: RetryingConnection
 
     def execute(self, *given: Any) -> Any:
         return self.connection.wait(partial(super().execute, *given))

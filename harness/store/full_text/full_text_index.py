@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from oversight.harness.arrays import IntArray
 from oversight.harness.errors import StoreError
 from oversight.harness.store.database import Repository
-from oversight.harness.store.stored_values import read_json
+from oversight.harness.store.serialization import read_json
 from oversight.harness.store.tables import ItemRow
 
 LONGEST_WORD = 64
@@ -128,7 +128,7 @@ _FIND = {
 }
 
 
-class WordRepository(Repository):
+class FullTextRepository(Repository):
     """Finds items by the words of their ids, texts and options."""
 
     def find_items(self, text: str) -> IntArray:

@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import TypeAdapter
 
 from oversight.harness.errors import ConfigError, OversightError
-from oversight.harness.machine.files import write_whole
+from oversight.harness.platform.files import write_whole
 
 State = TypeVar("State")
 Found = TypeVar("Found")

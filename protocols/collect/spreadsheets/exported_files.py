@@ -17,7 +17,7 @@ from typing import IO
 from oversight.harness import BadInput, DataError, check_mapping, check_names
 from oversight.harness.datasets import read_filled_portions
 from oversight.harness.types import Item, Question, Rating
-from oversight.protocols.collect.spreadsheets.answer_words import OPEN_REPLIES
+from oversight.protocols.collect.spreadsheets.answer_wordings import OPEN_REPLIES
 from oversight.protocols.collect.spreadsheets.answer_workbook import refuse_long_text, write_workbook
 from oversight.protocols.collect.spreadsheets.cells import (
     ASSIGNMENT_PREFIX,

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 from oversight.harness.analysis import GateCheck, GateReport
 from oversight.harness.estimate import FAIL, PASS
 from oversight.harness.output import make_printable
-from oversight.harness.report.estimate_words import to_json
+from oversight.harness.report.estimate_text import to_json
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKED = re.compile(r"([\\`*_{}\[\]#+!|~$@]|:(?=\S))")

@@ -13,18 +13,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Self
 
+from oversight.harness.argument_checks import check_records
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import FullDisk, Stopped, WrongType
-from oversight.harness.expected import check_records
 from oversight.harness.llm.limits import Budget, Price, PriceTable
 from oversight.harness.llm.runner.batches import Batches
 from oversight.harness.llm.runner.event_loop import collecting_rarely, run_in_loop
 from oversight.harness.llm.runner.jobs import make_jobs
-from oversight.harness.llm.runner.lanes import StoredRow, run_jobs
 from oversight.harness.llm.runner.preparation import Prepared, prepare
 from oversight.harness.llm.runner.prompt import DEFAULT_TEMPLATE, check_template
-from oversight.harness.llm.runner.targets import Target, Wanted, hold_runs, make_spec, refuse_without_keys
+from oversight.harness.llm.runner.targets import (
+    RequestedItems,
+    Target,
+    hold_runs,
+    make_spec,
+    refuse_without_keys,
+)
 from oversight.harness.llm.runner.terms import DEFAULT_PATIENCE, DEFAULT_TERMS, RunResult, RunTerms
+from oversight.harness.llm.runner.worker_pool import StoredRow, run_jobs
 from oversight.harness.output import make_printable
 from oversight.harness.store import ReservedAnswer, Store
 from oversight.harness.types import Item, Prediction, PredictionStatus
@@ -165,7 +171,7 @@ def run(
     check_records("items", items, Item)
     target = _make_target(model, check_template(template), system, settings)
     with Store(store if "://" in store else f"sqlite:///{store}") as repository:
-        wanted = Wanted(repository, repository.content.add_items(items))
+        wanted = RequestedItems(repository, repository.content.add_items(items))
         terms = RunTerms(
             budget_usd=budget_usd,
             budget_tokens=budget_tokens,
@@ -193,7 +199,7 @@ def _make_target(
 
 
 def run_alone(
-    wanted: Wanted, targets: Sequence[Target], *, prices: PriceTable, terms: RunTerms = DEFAULT_TERMS
+    wanted: RequestedItems, targets: Sequence[Target], *, prices: PriceTable, terms: RunTerms = DEFAULT_TERMS
 ) -> list[RunResult]:
     """Ask every model about the selected stored items that have no stored answer.
 
@@ -241,7 +247,10 @@ def _charge_looks(store: Store, prepared: Sequence[Prepared]) -> None:
 
 
 def _ask(
-    wanted: Wanted, targets: Mapping[Target, Budget | None], terms: RunTerms, check: Callable[[], None]
+    wanted: RequestedItems,
+    targets: Mapping[Target, Budget | None],
+    terms: RunTerms,
+    check: Callable[[], None],
 ) -> dict[Target, RunResult]:
     """Ask each target's remaining items; `check` raises if another process holds a run."""
     store, served = wanted.store, dict[str, str]()
@@ -251,7 +260,7 @@ def _ask(
     for target, number in left.items():
         if number:
             _LOGGER.info("%s: %d answers are asked of %s", target.spec.name, number, target.settings.where)
-            target.note_price(store)
+            target.record_price(store)
     reservations = Batches[ReservedAnswer, None](store.calls.reserve, linger=_LINGER)
     jobs = make_jobs(wanted, targets, terms, reserve=reservations.add_request, served=served)
     is_reserved = any(budget is not None for budget in targets.values())
