@@ -1,7 +1,8 @@
 from .safe_text import (
-    guard_cell as guard_cell, unguard_cell as unguard_cell, join_lines as join_lines,
+    counted as counted, did_you_mean as did_you_mean, guard_cell as guard_cell, join_lines as join_lines,
     keep_secret as keep_secret, make_printable as make_printable, make_storable as make_storable,
-    redact as redact, redact_bytes as redact_bytes, reveal as reveal, shorten as shorten,
+    pool_text as pool_text, redact as redact, redact_bytes as redact_bytes, reveal as reveal,
+    shorten as shorten, unguard_cell as unguard_cell,
 )
 from .terminal import (
     guarded_terminal as guarded_terminal, log_to_stderr as log_to_stderr, plain_table as plain_table,
@@ -10,7 +11,4 @@ from .terminal import (
 from .text_input import (
     UTF_16_MARKS as UTF_16_MARKS, decode_text as decode_text, explain_kind as explain_kind,
     read_text as read_text,
-)
-from .wording import (
-    counted as counted, did_you_mean as did_you_mean, pool_text as pool_text,
 )

@@ -137,7 +137,7 @@ def test_concurrent_writers_cause_no_error(tmp_path: Path) -> None:
 
 
 def test_idle_file_without_its_log_has_all_rows(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oversight.harness.store.engines.log_folding._PAUSE", 0.01)
+    monkeypatch.setattr("oversight.harness.store.engines.held_file._PAUSE", 0.01)
     with Store(f"sqlite:///{file}") as store:
         store.content.add_items(make_items("one"))
         end = time.monotonic() + 10

@@ -4,9 +4,8 @@ from .addresses import (
     keeping_few as keeping_few, make_engine as make_engine, make_private as make_private,
     may_write as may_write, read_address as read_address, show_address as show_address,
 )
-from .held_file import HeldFile as HeldFile
-from .log_folding import LogFolding as LogFolding
-from .lost_connections import connect as connect
+from .held_file import HeldFile as HeldFile, LogFolding as LogFolding
 from .retrying import (
-    ATTEMPT as ATTEMPT, RetryingConnection as RetryingConnection, wait_for_lock as wait_for_lock,
+    ATTEMPT as ATTEMPT, RetryingConnection as RetryingConnection, connect as connect,
+    wait_for_lock as wait_for_lock,
 )

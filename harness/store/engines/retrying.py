@@ -11,10 +11,46 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import sqlalchemy as sa
+
 from oversight.harness.errors import ConfigError, StoreError
 from oversight.harness.output import say
 from oversight.harness.platform import find_openers
 from oversight.harness.store.engines.held_file import HeldFile
+
+PATIENCE = 120.0
+"""Seconds to wait for a server that was reachable before."""
+_FIRST, _LONGEST = 0.1, 2.0  # seconds between two attempts
+
+
+def connect(engine: sa.Engine, shown: str, *, patience: float = PATIENCE) -> sa.Connection:
+    """Connect; if a server that was reachable before is away, wait for it with a message.
+
+    Raises
+    ------
+    sqlalchemy.exc.OperationalError
+        The last error, if the server is away for longer than `patience` seconds.
+    """
+    if engine.dialect.name == "sqlite":
+        return engine.connect()
+    pause, end, told = _FIRST, time.monotonic() + patience, False
+    while True:
+        try:
+            connection = engine.connect()
+        except sa.exc.OperationalError as error:
+            if time.monotonic() >= end:
+                raise
+            if not told:
+                reason = str(error.orig).splitlines()[0]
+                say(f"{shown}: the database does not answer ({reason}); waiting for it")
+                told = True
+            time.sleep(pause)
+            pause = min(_LONGEST, 2 * pause)
+            continue
+        if told:
+            say(f"{shown}: the database is back")
+        return connection
+
 
 ATTEMPT = 1.0
 """Seconds that one attempt waits for a lock before a message names the holder of the lock."""
