@@ -158,7 +158,7 @@ def _opened(
         part = None
         if asking.sample is not None:
             ids, part = take_sample(ids, asking.sample, seed)
-        yield RequestedItems(store, ids, asking.retry_failed, part), targets, prices
+        yield RequestedItems(store, ids, asking.retry_failed, part, study.judges), targets, prices
 
 
 def take_sample(ids: Sequence[str], number: int, seed: int) -> tuple[Sequence[str], RandomPart]:

@@ -109,6 +109,7 @@ def _reread(
     found = RunRereading(run["name"], run["id"])
     asked = _asked(study, run["spec"], pattern)
     changed: list[tuple[str, Prediction]] = []
+    moved: list[str] = []
     for item, before in _pairs(store, run["id"]):
         if asked is None or not _is_ours(before, pattern):
             found.left += 1
@@ -118,9 +119,13 @@ def _reread(
         if after != before:
             found.count(item, before, after)
             changed.append((run["id"], after))
+        if after.option != before.option:
+            moved.append(item.id)
     if write:
         for portion in split_into_batches(changed, PORTION):
             store.runs.store_predictions(portion)
+        for ids in split_into_batches(moved, PORTION):  # they were read where the other option is named
+            store.judge_vectors.drop_vectors(run["id"], ids)
     return found
 
 

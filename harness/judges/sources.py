@@ -1,7 +1,7 @@
 """Read what a study's judges say, and bring in their probabilities from a file.
 
-A judge's probabilities are the first of: a stored vector per item, the shares of its samples, and its
-confidence in the option that it names.
+A judge's probabilities are the first of: the shares of its samples, a stored vector per item (imported, of a
+decision endpoint, or from log-probabilities), and its confidence in the option that it names.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,27 +34,25 @@ def read_judge(opened: OpenStudy, name: str) -> JudgeProbabilities:
     Raises
     ------
     BadInput
-        If the judge was not run, or has no answers yet.
+        If the judge was not run, has no answers yet, or lacks the log-probabilities that it is set to give.
     """
     run = find_newest_runs(opened.store, [name]).runs[0]
-    n_options, index = opened.n_options, opened.index
-    vectors = opened.store.judge_vectors.read_vectors(run["id"])
-    if vectors:
-        p = _silent(n_options)
-        places = index.find_places(vectors)
-        for place, vector in zip(places.tolist(), vectors.values(), strict=True):
-            p[place, : len(vector)] = vector
-        return JudgeProbabilities(p=p, n_options=n_options)
     answers = sum(opened.store.runs.count_samples(run["id"])[0].values())
     if answers > len(opened.runs[name]):
         return _share_samples(opened, run["id"])
-    return JudgeProbabilities.of_predictions(opened.runs[name], n_options)
-
-
-def _silent(n_options: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Probabilities of items of which nothing is said: NaN, 0 beyond their own options."""
-    width = int(n_options.max(initial=2))
-    return np.where(np.arange(width) < n_options[:, None], np.nan, 0.0)
+    judge = JudgeProbabilities.of_predictions(opened.runs[name], opened.n_options)
+    vectors = opened.store.judge_vectors.read_vectors(run["id"])
+    for place, vector in zip(opened.index.find_places(vectors).tolist(), vectors.values(), strict=True):
+        judge.p[place, : len(vector)] = vector
+    if vectors:
+        return replace(judge, stated=True)
+    section = opened.study.models.get(name)
+    if section is not None and section.logprobs and not judge.stated:
+        raise BadInput(
+            f"the judge {name!r} has logprobs = true, but its answers came without log-probabilities; use "
+            f"samples = 5 under [models.{name}], or logprobs = false"
+        )
+    return judge
 
 
 def _share_samples(opened: OpenStudy, run_id: str) -> JudgeProbabilities:

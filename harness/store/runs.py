@@ -15,8 +15,10 @@ import sqlalchemy as sa
 from oversight.harness.config import RunSpec
 from oversight.harness.errors import Fault
 from oversight.harness.store.database import PORTION, Repository, repeated, split_into_batches
+from oversight.harness.store.serialization import write_json
 from oversight.harness.store.tables import (
     ItemRow,
+    JudgeProbabilityRow,
     LedgerRow,
     PredictionRow,
     RunRow,
@@ -27,7 +29,7 @@ from oversight.harness.store.tables import (
 from oversight.harness.types import Prediction, PredictionStatus, Source, Usage
 
 _ITEM, _PREDICTION, _RUN = ItemRow.__table__, PredictionRow.__table__, RunRow.__table__
-_LEDGER = LedgerRow.__table__
+_LEDGER, _VECTOR = LedgerRow.__table__, JudgeProbabilityRow.__table__
 _KEY = ("run_id", "item_id", "sample")
 _PRICES = "prices"
 """Key of the prices in a run's stored spec."""
@@ -36,7 +38,7 @@ _SETTLED = sa.delete(_LEDGER).where(
     *(_LEDGER.c[name] == sa.bindparam(f"settled_{name}") for name in _KEY),
 )
 
-_WRITTEN = tuple(field.name for field in fields(Prediction))
+_WRITTEN = tuple(field.name for field in fields(Prediction) if field.name in _PREDICTION.c)
 _STORED = [_PREDICTION.c[name] for name in _WRITTEN]
 _values_of = attrgetter(*_WRITTEN)
 ImportedFields = tuple[str, int | None, str, str, int, str, int, int, float, float | None, str]
@@ -176,14 +178,16 @@ class RunRepository(Repository):
     def store_predictions(self, rows: Sequence[tuple[str, Prediction]], *, reserved: bool = False) -> None:
         """Store predictions of any runs (by id) in one transaction; later ones replace earlier ones.
 
-        So the answer of another attempt replaces a failed prediction. With `reserved`, the reservations of
-        these answers end in the same transaction.
+        So the answer of another attempt replaces a failed prediction. Probabilities of all options are stored
+        with the first sample. With `reserved`, the reservations of these answers end in the same transaction.
         """
         if not rows:
             return
         with self._database.transaction() as connection:
             predictions = [(run, *_values_of(p)) for run, p in rows]
             upsert_tuples(connection, _PREDICTION, ("run_id", *_WRITTEN), predictions)
+            told = [(run, p.item_id, p.probabilities) for run, p in rows if p.probabilities and not p.sample]
+            upsert_vectors(connection, told)
             if reserved:
                 settled = [{f"settled_{n}": v for n, v in _key_of(run, p).items()} for run, p in rows]
                 execute_many(connection, _SETTLED, settled)
@@ -313,6 +317,13 @@ def add_usage(prediction: Prediction, others: Iterable[Prediction]) -> Predictio
     """Return the prediction with the usage of others added."""
     counted = [prediction, *others]
     return replace(prediction, **{name: sum(getattr(p, name) for p in counted) for name in _SUMMED})
+
+
+def upsert_vectors(connection: sa.Connection, rows: Sequence[tuple[str, str, Sequence[float]]]) -> None:
+    """Store probabilities of all options by run and item, replacing stored ones."""
+    values = [(run, item, write_json(list(vector))) for run, item, vector in rows]
+    if values:
+        upsert_tuples(connection, _VECTOR, ("run_id", "item_id", "probabilities"), values)
 
 
 def _key_of(run_id: str, prediction: Prediction) -> dict[str, str | int]:

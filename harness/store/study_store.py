@@ -33,9 +33,8 @@ from oversight.harness.store.full_text import FullTextRepository
 from oversight.harness.store.labelling import LabellingRepository
 from oversight.harness.store.open_answers import OpenAnswerRepository
 from oversight.harness.store.replies import ReplyRepository
-from oversight.harness.store.runs import RunRepository
+from oversight.harness.store.runs import RunRepository, upsert_vectors
 from oversight.harness.store.searches import SearchRepository
-from oversight.harness.store.serialization import write_json
 from oversight.harness.store.study_content import ContentRepository, PanelRepository
 from oversight.harness.store.tables import (
     AnswerRow,
@@ -49,7 +48,6 @@ from oversight.harness.store.tables import (
     QuestionRow,
     RunRow,
     count_rows,
-    upsert_tuples,
 )
 from oversight.harness.store.withdrawal import WithdrawalRepository
 from oversight.harness.types import Item
@@ -102,11 +100,14 @@ class JudgeVectorRepository(Repository):
 
     def store_vectors(self, run_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
         """Store a run's probabilities by item, replacing stored ones of the same items."""
-        rows = [(run_id, item, write_json(list(vector))) for item, vector in vectors.items()]
-        if not rows:
-            return
         with self._database.transaction() as connection:
-            upsert_tuples(connection, _VECTOR, ("run_id", "item_id", "probabilities"), rows)
+            upsert_vectors(connection, [(run_id, item, vector) for item, vector in vectors.items()])
+
+    def drop_vectors(self, run_id: str, items: Collection[str]) -> None:
+        """Delete a run's probabilities of these items."""
+        mine = (_VECTOR.c.run_id == run_id, self._database.among(_VECTOR.c.item_id, items))
+        with self._database.transaction() as connection:
+            connection.execute(sa.delete(_VECTOR).where(*mine))
 
     def read_vectors(self, run_id: str) -> dict[str, tuple[float, ...]]:
         """Return a run's probabilities by item; empty if the run gave none."""

@@ -261,6 +261,9 @@ class Prediction:
         Number of these calls.
     confidence
         The model's own probability of `option`, in [0, 1]; None if unknown.
+    probabilities
+        The model's own probabilities of all options, in source order; empty if unknown. Stored apart, and not
+        read back with the answer.
     guessed
         Number of calls with estimated tokens, because the endpoint reported none.
     step
@@ -288,6 +291,7 @@ class Prediction:
     source: Source = Source.CALL
     guessed: int = 0
     step: str = ""
+    probabilities: tuple[float, ...] = field(default=(), compare=False)
 
     @property
     def kind(self) -> str:

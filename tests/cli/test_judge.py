@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from oversight.harness.analysis import OpenStudy
 from oversight.harness.cli.main import main
 from oversight.harness.config import read_study
+from oversight.harness.judges.sources import read_judge
 from oversight.harness.registry import load_page
 from oversight.harness.store import Store
 from oversight.harness.view import read_frame
 from oversight.harness.web import write_json
 from tests.cli.colours import CLASSES, write_colours
+from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 from tests.fakes.serving import serving
 
 N = 120
@@ -218,6 +223,58 @@ def test_decision_endpoint_is_asked_once_per_item(
     (decide,) = oversight("judge", "--judge", "decide")["judges"]
     assert decide["area"]["value"] == pytest.approx(1)
     assert decide["curve"][-1]["stated"] == pytest.approx(expected)
+
+
+def run_judge(server: FakeOpenAI) -> int:
+    """Run the model `told` with log-probabilities, which is the study's judge; return the exit code."""
+    text = Path("study.toml").read_text().replace('"wise"', '"told"')
+    Path("prompt.txt").write_text("$text $options")
+    section = f'[models.told]\nmodel = "m"\nendpoint = "{server.url}"\nlogprobs = true\n'
+    Path("study.toml").write_text(f'{text}{section}[prompt]\ntemplate = "prompt.txt"\n')
+    return main(["run"])
+
+
+def test_log_probabilities_give_the_judge_a_vector(study: Path, oversight: Oversight) -> None:
+    tokens = (("C?\n### ", -0.01), ("B", math.log(0.6)))
+    reply = Reply("C?\n### B", logprobs=tokens, tops=({"###": 0.9}, {"B": 0.6, "A": 0.3}))
+    with fake_openai(lambda p, n: reply) as server:
+        assert run_judge(server) == 0
+    loaded = read_study("study.toml")
+    with Store(loaded.store_url) as store:
+        items = store.content.read_items()
+        p = read_judge(OpenStudy(loaded, store), "told").p
+    # A, B and C of every item, as they were shown
+    shown = np.array([[row[k] for k in item.permutation] for row, item in zip(p, items, strict=True)])
+    assert shown == pytest.approx(np.tile([0.3, 0.6, 0.1], (N, 1)))
+    stated = {round(one["stated"], 2) for one in oversight("judge")["judges"][0]["curve"]}
+    assert stated <= {0.1, 0.3, 0.6}
+    # the same replies, read as naming another option
+    settings = 'pattern = "^(?P<answer>C)"\n'
+    Path("study.toml").write_text(Path("study.toml").read_text() + settings)
+    oversight("predictions", "reread", "--model", "told", "--write")
+    with Store(loaded.store_url) as store:
+        (run,) = [run for run in store.runs.read_runs() if run["name"] == "told"]
+        assert not store.judge_vectors.read_vectors(run["id"])
+
+
+def test_endpoint_without_log_probabilities_is_refused_for_a_judge(
+    study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(lambda p, n: Reply("### B")) as server:
+        assert run_judge(server) == 2
+        assert len(server.prompts) == 1  # the test of the endpoint, and no item
+        told = f"told: logprobs = true, but {server.url} returns no log-probabilities"
+        assert told in capsys.readouterr().err
+
+
+def test_answers_without_log_probabilities_are_refused_for_a_judge(
+    study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replies = [Reply("yes", logprobs=(("yes", -0.1),)), Reply("### B")]
+    with fake_openai(lambda p, n: replies[min(n, 1)]) as server:
+        assert run_judge(server) == 0
+    assert main(["judge"]) == 2
+    assert "the judge 'told' has logprobs = true, but its answers came without" in capsys.readouterr().err
 
 
 def test_refusing_endpoint_is_named_with_the_item(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +27,7 @@ class Reply:
     drop: bool = False
     model: str | None = None  # the one that was asked for
     logprobs: tuple[tuple[str, float], ...] = ()
+    tops: tuple[dict[str, float], ...] = ()  # of every token, the most likely ones with their probabilities
     stall: float = 0.0  # seconds between the first half of the body and the second
     missing: int = 0  # bytes at the end that never come
     billed: tuple[int, int] = (7, 3)  # tokens sent and received, if the status is 200
@@ -39,7 +41,10 @@ class Reply:
         message = {"role": "assistant", "content": self.text}
         choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": self.finish_reason}
         if self.logprobs:
-            choice["logprobs"] = {"content": [{"token": t, "logprob": p} for t, p in self.logprobs]}
+            content: list[dict[str, Any]] = [{"token": t, "logprob": p} for t, p in self.logprobs]
+            for part, top in zip(content, self.tops, strict=False):
+                part["top_logprobs"] = [{"token": t, "logprob": math.log(p)} for t, p in top.items()]
+            choice["logprobs"] = {"content": content}
         completion = {
             "id": "c",
             "object": "chat.completion",

@@ -18,7 +18,7 @@ from oversight.harness.config import ModelSection
 from oversight.harness.errors import Fault
 from oversight.harness.llm import DEFAULT_TEMPLATE, ModelReply, Request, make_model
 from oversight.harness.llm.models.program_models import load_function
-from oversight.harness.llm.runner.prediction import answer_confidence
+from oversight.harness.llm.runner.prediction import answer_confidence, answer_probabilities
 from oversight.harness.store.runs import take_vote
 from oversight.harness.types import Item, Prediction, PredictionStatus
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
@@ -75,6 +75,7 @@ def test_log_probabilities_become_a_confidence(items: list[Item], tmp_path: Path
         found = ask(server, items, tmp_path, logprobs=True)
         assert [p.confidence for p in found] == [pytest.approx(0.4)] * 6
         assert server.requests[-1]["logprobs"] is True
+        assert server.requests[-1]["top_logprobs"] == 5
     with fake_openai(lambda p, n: Reply("green")) as server:
         assert {p.confidence for p in ask(server, items, tmp_path, logprobs=True)} == {None}
 
@@ -96,6 +97,33 @@ def test_log_probabilities_become_a_confidence(items: list[Item], tmp_path: Path
 def test_the_tokens_that_spell_the_answer_count(tokens: Any, shown: int, expected: float | None) -> None:
     found = answer_confidence(tokens, OPTIONS, shown)
     assert found == (None if expected is None else pytest.approx(expected))
+
+
+@pytest.mark.parametrize(
+    ("said", "own", "after", "top", "shown", "expected"),
+    [
+        # tokens of one letter add up, and what is not listed shares the rest
+        (" B", 0.5, "", {" B": 0.5, "B": 0.1, "(A": 0.2, " The": 0.1}, 1, (2 / 9, 6 / 9, 1 / 9)),
+        # the rest is at most the least listed token's
+        ("B", 0.5, "", {"B": 0.5, "A": 0.04}, 1, (0.04 / 0.58, 0.5 / 0.58, 0.04 / 0.58)),
+        # a small letter begins a word where the answer is a capital
+        ("B", 0.6, "", {"B": 0.6, " a": 0.3, "C": 0.1}, 1, (0.0, 6 / 7, 1 / 7)),
+        # the answer's token is not among the most likely ones
+        ("C", 0.05, "", {"A": 0.8}, 2, (0.8 / 0.9, 0.05 / 0.9, 0.05 / 0.9)),
+        # the first token tells which text it begins
+        (' "gr', 0.7, "een", {' "gr': 0.7, "Red": 0.2, "bl": 0.1}, 1, (0.2, 0.7, 0.1)),
+        ("is green", 0.9, "", {"is green": 0.9, "red": 0.1}, 1, ()),
+        ("B", 0.9, "", {}, 1, ()),
+    ],
+)
+def test_listed_tokens_give_every_option_a_probability(
+    said: str, own: float, after: str, top: dict[str, float], shown: int, expected: tuple[float, ...]
+) -> None:
+    tokens = (("### ", -0.5), (said, math.log(own)), (after, -0.5))
+    listed = tuple((token, math.log(p)) for token, p in top.items())
+    reply = ModelReply("", logprobs=tokens, alternatives=((), listed, ()) if top else ())
+    found = answer_probabilities(reply, Item("i", "?", OPTIONS, (0, 1, 2)), shown)
+    assert found == pytest.approx(expected)
 
 
 def test_more_samples_pay_only_for_the_new_ones_and_vote(items: list[Item], tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
 LIMIT_FIELDS = ("max_completion_tokens", "max_tokens")
+TOP_LOGPROBS = 5
+"""Tokens listed per place of an answer; every endpoint with log-probabilities lists as many."""
 _NOT_TAKEN = re.compile(
     r"extra|unsupported|not support|unrecogni|unknown|unexpected|not permitted|not allowed|forbidden|no such"
     r"|invalid (?:field|parameter|argument|key|request|property)|does not (?:exist|accept)|additional propert"
@@ -88,6 +90,7 @@ def request_body(
         "stop": list(request.stop) or None,
         "response_format": response_format,
         "logprobs": request.logprobs or None,
+        "top_logprobs": TOP_LOGPROBS if request.logprobs else None,
     }
     return {name: value for name, value in body.items() if value is not None} | {
         **(request.constraint or {}),

@@ -72,13 +72,15 @@ def parse_completion(data: bytes) -> ModelReply:
     except TransientModelError as error:
         error.used = usage.whole
         raise
+    logprobs, alternatives = _read_logprobs(choice.get("logprobs"))
     return ModelReply(
         text=text,
         finish_reason=ending,
         input_tokens=usage.sent,
         output_tokens=usage.received,
         model=payload["model"] if isinstance(payload.get("model"), str) else "",
-        logprobs=_read_logprobs(choice.get("logprobs")),
+        logprobs=logprobs,
+        alternatives=alternatives,
         is_partial=usage.is_partial,
     )
 
@@ -231,11 +233,20 @@ def _plain_ending(said: str) -> str:
     return re.sub(r"^finish_?reason_", "", re.sub(r"[\W_]+", "_", said.strip().casefold()))
 
 
-def _read_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...]:
+def _read_logprobs(
+    logprobs: Any,
+) -> tuple[tuple[tuple[str, float], ...], tuple[tuple[tuple[str, float], ...], ...]]:
+    """Return tokens with their log-probabilities, and the most likely tokens in the place of each."""
+    content: Any = logprobs.get("content") if isinstance(logprobs, dict) else None
+    tokens = _read_tokens(content)
+    tops = tuple(_read_tokens(part.get("top_logprobs")) for part in content) if tokens else ()
+    return tokens, tops if any(tops) else ()
+
+
+def _read_tokens(parts: Any) -> tuple[tuple[str, float], ...]:
     """Return tokens with their log-probabilities; empty if one of them is malformed."""
-    content = logprobs.get("content") if isinstance(logprobs, dict) else None
     found = list[tuple[str, float]]()
-    for part in content if isinstance(content, list) else ():
+    for part in parts if isinstance(parts, list) else ():
         token, logprob = (part.get("token"), part.get("logprob")) if isinstance(part, dict) else (None, None)
         if not isinstance(token, str) or isinstance(logprob, bool) or not isinstance(logprob, float | int):
             return ()

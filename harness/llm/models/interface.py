@@ -97,6 +97,9 @@ class ModelReply:
         Name of the answering model as the endpoint reports it; empty if not reported.
     logprobs
         Tokens of the answer with their log-probabilities; empty if not requested or not offered.
+    alternatives
+        For each of these tokens the most likely ones in its place, with their log-probabilities; empty if
+        not offered.
     is_partial
         Whether the endpoint's count leaves out tokens of the answer.
     limits
@@ -115,6 +118,7 @@ class ModelReply:
     output_tokens: int = 0
     model: str = ""
     logprobs: tuple[tuple[str, float], ...] = ()
+    alternatives: tuple[tuple[tuple[str, float], ...], ...] = ()
     limits: tuple[float, float] | None = None
     is_partial: bool = False
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from oversight.harness.errors import DataError, Fault
@@ -37,6 +39,8 @@ from oversight.harness.types import (
 if TYPE_CHECKING:
     from oversight.harness.llm.models import ModelReply
 
+_AROUND = " \n\t\"'*_`()[]{}:."
+"""Characters around a letter that do not belong to it."""
 _BRIEF = 200
 """Number of characters from which a text is cached, because it may recur."""
 
@@ -63,6 +67,7 @@ def read_prediction(
         The requested form.
     """
     option, step, status, reason, confidence = None, "", PredictionStatus.OK, "", None
+    probabilities: tuple[float, ...] = ()
     try:
         read = read_option(item, reply, asked)
         if read.option is None:
@@ -71,6 +76,7 @@ def read_prediction(
             option, step = item.permutation[read.option], str(read.step)
             if reply.logprobs:
                 confidence = answer_confidence(reply.logprobs, item.shown_options, read.option)
+                probabilities = answer_probabilities(reply, item, read.option)
     except Exception as error:  # noqa: BLE001  any error in reading affects this item only
         status, reason = PredictionStatus.FAILED, f"{Fault.UNEXPECTED}: {type(error).__name__}: {error}"
         option, step = None, ""
@@ -89,6 +95,7 @@ def read_prediction(
         source=source,
         guessed=counts.guessed,
         step=step,
+        probabilities=probabilities,
     )
 
 
@@ -160,21 +167,92 @@ def answer_confidence(
     float or None
         Probability in [0, 1]; None without log-probabilities, or if the tokens do not spell the option.
     """
+    found = _find_answer(logprobs, shown_options, shown)
+    return _probability(sum(logprobs[j][1] for j in found)) if found else None
+
+
+def _find_answer(
+    logprobs: Sequence[tuple[str, float]], shown_options: Sequence[str], shown: int
+) -> range | None:
+    """Find the tokens that name the option; None if no tokens spell it."""
     letter = option_letters_of(len(shown_options))[shown]
-    for token, logprob in reversed(logprobs):
-        if token.strip(" \n\t\"'*_`()[]{}:.").upper() == letter:
-            return _probability(logprob)
+    for j in reversed(range(len(logprobs))):
+        if logprobs[j][0].strip(_AROUND).upper() == letter:
+            return range(j, j + 1)
     text = "".join(token for token, _ in logprobs)
     named = re.compile(rf"(?<![\w.-]){re.escape(shown_options[shown])}(?!\w)", re.IGNORECASE)
     occurrences = [match.span() for match in named.finditer(text)]
     if not occurrences:
         return None
-    (start, end), place, total = occurrences[-1], 0, 0.0
-    for token, logprob in logprobs:
-        if place < end and place + len(token) > start:
-            total += logprob
-        place += len(token)
-    return _probability(total)
+    start, end = occurrences[-1]
+    ends = list(accumulate(len(token) for token, _ in logprobs))
+    return range(bisect_right(ends, start), bisect_left(ends, end) + 1)
+
+
+def answer_probabilities(reply: ModelReply, item: Item, shown: int) -> tuple[float, ...]:
+    """Return the model's probability of every option, from the most likely tokens where it named its answer.
+
+    A token counts for the option whose letter it is, or whose text it begins; a token that begins several
+    texts is shared equally. Servers list only a few tokens. Options without one share the probability that
+    the listed tokens leave over, equally, each at most that of the least likely listed token. The
+    probabilities are then divided by their sum: they are conditional on naming an option, as in MMLU
+    (Hendrycks et al. 2021, ICLR).
+
+    Parameters
+    ----------
+    shown
+        Position in display order of the option that was read.
+
+    Returns
+    -------
+    tuple of float
+        In source order, summing to 1; empty if the server lists no tokens, or the answer's first token does
+        not tell its option from the others.
+
+    Examples
+    --------
+    >>> from oversight.harness.llm import ModelReply
+    >>> item = Item("1", "Which organ?", ("heart", "lung", "skin"), (1, 0, 2))
+    >>> top = ((("A", math.log(0.6)), ("B", math.log(0.3))),)
+    >>> reply = ModelReply("A", logprobs=(("A", math.log(0.6)),), alternatives=top)
+    >>> [round(p, 2) for p in answer_probabilities(reply, item, 0)]
+    [0.3, 0.6, 0.1]
+    """
+    if not reply.alternatives or item.is_statement:
+        return ()
+    found = _find_answer(reply.logprobs, item.shown_options, shown)
+    if not found:
+        return ()
+    said, own = reply.logprobs[found.start]
+    listed = {**dict(reply.alternatives[found.start]), said: own}
+    is_letter = said.strip(_AROUND).upper() == option_letters_of(len(item.options))[shown]
+    shown_names = option_letters_of(len(item.options)) if is_letter else item.shown_options
+    # a capital A is an option's letter where another token may begin a word
+    fold = str if said.strip(_AROUND).isupper() else str.casefold
+    names = [fold(name.strip(_AROUND)) for name in shown_names]
+    if _begun(fold(said), names) != [shown]:
+        return ()
+    p, is_listed, rest, least = [0.0] * len(names), set[int](), 1.0, 1.0
+    for token, logprob in listed.items():
+        mass = math.exp(min(0.0, logprob))
+        rest, least = rest - mass, min(least, mass)
+        begun = _begun(fold(token), names)
+        is_listed.update(begun)
+        for k in begun:
+            p[k] += mass / len(begun)
+    others = [k for k in range(len(names)) if k not in is_listed]
+    for k in others:
+        p[k] = min(max(0.0, rest) / len(others), least)
+    total = sum(p)
+    by_option = dict(zip(item.permutation, p, strict=True))
+    return tuple(by_option[k] / total for k in sorted(by_option)) if total else ()
+
+
+def _begun(token: str, names: Sequence[str]) -> list[int]:
+    """Return the positions of the names that a token is, or begins."""
+    said = token.strip(_AROUND)
+    exact = [k for k, name in enumerate(names) if name == said]
+    return exact or [k for k, name in enumerate(names) if said and name.startswith(said)]
 
 
 def _probability(logprob: float) -> float | None:

@@ -80,7 +80,8 @@ def prepare(
     Raises
     ------
     ConfigError
-        If a key, a callable or a command is missing, or ``structured = "always"`` is not offered.
+        If a key, a callable or a command is missing, or ``structured = "always"`` or a judge's
+        log-probabilities are not offered.
     OversightError
         If no model can be asked.
     """
@@ -188,6 +189,11 @@ class _Looks:
                 )
         if settings.logprobs:
             update["logprobs"] = await offers("logprobs")
+            if target.spec.name in self.wanted.judges and not update["logprobs"]:
+                raise ConfigError(
+                    f"{target.spec.name}: logprobs = true, but {settings.where} returns no log-probabilities "
+                    "for the judge's probabilities; use samples = 5, or logprobs = false"
+                )
         if target.spec.answer == "choice":
             update["choice"] = await self._choose(target, offers)
         target = replace(target, spec=target.spec.model_copy(update=update))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from datetime import date
@@ -106,13 +106,15 @@ class RandomPart:
 class RequestedItems:
     """The stored items to be answered; with `retry_failed`, failed answers do not count as answered.
 
-    `sample` describes the random draw of these items, if they were drawn.
+    `sample` describes the random draw of these items, if they were drawn. A model named in `judges` is
+    refused if it wants log-probabilities that its endpoint does not offer.
     """
 
     store: Store
     ids: Sequence[str]
     retry_failed: bool = False
     sample: RandomPart | None = None
+    judges: Collection[str] = ()
 
     def find_left(self, target: Target) -> Iterator[list[tuple[str, int]]]:
         """Yield item ids and sample numbers without a stored answer, in portions."""
