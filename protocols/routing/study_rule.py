@@ -71,7 +71,7 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
             for run in chosen.runs
         }
     rule = load_protocol(study.experts.protocol).from_study(study, roster, predictions)
-    judge_votes = read_judge_votes(study, store) if hasattr(rule, "voices") else {}
+    judge_votes = read_judge_votes(study, store) if hasattr(rule, "judge_votes") else {}
     return replace(rule, judge_votes=judge_votes) if judge_votes else rule
 
 

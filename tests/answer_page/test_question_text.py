@@ -73,7 +73,7 @@ def test_files_with_other_words_are_refused_and_the_freeze_tells_the_change(
     save(file, [row | {"answer": "yes"} for row in read_table(file)])
     set_text(tmp_path, "Heißt es $option?")
     refused = oversight("label", "import", file, code=2)["error"]
-    assert f"{file.name}:2 [question]: differs from what was asked" in refused
+    assert f"{file.name}:2 [question]: differs from the question" in refused
     findings = oversight("store", "verify", code=1)["findings"]
     assert any("setting experts.question_text" in str(found) for found in findings)
 

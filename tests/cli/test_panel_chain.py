@@ -134,7 +134,7 @@ def test_ratings_in_a_column_per_annotator_are_imported(
     assert oversight("label", "import", "wide.csv") == {"answers": 3, "new": 3}
     Path("wide.csv").write_text(f"item,{people[0]}\n{item},purple\n")
     assert (
-        f"wide.csv:2 [{people[0]}]: 'purple' is no option"
+        f"wide.csv:2 [{people[0]}]: 'purple' is not an option"
         in oversight("label", "import", "wide.csv", code=2)["error"]
     )
     Path("wide.csv").write_text(f"item,{people[0]},xyz\n{item},blue,blue\n")

@@ -66,7 +66,7 @@ def test_a_table_with_a_column_per_annotator_gives_the_same_results(
 @pytest.mark.parametrize(
     ("text", "place", "message"),
     [
-        ("item,ana,bo\ni1,yes,no\ni2,maybe,no\n", ":3 [ana]", "'maybe' is no class; classes are yes, no"),
+        ("item,ana,bo\ni1,yes,no\ni2,maybe,no\n", ":3 [ana]", "'maybe' is not a class; classes are yes, no"),
         ("item,ana,bo\ni1,yes,no\ni1,yes,no\n", ":3 [item]",
          "is also in line 2; without the columns annotator and label a table has one row per item"),
         ("item,ana\ni1,yes\n", "", "there are the columns item, ana; needed are item, annotator, label, or "

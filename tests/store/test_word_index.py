@@ -76,9 +76,9 @@ KILLED = """
 import os, signal, sys
 import sqlalchemy as sa
 from oversight.harness.store import Store
-from oversight.harness.store.full_text import word_index
+from oversight.harness.store.full_text import full_text_index
 
-word_index._PORTION = 100
+full_text_index._PORTION = 100
 left = 3
 
 @sa.event.listens_for(sa.Engine, "before_cursor_execute")

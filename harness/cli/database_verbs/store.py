@@ -15,12 +15,11 @@ example: oversight store copy postgresql://db.example.org/ward     the password 
 
 `verify` checks that nothing was altered. It checks the hash links of all events, compares answers and
 comments with their events, and compares the drawn questions with the frozen design. Without a noted head, it
-cannot detect that somebody rewrote the whole database or file. `upgrade` copies the study into a new database
-of this version; the old database stays unchanged as a backup.
+cannot detect that somebody rewrote the whole database or file.
 
-The new database is a file beside the old one. If the study is on a PostgreSQL server, it is a schema in the
-same database. The old database is only read, so it remains as a backup. At the end study.toml names the new
-database. If the command is killed, run it again.
+`upgrade` copies the study into a new database of this version: a file beside the old one, or a schema in the
+same PostgreSQL database. The old database is only read and remains as a backup. At the end study.toml names
+the new database. If the command is killed, run it again.
 """
 
 from __future__ import annotations
