@@ -26,6 +26,8 @@ from oversight.harness.types import Answer, Item, Program, Question, Verdict
 from tests.agents.attacks import ATTACKS
 from tests.agents.scripted import Scripted
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-canary-0123456789"
 LIMITS = SandboxLimits(seconds=0.2, memory=64 << 20, calls=8, idle=0.5, characters=100_000)
 ITEM = Item("i0", "What is it?", ("red", "green"), (1, 0))

@@ -22,6 +22,8 @@ from oversight.harness.types import Candidate, Item, Prediction, PredictionStatu
 from tests.agents.helpers import FREE
 from tests.agents.scripted import Scripted
 
+pytestmark = pytest.mark.slow
+
 N, K = 120, 4
 ITEMS = [Item(f"i{j}", f"Question number {j}.", tuple("wxyz"), (0, 1, 2, 3)) for j in range(N)]
 TRUTH = [j % K for j in range(N)]

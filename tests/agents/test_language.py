@@ -14,6 +14,8 @@ from oversight.harness.types import Program
 from tests.agents.corpus import CORPUS
 from tests.agents.corpus.language import BEYOND_MONTY
 
+pytestmark = pytest.mark.slow
+
 ROLES = (Role("chemist", "You are a chemist."), Role("generalist", "You are a generalist."))
 
 

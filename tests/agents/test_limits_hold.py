@@ -37,6 +37,8 @@ from tests.agents.helpers import FREE, an_item, answer
 from tests.agents.scripted import Scripted
 from tests.agents.test_search_loop import run
 
+pytestmark = pytest.mark.slow
+
 WITH_PYTHON = tuple(tier for tier in TIERS if tier != "monty")
 """Tiers on which CPython runs the program."""
 GREEDY = {

@@ -18,6 +18,8 @@ from oversight.harness.store import Store
 from tests.cli.search_study import CLASSES, answer, lay_out, set_search, truth
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = '''\
 """Looks."""
 

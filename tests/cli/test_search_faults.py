@@ -17,6 +17,8 @@ from oversight.harness.store import Store
 from tests.cli.search_study import answer, lay_out
 from tests.fakes.openai_server import Reply, fake_openai
 
+pytestmark = pytest.mark.slow
+
 DEAD = Reply("gone", status=503)
 
 

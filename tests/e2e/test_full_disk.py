@@ -13,6 +13,8 @@ from tests.e2e.test_kill import CONCURRENCY, command, lay_out
 from tests.e2e.test_stop import count_predictions
 from tests.fakes.openai_server import Reply, fake_openai
 
+pytestmark = pytest.mark.slow
+
 N = 1500
 LIMITED = """\
 import resource, sys

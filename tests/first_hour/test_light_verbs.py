@@ -10,6 +10,8 @@ import pytest
 
 from tests.studies.opened import copy_study
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 STUDIES = ROOT / "tests" / "studies"
 HEAVY = (

@@ -9,7 +9,7 @@ from scipy import stats
 from oversight.harness.estimate import clopper_pearson, obrien_fleming_level
 from oversight.harness.estimate.anytime import likelihood_sequence, score_betting_sequence
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 
 
 def test_fixed_intervals_miss_often_when_looked_at_often_and_planned_looks_do_not() -> None:
@@ -60,7 +60,6 @@ def test_likelihood_sequence_ever_misses_at_most_at_its_level(K: int, A: float) 
     assert 1.3 <= np.mean(ratio) / (2 * 1.96 / np.sqrt(n * information)) <= 2.2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shuffled", [True, False])
 def test_looking_on_holds_for_items_in_clusters(*, shuffled: bool) -> None:
     """Sixty patients of five images that are right or wrong together; 20 looks."""

@@ -23,7 +23,7 @@ from oversight.harness.estimate.routed_means import resolved_accuracy, routed_ac
 from oversight.harness.estimate.routed_sample import questions_asked, shared_propensities
 
 Table = tuple[IntArray, IntArray, IntArray, list[str]]
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 SIZE = 300
 
 

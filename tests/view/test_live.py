@@ -24,6 +24,8 @@ from oversight.harness.view.server.live import ChangeFeed
 from tests.conftest import empty_database
 from tests.view.conftest import N, fill, lay_out
 
+pytestmark = pytest.mark.slow
+
 ANSWER = """
 import sys
 from oversight.harness.store import Store
