@@ -61,9 +61,7 @@ def covered(pi: FloatArray, truth: IntArray, predicted: IntArray, options: IntAr
     return np.array([[e.low for e in ends], [e.high for e in ends]])
 
 
-@pytest.mark.parametrize(
-    "routing", ["uniform", "targeted", pytest.param("shared", marks=pytest.mark.slow), "sequential"]
-)
+@pytest.mark.parametrize("routing", ["uniform", "targeted", "shared", "sequential"])
 def test_known_accuracy_is_covered(routing: str, mmlu: Table) -> None:
     known = (mmlu[1] == mmlu[0][:, None]).mean(axis=0)
     seeds, inside = (25 if routing == "sequential" else 60), []
