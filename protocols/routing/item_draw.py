@@ -232,6 +232,10 @@ def _count_items(study: Study, wanted: int, known: DrawInformation) -> int:
         accuracy = guess_right(known.predicted, known.n_options).mean(axis=0)[known.looked_at]
         posterior = vote_posterior(predicted, known.n_options, int(known.n_options.max()), accuracy=accuracy)
         each = float(expected_questions(predicted, posterior, known.n_options).mean())
+    elif study.experts.statement.estimator == "weighted" and len(known.looked_at) == 1:
+        # an item whose only prediction is unreadable needs no question; by deviation it is hardly drawn
+        if study.experts.draw != "deviation":
+            each = float((known.predicted[:, known.looked_at] >= 0).mean())
     elif study.experts.statement.estimator == "likelihood":
         each = float(np.minimum(study.experts.options_per_item, known.n_options).mean())
     return max(1, min(n, int(wanted / each))) if each else n

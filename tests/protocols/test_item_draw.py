@@ -80,6 +80,16 @@ def test_some_items_of_a_pool_are_asked_about_and_every_verb_says_so(tmp_path: P
     assert export_open(study, tmp_path / "out") == ([], 0)
 
 
+def test_unreadable_predictions_take_no_questions_from_the_number_given(tmp_path: Path) -> None:
+    study = lay_out(tmp_path, "targeted", models=0)
+    rows = "".join(f"i{j},{'red' if j % 2 else ''}\n" for j in range(NUMBER))
+    (tmp_path / "half.csv").write_text(f"id,prediction\n{rows}")
+    import_predictions(study, str(tmp_path / "half.csv"), model="half")
+    made = route_questions(study, questions=30)
+    assert made.draws[0].items == 60
+    assert abs(made.new - 30) <= 1  # the draw is proportional, so half of the items are readable
+
+
 def questions(study: Study) -> list[Question]:
     with Store(study.store_url) as store:
         return store.content.read_questions()
