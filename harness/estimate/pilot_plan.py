@@ -306,8 +306,10 @@ def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> Predict
     if labels.pool is not None:
         return keep_drawn(predictions, labels)
     asked, none = labels.asked_items, predictions.is_unreadable
-    settled = np.flatnonzero(none & ~asked)
-    put, others = np.count_nonzero(asked), np.count_nonzero(predictions.ran & ~(none & ~asked))
+    if (none & asked).any():  # an unreadable prediction needs a question here, as every item does
+        return predictions.on(asked)
+    settled = np.flatnonzero(none)
+    put, others = np.count_nonzero(asked), np.count_nonzero(predictions.ran & ~none)
     kept = asked.copy()
     kept[settled[: round(settled.size * put / max(1, others))]] = True
     return predictions.on(kept)

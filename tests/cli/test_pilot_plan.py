@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import oversight as ov
 from oversight.harness.cli.main import main
 from oversight.harness.estimate import synthesise_population
 from tests.cli.colours import CLASSES, write_colours
@@ -216,3 +217,17 @@ def test_designs_that_a_plan_does_not_support_are_refused(
     capsys.readouterr()
     assert main(["plan"]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_unreadable_items_that_were_not_drawn_are_no_part_of_a_pilot() -> None:
+    rng = np.random.default_rng(1)
+    drawn = rng.choice(1000, 150, replace=False).tolist()
+    option = {j: None if j % 4 == 0 else j % 3 for j in range(1000)}
+    kind = {j: ov.LabelKind.ORDINARY if j % 5 else ov.LabelKind.COMPLEMENTARY for j in drawn}
+    labels = [ov.Label(f"i{j}", j % 3, kind[j], 3, 1 / 3) for j in drawn]
+    model = [
+        ov.Prediction(f"i{j}", k, ov.PredictionStatus.OK if k is not None else ov.PredictionStatus.UNREADABLE)
+        for j, k in option.items()
+    ]
+    assert any(option[j] is None for j in drawn)
+    assert {row.answers for row in ov.plan_from_pilot({"m": model}, labels).rows} == {150}
