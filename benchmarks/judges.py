@@ -11,6 +11,7 @@ overconfident, reversed, copying the model that it judges, and good in one field
    judges. Then one random option of each of 300 items is asked about, where no rival applies.
 3. Transport: a calibration made on some fields is held against another one, and one made on a judge against
    another judge; a pass is false if the true gap is beyond the margin.
+4. Plans: of a pilot the cheapest mix of questions and judge is planned, and a study of this size is made.
 
     python benchmarks/judges.py [--quick] [--draws 400]
 
@@ -20,7 +21,8 @@ The last line is JSON:
 * `saved_vs_best_rival`: our saving over the best rival's, for the fourth best of the five judges;
 * `bad_judge_width`: the largest mean width with a bad judge over that without;
 * `transport_false_pass`: the largest share of false passes;
-* `withheld_max`: the largest share withheld although nothing is wrong.
+* `withheld_max`: the largest share withheld although nothing is wrong;
+* `plan_kept_min`: the lowest share of planned studies that reach the half-width, of which 80 % should.
 """
 
 from __future__ import annotations
@@ -30,7 +32,11 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -38,17 +44,19 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks._judge_plans import CELLS, PILOT, PlanCell, PlannedStudies
 from benchmarks._judge_pool import BAD, DESIGNS, JUDGES, K, Pool, ask, load_pool, see_quality, simulate
 from benchmarks._peers import run_peers
 from oversight.harness.estimate import PASS, RoutedSample, clopper_pearson
 from oversight.harness.estimate.routed_means import routed_accuracy
 from oversight.harness.estimate.side_information import estimate_working
-from oversight.harness.judges import JudgeProbabilities, calibrate, check_transport, weigh_judges
+from oversight.harness.judges import JudgeProbabilities, PricedPlan, calibrate, check_transport, weigh_judges
 
 RIVALS = {"ppi": "ppi-python", "glide": "glide-py", "cje": "cje-eval"}
 QUESTIONS, ITEMS = 200, 300
 FEW = 0.03
 """Least share of draws of a cell in which a number is not withheld, for its coverage to count."""
+STUDIES: list[PlannedStudies] = []
 REAL = ("gemini-1.5-pro-002", "Meta-Llama-3_1-70B-Instruct")
 Rows = list[tuple[float, float, float]]
 """Errors of the estimate and of both ends, over the standard deviation of a plain mean."""
@@ -67,12 +75,14 @@ def main() -> None:
     pooled, ratios, pool_width = show_pool(pool, draws)
     routed, routed_width = show_partitioned(pool, draws)
     false_pass = show_transport(pool, 4 * draws)
+    plan_kept = show_plans(pool, CELLS[:-1] if args.quick else CELLS, max(10, draws * 2 // 5))
     result = {
         "coverage_min": round(min(quality, pooled, routed), 4),
         "saved_vs_best_rival": round(sorted(ratios, reverse=True)[3], 3) if ratios else None,
         "bad_judge_width": round(max(pool_width, routed_width), 4),
         "transport_false_pass": round(false_pass, 4),
         "withheld_max": round(withheld, 4),
+        "plan_kept_min": round(plan_kept, 4),
         "draws": draws,
         "seconds": round(time.perf_counter() - started, 1),
     }
@@ -280,6 +290,27 @@ def show_transport(pool: Pool, draws: int) -> float:
         worst = max(worst, share)
         print(f"  {source_kind} → {target_kind}: {verdicts}; beyond the margin {beyond}, passed {false}")
     return worst
+
+
+def show_plans(pool: Pool, cells: Sequence[PlanCell], draws: int) -> float:
+    """Print how often planned studies reach the half-width that they were planned for; the lowest share."""
+    print(f"\ncheapest mix by a pilot of {PILOT} items, {draws} studies: share that reaches the half-width")
+    least = 1.0
+    STUDIES.append(PlannedStudies(pool))  # workers inherit what is loaded before they start
+    with ProcessPoolExecutor(mp_context=get_context("fork")) as workers:
+        for cell in cells:
+            found = [one for one in workers.map(partial(_plan_and_run, cell), range(draws)) if one]
+            share = float(np.mean([width <= cell.half_width + 1e-9 for _, width in found]))
+            uses = Counter(plan.uses for plan, _ in found).most_common()
+            words = ", ".join(f"{name} {number}" for name, number in uses)
+            questions = np.median([plan.questions for plan, _ in found])
+            print(f"  {cell}: {share:.2f} of {len(found)}, {questions:.0f} questions; {words}", flush=True)
+            least = min(least, share)
+    return least
+
+
+def _plan_and_run(cell: PlanCell, seed: int) -> tuple[PricedPlan, float] | None:
+    return STUDIES[0].plan_and_run(cell, seed)
 
 
 def _check(pool: Pool, predicted: np.ndarray[Any, Any], items: np.ndarray[Any, Any]) -> Any:
