@@ -88,13 +88,13 @@ def cover_judged(design: Design, drawn: Drawn) -> list[Outcome]:
     weight = np.exp(2 * (rng.normal(size=(len(y), width)) + 2 * (np.arange(width) == y[:, None])))
     p = np.where(np.arange(width) < k[:, None], weight, 0.0)
     option, sure = p.argmax(axis=1), p.max(axis=1) / p.sum(axis=1)
-    judge_votes = {
+    judges = {
         "knows": (option, sure),
         "reversed": (option, 1 - sure),
         "lies": ((y + 1) % k, rng.random(len(y))),
         "constant": (0 * y, 0 * sure + 0.9),
     }
-    rows = zip(drawn.truth, *judge_votes[design.options["judge"]], strict=True)
+    rows = zip(drawn.truth, *judges[design.options["judge"]], strict=True)
     judge = [Prediction(name, int(o), confidence=float(s)) for name, o, s in rows]
     found = h.model_accuracies(drawn.models, drawn.labels, judges={"judge": judge})["m0"].get("judged")
     return [WITHHELD] if found is None else [compare_ends(true_accuracies(design)[0], found)]

@@ -45,7 +45,7 @@ from oversight.protocols.routing import Partitioned, Targeted
 
 Design = tuple[str, int, int]
 """Protocol, number of models, number of items."""
-Voice = tuple[str, str]
+JudgedWay = tuple[str, str]
 """Way to draw, kind of judge."""
 DESIGNS: tuple[Design, ...] = tuple(
     (protocol, models, items)
@@ -70,13 +70,13 @@ def main() -> None:
         pools = workers.submit(_see_pools, draws)
         studies = {design: workers.submit(see, design, draws) for design in DESIGNS}
         ways = {name: shares for name, shares in DRAWS.items() if not args.quick or len(shares) < 2}
-        judge_votes = {
+        judged_draws = {
             (way, kind): workers.submit(see_judge, way, kind, draws if way == "pool" else 2 * draws)
             for way in ("uniform", *ways)
             for kind in JUDGES
         }
         found = show_studies(studies, draws)
-        judged = show_judges(judge_votes, 2 * draws)
+        judged = show_judges(judged_draws, 2 * draws)
         words, pool = pools.result()
         print(words)
     result = {
@@ -106,12 +106,12 @@ def show_studies(studies: Mapping[Design, Future[Seen]], draws: int) -> dict[Des
     return found
 
 
-def show_judges(judge_votes: Mapping[Voice, Future[Seen]], draws: int) -> dict[Voice, Seen]:
+def show_judges(judged_draws: Mapping[JudgedWay, Future[Seen]], draws: int) -> dict[JudgedWay, Seen]:
     """Print what judges save, a row a way to draw and a kind of judge."""
     print(f"{draws} studies with a judge each ({draws // 2} with even draws of a pool), 300 questions")
     print(f"{'items':<9} {'judge':<9} {'auc':>5} {'saves':>6} {'holds':>6} {'width':>6}")
     found = {}
-    for (way, kind), future in judge_votes.items():
+    for (way, kind), future in judged_draws.items():
         seen = found[way, kind] = future.result()
         shares = f"{np.mean(seen.others):>5.2f} {seen.ratio:>6.2f} {np.mean(seen.held):>6.1%}"
         print(f"{way:<9} {kind:<9} {shares} {np.mean(seen.widths):>6.3f}", flush=True)

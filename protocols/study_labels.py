@@ -241,19 +241,18 @@ def _route_questions(
             deeper = draw_second_questions(study, store, roster, seconds)
             new += store.content.add_question_fields(deeper.questions, draws)
         asked.update(q.expert for q in store.content.read_questions(second=True))
-        woven = insert_controls(study, store, roster, gold, draws) if ids else InsertedControls()
-        freeze.end(new + woven.new)
+        inserted = insert_controls(study, store, roster, gold, draws) if ids else InsertedControls()
+        freeze.end(new + inserted.new)
         note_source(study, store, items.digest, ids, are_all=is_new)
         item_draws = store.pool.read_draws()
-        asked += woven.asked
-        if (
-            not study.experts.statement.asks_on
-        ):  # count the stored questions, whose experts may differ from this draw's
+        asked += inserted.asked
+        # Count the stored questions, whose experts may differ from this draw's.
+        if not study.experts.statement.asks_on:
             asked = Counter(store.count_asked(panel=False))
-    controls = woven if study.experts.has_controls else None
+    controls = inserted if study.experts.has_controls else None
     return Routed(
         asked=asked,
-        new=new + woven.new,
+        new=new + inserted.new,
         items=len(ids),
         controls=controls,
         draws=item_draws,

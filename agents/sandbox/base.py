@@ -132,9 +132,8 @@ class Sandbox(ABC):
         # A program's session waits while its code runs in another session, so two pools avoid a
         # deadlock.
         self._programs, self._code = (asyncio.Semaphore(self.sessions) for _ in range(2))
-        self._passed = lru_cache(maxsize=_KEPT)(
-            self._pass
-        )  # cached, because a search runs a program many times
+        # Cached, because a search runs a program many times.
+        self._passed = lru_cache(maxsize=_KEPT)(self._pass)
 
     @abstractmethod
     async def __aenter__(self) -> Self: ...
@@ -169,10 +168,8 @@ class Sandbox(ABC):
 
         async def answer(index: int) -> ProgramOutcome:
             nonlocal left
-            for attempt in (
-                1,
-                2,
-            ):  # try again, because a process that dies without a reason is not the program's fault
+            # Try twice, because a process that dies without a reason is not the program's fault.
+            for attempt in (1, 2):
                 async with self._programs:
                     host.begin(index)
                     timed = TimedHost(host, index, min(self.limits.total, left))

@@ -68,7 +68,7 @@ class _Amount(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """Expected cost of a search, from free runs of its library and of children of it.
+    """Expected cost of a search, from free runs of the library and of programs made from the library.
 
     Attributes
     ----------

@@ -273,9 +273,8 @@ def _difference(context: SearchContext, winner: str) -> str:
         return "the start itself won" if winner == context.start else ""
     pair = [winner, context.start]
     labels = context.labels["test"]
-    scores = score_items(
-        context.archive.matrix(pair, items), labels
-    )  # by ML, as the accuracies beside the difference
+    # By maximum likelihood, like the accuracies beside the difference.
+    scores = score_items(context.archive.matrix(pair, items), labels)
     found = compare_paired(scores[0], scores[1], 1.0, labels.cluster)
     if not found.n:
         return "unknown: no test item has an answer of both"

@@ -12,7 +12,7 @@ from oversight.harness.types import Estimate, Usage
 
 
 def study_prices(study: Study) -> PriceTable:
-    """Read the price table of a study; empty if it has none.
+    """Read the price table of a study; empty for a study without prices.
 
     Examples
     --------

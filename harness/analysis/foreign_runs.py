@@ -146,7 +146,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
 
 
 class _LogStrata:
-    """Values of one column of a log's metadata by item; nothing is read if the column is None."""
+    """Collects the values of one column of a log's metadata, by item. Without a column, collects nothing."""
 
     def __init__(self, column: str | None, file: str) -> None:
         self._column, self._file = column or "", file

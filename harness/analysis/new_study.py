@@ -316,7 +316,7 @@ store = "study.db"             # a file, or postgresql://HOST/NAME
 [items]
 {source}
 {id}# column with a unique id (a hash of text and options if there is none)
-{text}# column with what is asked
+{text}# column with the text of the question
 {meta}# columns to keep, for estimates by stratum
 # cluster = "patient"          # column whose equal values make items depend on each other
 # limit = 500                  # read only the first so many
@@ -334,7 +334,7 @@ roster = "experts.toml"
 # annotators_per_item = 3      # panel: of the experts with classes = ["*"]
 # question_text = "Is the answer $option?"  # the question, in the experts' language
 # models = ["small"]           # the others: whose predictions to look at (default: all that were run)
-# gold = "gold.csv"            # items of known answer, woven into the queues: see docs/controls.md
+# gold = "gold.csv"            # items of known answer, inserted into the queues: see docs/controls.md
 # repeat = 0.05                # so many questions once more to the same expert, and to a second one:
 # overlap = 0.05
 
@@ -588,11 +588,11 @@ def _pad(line: str) -> str:
     return f"{line} ".ljust(31)
 
 
-_ROSTER = "# Who answers for which class. capacity = N and absent = true are optional.\n"
+_ROSTER = "# The experts and the classes that they judge. capacity = N and absent = true are optional.\n"
 
 
 def make_roster(head: str, classes: Sequence[str]) -> str:
-    """Return a roster with an expert for every class, or one for all if there are none."""
+    """Return a roster with an expert per class, or with one expert for everything without classes."""
     return head + "".join(
         f"\n[[expert]]\nname = {to_toml(f'expert-{j}')}\nclasses = [{to_toml(name)}]\n"
         for j, name in enumerate(classes or ["*"], start=1)

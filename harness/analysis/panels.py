@@ -59,10 +59,8 @@ class PanelStudy:
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> said = {"a": "xxy", "b": "yyy", "c": "xxx", "d": "yxy", "e": "xxx", "f": "yyy"}
-    >>> rows = [(item, f"p{k}", votes[k]) for item, votes in said.items() for k in range(3)]
-    >>> ratings = pd.DataFrame(rows, columns=["item", "annotator", "label"])
+    >>> from oversight.harness.example_data import example_ratings
+    >>> ratings = example_ratings()
     >>> PanelStudy(ratings=ratings).read_panel().annotators
     ('p0', 'p1', 'p2')
     """
@@ -214,10 +212,8 @@ def compare_with_reference(
     Examples
     --------
     >>> import numpy as np
-    >>> from oversight.harness.panel import make_panel
-    >>> from oversight.harness.types import Rating
-    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
-    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> from oversight.harness.example_data import example_panel
+    >>> panel = example_panel()
     >>> truth = np.array([0, 1, 0, 0, 0, 1])
     >>> compare_with_reference(panel, np.array([0, 1, 0, 1, 0, 1]), truth, ["p0", "p1"]).ranking[0]
     ('p1', 'person', 1.0)
@@ -285,11 +281,9 @@ def agree(
 
     Examples
     --------
-    >>> import pandas as pd
     >>> import oversight as ov
-    >>> said = {"a": "xxy", "b": "yyy", "c": "xxx", "d": "yxy", "e": "xxx", "f": "yyy"}
-    >>> rows = [(item, f"p{k}", votes[k]) for item, votes in said.items() for k in range(3)]
-    >>> ratings = pd.DataFrame(rows, columns=["item", "annotator", "label"])
+    >>> from oversight.harness.example_data import example_ratings
+    >>> ratings = example_ratings()
     >>> found = ov.agree(ratings).alpha
     >>> print(f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]")
     0.58 [-0.03, 0.94]
@@ -338,9 +332,8 @@ def certify(
     --------
     >>> import pandas as pd
     >>> import oversight as ov
-    >>> said = {"a": "xxy", "b": "yyy", "c": "xxx", "d": "yxy", "e": "xxx", "f": "yyy"}
-    >>> rows = [(item, f"p{k}", votes[k]) for item, votes in said.items() for k in range(3)]
-    >>> ratings = pd.DataFrame(rows, columns=["item", "annotator", "label"])
+    >>> from oversight.harness.example_data import example_ratings
+    >>> ratings = example_ratings()
     >>> model = pd.DataFrame({"item": list("abcdef"), "label": list("xyxyxy")})
     >>> print(ov.certify(ratings, model).verdict)
     not certified; the same margin on 53 items would be, if the model does not share the annotators' errors
@@ -397,9 +390,8 @@ def parity(
     --------
     >>> import pandas as pd
     >>> import oversight as ov
-    >>> said = {"a": "xxy", "b": "yyy", "c": "xxx", "d": "yxy", "e": "xxx", "f": "yyy"}
-    >>> rows = [(item, f"p{k}", votes[k]) for item, votes in said.items() for k in range(3)]
-    >>> ratings = pd.DataFrame(rows, columns=["item", "annotator", "label"])
+    >>> from oversight.harness.example_data import example_ratings
+    >>> ratings = example_ratings()
     >>> model = pd.DataFrame({"item": list("abcdef"), "label": list("xyxyxy")})
     >>> print(ov.parity(ratings, model, bootstrap=100).method)
     leave-one-out
@@ -440,7 +432,7 @@ def _read_ratings(ratings: AnyRatings, columns: Mapping[str, Any]) -> tuple[Pane
 def _read_labels(
     study: PanelStudy, panel: Panel, given: AnyChoices, name: str, *, partial: bool = False
 ) -> IntArray:
-    """Return the class of every item of the panel, −1 if there is none."""
+    """Return the class of every item of the panel, −1 for an item without a class."""
     if not isinstance(given, Mapping):
         return study.read_labels(panel, given, name, partial=partial)
     return panel.codes(name, {item: given.get(item) for item in panel.items} if partial else dict(given))

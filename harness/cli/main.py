@@ -211,9 +211,8 @@ exit codes: 0 done, 1 the work failed, 2 the input is wrong (nothing was changed
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; return its exit code."""
-    if (
-        sys.stdout is None or sys.stderr is None
-    ):  # an opened database would get the descriptor of the closed stream
+    # An opened database would get the descriptor of a closed stream.
+    if sys.stdout is None or sys.stderr is None:
         print("oversight: standard output or standard error is closed", file=sys.stderr)  # noqa: T201  either
         return 2
     gc.set_threshold(20_000, 20, 20)

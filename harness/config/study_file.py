@@ -105,7 +105,7 @@ def _change(table: dict[str, Any], keys: list[str], value: Any) -> None:
 
 
 def _refuse_changed(changes: Mapping[str, Any], field: str, reason: str) -> None:
-    """Raise an error that names the option if a changed setting, or a part of it, is wrong."""
+    """Raise an error for a changed setting that is wrong or has a wrong part; the error names the option."""
     for name in changes:
         if f"{field}.".startswith(f"{name}.") or f"{name}.".startswith(f"{field}."):
             raise BadInput(f"--set {name}: {reason}") from None

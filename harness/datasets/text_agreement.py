@@ -59,10 +59,8 @@ def find_shared_ends(texts: Iterable[list[str]]) -> tuple[int, int]:
 
 
 def _count_shared(lists: Sequence[list[str]]) -> int:
-    low, high = (
-        min(lists),
-        max(lists),
-    )  # a beginning shared by the first and last sorted text is shared by all
+    # A beginning that the first and the last of the sorted texts share is shared by all.
+    low, high = min(lists), max(lists)
     return next(
         (j for j, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high))
     )

@@ -93,7 +93,7 @@ def _explain_json(text: str, *, is_csv: bool) -> str:
 
 
 def _find_json(text: str) -> Any:
-    """Return the JSON value at the beginning of a text; None if there is none, or if it is a number."""
+    """Return the JSON value at the beginning of a text; None for a number, and for a text without JSON."""
     with suppress(ValueError, RecursionError):
         found = json.JSONDecoder().raw_decode(text)[0]
         return found if isinstance(found, dict | list) else None
@@ -265,7 +265,7 @@ def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
 
 
 def _find_delimiter(head: str) -> str:
-    """Return the most frequent separator between column names; a comma if there is none."""
+    """Return the most frequent separator between column names; a comma for a single column."""
     outside = "".join(head.split('"')[::2])  # quoted text is part of a name
     return max(_DELIMITERS, key=outside.count)
 

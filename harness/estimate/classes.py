@@ -824,10 +824,8 @@ class ClassEstimates(Estimates):
 
     Examples
     --------
-    >>> import oversight as ov
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> found = classification_report(model, labels, ["w", "x", "y", "z"], metrics=["recall"])
     >>> found.undefined["recall[y]"]
     'no item is predicted to be of this class'
@@ -1090,10 +1088,8 @@ def classification_report(
 
     Examples
     --------
-    >>> import oversight as ov
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> found = classification_report(model, labels, ["w", "x", "y", "z"], metrics=["recall"])
     >>> print(found["recall[w]"])
     0.800 [0.666, 0.909] RECALL, square-and-add 95% · 20 ordinary + 60 complementary
@@ -1142,10 +1138,8 @@ class ClassComparison(Displayable):
 
     Examples
     --------
-    >>> import oversight as ov
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> from oversight.harness.example_data import example_study
+    >>> a, b, labels = example_study()
     >>> found = compare_classes({"a": a, "b": b}, labels, ["w", "x", "y", "z"], metrics=["recall"])
     >>> found.results["recall[w]"][0].verdict
     'tie'
@@ -1212,10 +1206,8 @@ def compare_classes(
 
     Examples
     --------
-    >>> import oversight as ov
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> from oversight.harness.example_data import example_study
+    >>> a, b, labels = example_study()
     >>> found = compare_classes({"a": a, "b": b}, labels, ["w", "x", "y", "z"], metrics=["recall"])
     >>> print(found.results["recall[w]"][0])
     not decided: a − b +13.8 points [-4.4, +31.3], p = 0.14 · square-and-add 95% · 80 items, 80 questions

@@ -289,11 +289,9 @@ def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> Non
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> check_watchable(predicted, said) is None
     True
@@ -406,9 +404,8 @@ def accuracy(
     Examples
     --------
     >>> import oversight as ov
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> print(ov.accuracy(model, labels))
     0.800 [0.639, 0.900] ML, exact 95% · 20 ordinary + 60 complementary
     """
@@ -653,11 +650,9 @@ def growing_accuracy(
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> [(n, round(found.value, 2)) for n, found in growing_accuracy(predicted, said, 2)]
     [(40, 0.7), (80, 0.8)]
@@ -756,9 +751,8 @@ def accuracies(
     Examples
     --------
     >>> import oversight as ov
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> for name, found in ov.accuracies(model, labels).items():
     ...     print(name, round(found.value, 2))
     ...

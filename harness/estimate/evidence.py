@@ -102,11 +102,9 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> part, notes = collected_part(said, predicted.is_there)
     >>> len(part), notes
@@ -271,11 +269,9 @@ def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | Non
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> find_unequal(said, predicted.is_there) is None
     True
@@ -387,11 +383,9 @@ class Evidence:
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> evidence = Evidence.of(predicted, said)
     >>> print(evidence.accuracy(0.95))
@@ -588,11 +582,9 @@ def find_weights(items: IntArray, labels: LabelColumns) -> FloatArray | None:
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> find_weights(np.arange(80), said) is None
     True

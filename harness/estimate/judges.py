@@ -170,11 +170,9 @@ class JudgeOpinion:
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> JudgeOpinion.of(predicted).option[:5].tolist()
     [1, 0, 0, 0, 0]
@@ -261,11 +259,9 @@ def judge_probabilities(
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> judge_probabilities([predicted], np.full(80, 4))[0].round(2).tolist()
     [0.17, 0.5, 0.17, 0.17]
@@ -417,11 +413,9 @@ def guess_by_judges(
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> right = guess_by_judges(predicted.option[:, None], [JudgeOpinion.of(predicted)], np.full(80, 4))
     >>> right[:2].round(2).tolist()

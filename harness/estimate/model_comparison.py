@@ -87,9 +87,8 @@ class Ranking(Displayable):
     Examples
     --------
     >>> import oversight as ov
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> from oversight.harness.example_data import example_study
+    >>> a, b, labels = example_study()
     >>> ranking = ov.compare({"a": a, "b": b, "c": b}, labels).ranking
     >>> ranking.names, ranking.ranks
     (('a', 'b', 'c'), ((1, 3), (1, 3), (1, 3)))
@@ -228,9 +227,8 @@ class ModelComparison(Displayable):
     Examples
     --------
     >>> import oversight as ov
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> from oversight.harness.example_data import example_study
+    >>> a, b, labels = example_study()
     >>> found = ov.compare({"a": a, "b": b}, labels)
     >>> [pair.verdict for pair in found.pairs]
     ['tie']
@@ -300,9 +298,8 @@ def compare(
     Examples
     --------
     >>> import oversight as ov
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> from oversight.harness.example_data import example_study
+    >>> a, b, labels = example_study()
     >>> print(ov.compare({"a": a, "b": b}, labels).pairs[0].verdict)
     tie
     """

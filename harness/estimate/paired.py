@@ -121,9 +121,8 @@ class Comparison(ResultWithNotes, Displayable):
     Examples
     --------
     >>> import oversight as ov
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> from oversight.harness.example_data import example_study
+    >>> a, b, labels = example_study()
     >>> pair = ov.compare({"a": a, "b": b}, labels).pairs[0]
     >>> print(pair)
     not decided: a − b +12.9 points [-9.2, +31.8], p = 0.3 · paired 95% · 80 items, 80 questions

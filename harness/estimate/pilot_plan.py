@@ -975,9 +975,8 @@ class PilotPlan(Displayable):
     Examples
     --------
     >>> import oversight as ov
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> found = ov.plan_from_pilot({"model": model}, labels, half_width=0.05)
     >>> found.protocol, found.rows[0].questions
     ('partitioned', 686)
@@ -1048,10 +1047,8 @@ def plan_from_pilot(
 
     Examples
     --------
-    >>> import oversight as ov
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> plan_from_pilot({"model": model}, labels, half_width=0.05).rows[0].questions
     686
     """

@@ -319,11 +319,9 @@ def read_item_answers(labels: LabelColumns) -> ItemAnswers:
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> read_item_answers(said).truth[:4].tolist()
     [0, -1, -1, -1]
@@ -408,11 +406,9 @@ def routed_pool(
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> data, options, _ = routed_pool(said, [predicted])
     >>> options.shape, data.counts.ordinary

@@ -94,11 +94,9 @@ class Setting:
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> Votes({"model": predicted}).refuse(Setting(labels=said, level=0.95))
     ''
@@ -130,12 +128,10 @@ class SideInformation(ABC):
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
     >>> from oversight.harness.estimate import Votes
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> issubclass(Votes, SideInformation), Votes({"model": predicted}).name
     (True, 'assisted')
@@ -237,11 +233,9 @@ class Votes(SideInformation):
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align_models
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> from oversight.harness.example_data import example_study
+    >>> a, b, labels = example_study()
     >>> columns, said = align_models([a, b], labels)
     >>> models = dict(zip("ab", columns, strict=True))
     >>> print(estimate_models(models, said, [Votes(models)])["a"]["assisted"])
@@ -347,12 +341,10 @@ class ExpertErrors(SideInformation):
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
     >>> from oversight.harness.estimate import ErrorRanges
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> known = ErrorRanges(sensitivity=(0.9, 1.0), specificity=(0.9, 1.0))
     >>> errors = ExpertErrors({"model": predicted}, np.full(80, -1), known, "bounded")
@@ -420,12 +412,10 @@ def heard_working(
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
     >>> from oversight.harness.estimate import JudgeOpinion, routed_pool
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> data, options, items = routed_pool(said, [predicted])
     >>> working = heard_working([JudgeOpinion.of(predicted)])
@@ -658,11 +648,9 @@ class Judges(SideInformation):
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align_models
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> from oversight.harness.example_data import example_study
+    >>> a, b, labels = example_study()
     >>> (model, judge), said = align_models([a, b], labels)
     >>> judges = Judges({"a": model}, [judge])
     >>> print(estimate_models({"a": model}, said, [judges])["a"]["judged"])
@@ -804,9 +792,8 @@ def model_accuracies(
     Examples
     --------
     >>> import oversight as ov
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> from oversight.harness.example_data import example_study
+    >>> a, b, labels = example_study()
     >>> for name, found in ov.model_accuracies({"a": a, "b": b}, labels).items():
     ...     print(name, found["ml"])
     ...
@@ -861,11 +848,9 @@ def estimate_models(
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> print(estimate_models({"model": predicted}, said)["model"]["ml"])
     0.800 [0.639, 0.900] ML, exact 95% · 20 ordinary + 60 complementary

@@ -579,9 +579,8 @@ class ModelEstimates(Displayable, dict[str, Estimates]):
     Examples
     --------
     >>> import oversight as ov
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> a, b = ([ov.Prediction(f"i{j}", int(j % k == 0)) for j in range(80)] for k in (5, 3))
+    >>> from oversight.harness.example_data import example_study
+    >>> a, b, labels = example_study()
     >>> found = ov.model_accuracies({"a": a, "b": b}, labels)
     >>> {name: round(estimates["ml"].value, 2) for name, estimates in found.items()}
     {'a': 0.8, 'b': 0.67}
@@ -737,11 +736,9 @@ def find_strata(predictions: PredictionColumns, labels: LabelColumns, strata: St
 
     Examples
     --------
-    >>> import oversight as ov
     >>> from oversight.harness.columns import align
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> predicted, said = align(model, labels)
     >>> find_strata(predicted, said, {f"i{j}": "easy" for j in range(80)}).names
     ['easy']

@@ -71,12 +71,8 @@ def error_dependence(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
-    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
-    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
-    >>> n, ones = np.arange(200), np.ones(200)
-    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
+    >>> from oversight.harness.example_data import example_judge
+    >>> p, judge, asked = example_judge()
     >>> found = error_dependence({"a": judge, "b": judge}, {}, asked)
     >>> round(found.between[0].correlation.value, 2), round(found.worth.value, 2)
     (1.0, 1.0)

@@ -63,9 +63,8 @@ def price_plans(
     --------
     >>> import oversight as ov
     >>> from oversight.harness.config import CostsSection
-    >>> said = [ov.LabelKind.COMPLEMENTARY if j % 4 else ov.LabelKind.ORDINARY for j in range(80)]
-    >>> labels = [ov.Label(f"i{j}", j % 4, said[j], 4, 0.25) for j in range(80)]
-    >>> model = [ov.Prediction(f"i{j}", int(j % 5 == 0)) for j in range(80)]
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
     >>> plan = ov.plan_from_pilot({"model": model}, labels, half_width=0.05)
     >>> row = price_plans([plan], CostsSection(question_usd=2.0), pool=1000, judges=0)[0]
     >>> row.questions, row.usd

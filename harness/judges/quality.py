@@ -125,12 +125,8 @@ def judge_quality(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
-    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
-    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
-    >>> n, ones = np.arange(200), np.ones(200)
-    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
+    >>> from oversight.harness.example_data import example_judge
+    >>> p, judge, asked = example_judge()
     >>> round(judge_quality("judge", judge, asked).area.value, 2)
     0.88
     """
@@ -166,12 +162,8 @@ def calibration(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
-    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
-    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
-    >>> n, ones = np.arange(200), np.ones(200)
-    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
+    >>> from oversight.harness.example_data import example_judge
+    >>> p, judge, asked = example_judge()
     >>> bins, error = calibration(p, asked)
     >>> len(bins), round(error.value, 2)
     (4, 0.15)
@@ -240,12 +232,8 @@ def area_under_curve(p: FloatArray, questions: JudgedQuestions, level: float = 0
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
-    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
-    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
-    >>> n, ones = np.arange(200), np.ones(200)
-    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
+    >>> from oversight.harness.example_data import example_judge
+    >>> p, judge, asked = example_judge()
     >>> found = area_under_curve(p, asked)
     >>> print(f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]")
     0.88 [0.81, 0.92]

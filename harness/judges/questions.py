@@ -56,12 +56,8 @@ class JudgedQuestions:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
-    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
-    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
-    >>> n, ones = np.arange(200), np.ones(200)
-    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
+    >>> from oversight.harness.example_data import example_judge
+    >>> p, judge, asked = example_judge()
     >>> asked.take(asked.answer == 1).item[:3].tolist()
     [0, 1, 4]
     """

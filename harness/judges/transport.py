@@ -111,12 +111,8 @@ def calibrate(judge: JudgeProbabilities, questions: JudgedQuestions) -> Calibrat
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
-    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
-    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
-    >>> n, ones = np.arange(200), np.ones(200)
-    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
+    >>> from oversight.harness.example_data import example_judge
+    >>> p, judge, asked = example_judge()
     >>> found = calibrate(judge, asked)
     >>> print(f"{found.intercept:.2f} + {found.slope:.2f} logit p")
     0.00 + 1.09 logit p
@@ -161,12 +157,8 @@ def check_transport(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
-    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
-    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
-    >>> n, ones = np.arange(200), np.ones(200)
-    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
+    >>> from oversight.harness.example_data import example_judge
+    >>> p, judge, asked = example_judge()
     >>> check_transport("judge", judge, calibrate(judge, asked), asked, margin=0.2).verdict
     'pass'
     """

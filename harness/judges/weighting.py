@@ -79,15 +79,11 @@ def weigh_judges(judges: Sequence[JudgeProbabilities]) -> WorkingMaker:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
+    >>> from oversight.harness.example_data import example_judge
     >>> from oversight.harness.estimate import RoutedSample
-    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
-    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
-    >>> n, ones = np.arange(200), np.ones(200)
-    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
-    >>> data = RoutedSample(n, n * 0, answer, np.tile([1.0, 0.0], (200, 1)))
-    >>> weigh_judges([judge])(n, n * 0, data, None).shape
+    >>> p, judge, asked = example_judge()
+    >>> data = RoutedSample(asked.item, asked.option, asked.answer, np.tile([1.0, 0.0], (200, 1)))
+    >>> weigh_judges([judge])(asked.item, asked.option, data, None).shape
     (200, 2)
     """
     return heard_working(judges, judges_working)
@@ -113,15 +109,11 @@ def judges_working(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oversight.harness.judges import JudgedQuestions, JudgeProbabilities
+    >>> from oversight.harness.example_data import example_judge
     >>> from oversight.harness.estimate import RoutedSample
-    >>> p, answer = np.tile([0.9, 0.7, 0.3, 0.1], 50), np.tile([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 25)
-    >>> judge = JudgeProbabilities(p=np.column_stack([p, 1 - p]), n_options=np.full(200, 2))
-    >>> n, ones = np.arange(200), np.ones(200)
-    >>> asked = JudgedQuestions(item=n, option=n * 0, answer=answer, weight=ones, cluster=n, scope="options")
-    >>> data = RoutedSample(n, n * 0, answer, np.tile([1.0, 0.0], (200, 1)))
-    >>> judges_working(n * 0, data, [judge])[:2].round(2).tolist()
+    >>> p, judge, asked = example_judge()
+    >>> data = RoutedSample(asked.item, asked.option, asked.answer, np.tile([1.0, 0.0], (200, 1)))
+    >>> judges_working(asked.option, data, [judge])[:2].round(2).tolist()
     [[0.92, 0.08], [0.68, 0.32]]
     """
     n, width = data.propensities.shape

@@ -79,11 +79,8 @@ class OpenEstimate:
 
     Examples
     --------
-    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
-    >>> units = [Unit(f"c{j}", f"i{j}", "names the dose", field="law") for j in range(12)]
-    >>> table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
-    >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
-    >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
+    >>> from oversight.harness.example_data import example_judgements
+    >>> judged = example_judgements()
     >>> [found] = estimate_open(judged, experts={"ann": "law"}, metrics=["met"], by_field=False).estimates
     >>> found.metric, found.value, found.holds
     ('met', 0.75, True)
@@ -121,11 +118,8 @@ class OpenResult:
 
     Examples
     --------
-    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
-    >>> units = [Unit(f"c{j}", f"i{j}", "names the dose", field="law") for j in range(12)]
-    >>> table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
-    >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
-    >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
+    >>> from oversight.harness.example_data import example_judgements
+    >>> judged = example_judgements()
     >>> estimate_open(judged, experts={"ann": "law"}, by_field=False).find_estimate("met", "m").value
     0.75
     """
@@ -197,11 +191,8 @@ def estimate_open(
 
     Examples
     --------
-    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
-    >>> units = [Unit(f"c{j}", f"i{j}", "names the dose", field="law") for j in range(12)]
-    >>> table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
-    >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
-    >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
+    >>> from oversight.harness.example_data import example_judgements
+    >>> judged = example_judgements()
     >>> found = estimate_open(judged, experts={"ann": "law"}, metrics=["met"], by_field=False)
     >>> print(found.estimates[0].value)
     0.75

@@ -211,13 +211,10 @@ def estimate_study(study: Study, judged: JudgedStudy, *, anytime: bool = False) 
 
     Examples
     --------
-    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
+    >>> from oversight.harness.example_data import example_judgements
     >>> from oversight.harness.config import read_study
     >>> from oversight.harness.open_answers import Frame
-    >>> units = [Unit(f"c{j}", f"i{j}", "names the dose", field="law") for j in range(12)]
-    >>> table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
-    >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
-    >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
+    >>> judged = example_judgements()
     >>> given = {"drawn": (), "judge": None, "answered": 12, "later": {}}
     >>> frame = Frame(answers=(), units=())
     >>> study = JudgedStudy(frame=frame, judgements=judged, experts={"ann": "law"}, **given)

@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"(?<![\w.,-])(\d+(?:\.\d+)?|\.\d+)\s*(%?)(?![\w]|[.,]\d)")
 
 
 def read_probability(reply: str) -> float:
-    """Read the last number of a reply as a probability; NaN if it is none.
+    """Read the last number of a reply as a probability; NaN if it is not between 0 and 1.
 
     Examples
     --------

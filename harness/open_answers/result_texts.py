@@ -23,13 +23,10 @@ def result_to_json(result: OpenResult, judged: JudgedStudy) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
+    >>> from oversight.harness.example_data import example_judgements
     >>> from oversight.harness.open_answers import Frame, JudgedStudy, estimate_open
     >>> from oversight.harness.store import StoredAnswer
-    >>> units = [Unit(f"c{j}", f"i{j}", "names the dose", field="law") for j in range(12)]
-    >>> table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
-    >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
-    >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
+    >>> judged = example_judgements()
     >>> frame, experts = Frame(answers=[StoredAnswer("i0", "m", "a0", "0 mg")], units=()), {"ann": "law"}
     >>> given = {"frame": frame, "drawn": (), "judge": None, "answered": 12, "later": {}}
     >>> study = JudgedStudy(judgements=judged, experts=experts, **given)
@@ -68,13 +65,10 @@ def result_to_text(result: OpenResult, judged: JudgedStudy) -> list[RenderableTy
 
     Examples
     --------
-    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
+    >>> from oversight.harness.example_data import example_judgements
     >>> from oversight.harness.open_answers import Frame, JudgedStudy, estimate_open
     >>> from oversight.harness.store import StoredAnswer
-    >>> units = [Unit(f"c{j}", f"i{j}", "names the dose", field="law") for j in range(12)]
-    >>> table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
-    >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
-    >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
+    >>> judged = example_judgements()
     >>> frame, experts = Frame(answers=[StoredAnswer("i0", "m", "a0", "0 mg")], units=()), {"ann": "law"}
     >>> given = {"frame": frame, "drawn": (), "judge": None, "answered": 12, "later": {}}
     >>> study = JudgedStudy(judgements=judged, experts=experts, **given)

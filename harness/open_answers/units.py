@@ -195,11 +195,8 @@ class Judgements:
 
     Examples
     --------
-    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units, draw_questions, join_replies
-    >>> units = [Unit(f"c{j}", f"i{j}", "names the dose", field="law") for j in range(12)]
-    >>> table = cross_units(units, [OpenAnswer(f"a{j}", f"i{j}", "m", f"{j} mg") for j in range(12)])
-    >>> drawn = draw_questions(table, 12, "equal", 1, experts={"ann": "law"})
-    >>> judged = join_replies(table, drawn, ["yes"] * 9 + ["no"] * 3)
+    >>> from oversight.harness.example_data import example_judgements
+    >>> judged = example_judgements()
     >>> judged.take(judged.reply == "no").answer.tolist()
     ['a9', 'a10', 'a11']
     """

@@ -184,9 +184,8 @@ def show(renderable: RenderableType) -> None:
     encoding = getattr(_plain(sys.stdout), "encoding", None)
 
     class _Console(Console):
-        def render_str(
-            self, text: str, **options: Any
-        ) -> Text:  # clean texts before the table measures its cells
+        def render_str(self, text: str, **options: Any) -> Text:
+            # Clean texts before the table measures its cells.
             return super().render_str(_showable(text, encoding), **options)
 
         def render(self, *given: Any, **options: Any) -> Iterator[Segment]:

@@ -156,10 +156,8 @@ def pairwise(panel: Panel) -> Pairwise:
 
     Examples
     --------
-    >>> from oversight.harness.panel import make_panel
-    >>> from oversight.harness.types import Rating
-    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
-    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> from oversight.harness.example_data import example_panel
+    >>> panel = example_panel()
     >>> pairwise(panel).agreement.round(2).tolist()
     [[1.0, 0.83, 0.83], [0.83, 1.0, 0.67], [0.83, 0.67, 1.0]]
     """
@@ -255,10 +253,8 @@ class AgreementReport(Displayable):
 
     Examples
     --------
-    >>> from oversight.harness.panel import make_panel
-    >>> from oversight.harness.types import Rating
-    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
-    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> from oversight.harness.example_data import example_panel
+    >>> panel = example_panel()
     >>> report = measure_agreement(panel)
     >>> report.unreliable, round(report.observed, 2)
     (('x', 'y'), 0.78)
@@ -363,10 +359,8 @@ def measure_agreement(
 
     Examples
     --------
-    >>> from oversight.harness.panel import make_panel
-    >>> from oversight.harness.types import Rating
-    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
-    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> from oversight.harness.example_data import example_panel
+    >>> panel = example_panel()
     >>> print(round(measure_agreement(panel).alpha.value, 3))
     0.58
     """

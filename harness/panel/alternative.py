@@ -107,10 +107,8 @@ def assess_alternative(
 
     Examples
     --------
-    >>> from oversight.harness.panel import make_panel
-    >>> from oversight.harness.types import Rating
-    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
-    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> from oversight.harness.example_data import example_panel
+    >>> panel = example_panel()
     >>> found = assess_alternative(panel, np.array([0, 1, 0, 1, 0, 1]))
     >>> found.passed, found.annotators[0].why
     (None, '6 items, at least 30 are needed')

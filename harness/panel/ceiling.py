@@ -165,10 +165,8 @@ def compute_bounds_by_size(
 
     Examples
     --------
-    >>> from oversight.harness.panel import make_panel
-    >>> from oversight.harness.types import Rating
-    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
-    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> from oversight.harness.example_data import example_panel
+    >>> panel = example_panel()
     >>> points = compute_bounds_by_size(panel, np.array([0, 1, 0, 1, 0, 1]), points=2)
     >>> [(point.annotators, round(point.L, 2)) for point in points]
     [(1, 0.86), (3, 1.0)]

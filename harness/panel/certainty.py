@@ -63,10 +63,8 @@ def stratify_by_certainty(panel: Panel) -> dict[str, str]:
 
     Examples
     --------
-    >>> from oversight.harness.panel import make_panel
-    >>> from oversight.harness.types import Rating
-    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
-    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> from oversight.harness.example_data import example_panel
+    >>> panel = example_panel()
     >>> stratify_by_certainty(panel)
     {'a': 'p ≤ 0.7', 'b': 'p > 0.9', 'c': 'p > 0.9', 'd': 'p ≤ 0.7', 'e': 'p > 0.9', 'f': 'p > 0.9'}
     """

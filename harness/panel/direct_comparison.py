@@ -99,10 +99,8 @@ def draw_annotators(panel: Panel, seed: int) -> IntArray:
 
     Examples
     --------
-    >>> from oversight.harness.panel import make_panel
-    >>> from oversight.harness.types import Rating
-    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
-    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> from oversight.harness.example_data import example_panel
+    >>> panel = example_panel()
     >>> drawn = draw_annotators(panel, seed=1)
     >>> [panel.classes[label] for label in drawn]
     ['y', 'y', 'x', 'y', 'x', 'y']

@@ -333,10 +333,8 @@ class Parity(Displayable):
 
     Examples
     --------
-    >>> from oversight.harness.panel import make_panel
-    >>> from oversight.harness.types import Rating
-    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
-    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> from oversight.harness.example_data import example_panel
+    >>> panel = example_panel()
     >>> found = measure_parity(panel, np.array([0, 1, 0, 1, 0, 1]), bootstrap=100)
     >>> found.method, found.stratify
     ('leave-one-out', True)
@@ -455,10 +453,8 @@ def measure_parity(
 
     Examples
     --------
-    >>> from oversight.harness.panel import make_panel
-    >>> from oversight.harness.types import Rating
-    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
-    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> from oversight.harness.example_data import example_panel
+    >>> panel = example_panel()
     >>> found = measure_parity(panel, np.array([0, 1, 0, 1, 0, 1]), bootstrap=100)
     >>> print(found)
     human and model cannot be told apart: human − model -11.1 points [-54.8, +38.2], 95% · 6 items

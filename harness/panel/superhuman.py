@@ -72,10 +72,8 @@ class AssumptionCheck:
 
     Examples
     --------
-    >>> from oversight.harness.panel import make_panel
-    >>> from oversight.harness.types import Rating
-    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
-    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> from oversight.harness.example_data import example_panel
+    >>> panel = example_panel()
     >>> truth = np.array([0, 1, 0, 0, 0, 1])
     >>> found = assess_superhuman(panel, np.array([0, 1, 0, 1, 0, 1]), oracle=truth)
     >>> found.check.right, found.check.second_holds
@@ -520,10 +518,8 @@ def assess_superhuman(
 
     Examples
     --------
-    >>> from oversight.harness.panel import make_panel
-    >>> from oversight.harness.types import Rating
-    >>> rows = [("a", "xxy"), ("b", "yyy"), ("c", "xxx"), ("d", "yxy"), ("e", "xxx"), ("f", "yyy")]
-    >>> panel = make_panel(Rating(item, f"p{k}", said[k]) for item, said in rows for k in range(3))
+    >>> from oversight.harness.example_data import example_panel
+    >>> panel = example_panel()
     >>> found = assess_superhuman(panel, np.array([0, 1, 0, 1, 0, 1]))
     >>> print(found.verdict)
     not certified; the same margin on 53 items would be, if the model does not share the annotators' errors

@@ -268,7 +268,7 @@ class Prediction:
         Number of calls with estimated tokens, because the endpoint reported none.
     step
         How the option was read: ``"form"``, ``"mark"``, ``"whole"``, ``"statement"`` or ``"log"``, see
-        `oversight.harness.llm.reading.Step`; empty if there is none, or if it was not recorded.
+        `oversight.harness.llm.reading.Step`; empty if no step was recorded.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from oversight.harness.config import Study
 from oversight.harness.estimate import guess_right
 from oversight.harness.output import counted
 from oversight.harness.store import Store
-from oversight.protocols.routing.rule import JudgeVotes
+from oversight.protocols.routing.rule import OptionProbabilities
 
 if TYPE_CHECKING:
     from oversight.harness.estimate import AnswersSoFar, JudgeOpinion
@@ -39,7 +39,7 @@ class DrawInformation:
     judges
         Names of the study's judges, if all of them were run.
     not_run
-        Reason why judges are left out; empty if they are used, or if there are none.
+        Reason why judges are left out; empty if judges are used, and for a study without judges.
     opinions
         Probabilities of the judges about these items.
     answers
@@ -130,7 +130,7 @@ def _read_answers(store: Store, index: ItemIndex, places: IntArray) -> AnswersSo
     )
 
 
-def read_judge_votes(study: Study, store: Store) -> JudgeVotes:
+def read_judge_probabilities(study: Study, store: Store) -> OptionProbabilities:
     """Return the judges' probability of every option of every item; empty unless all judges were run."""
     if not study.judges:
         return {}

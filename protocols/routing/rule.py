@@ -18,7 +18,7 @@ from oversight.harness.types import Answer, Item, ProtocolStatement, Question, d
 Predictions = Mapping[str, Mapping[str, int | None]]
 """Model → item id → option; None if unreadable."""
 
-JudgeVotes = Mapping[str, Sequence[float]]
+OptionProbabilities = Mapping[str, Sequence[float]]
 """Item id → judges' probability of each of its options."""
 
 
@@ -62,6 +62,13 @@ class AdaptiveProtocol(RoutingProtocol, Protocol):
     def next_questions(self, items: Sequence[Item], answers: Sequence[Answer]) -> list[Question]:
         """Return the open questions; empty if nothing is left to ask."""
         ...
+
+
+@runtime_checkable
+class JudgedProtocol(RoutingProtocol, Protocol):
+    """A rule whose draws use judges' probabilities: item id → probability of each option."""
+
+    judge_probabilities: OptionProbabilities
 
 
 def put_question(
@@ -117,18 +124,18 @@ def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray
     return matrix
 
 
-def add_judge_votes(
-    votes: NDArray[np.float64], items: Sequence[Item], judge_votes: JudgeVotes
+def multiply_by_judges(
+    votes: NDArray[np.float64], items: Sequence[Item], judge_probabilities: OptionProbabilities
 ) -> NDArray[np.float64]:
     """Multiply the votes' probabilities with the judges', and normalise rows to a sum of 1.
 
     An item without judges' probabilities keeps the votes' probabilities.
     """
-    if not judge_votes:
+    if not judge_probabilities:
         return votes
     heard = votes.copy()
     for row, item in enumerate(items):
-        said = judge_votes.get(item.id)
+        said = judge_probabilities.get(item.id)
         if said is not None:
             both = votes[row, : len(said)] * said
             heard[row, : len(said)] = both / both.sum()

@@ -28,9 +28,9 @@ from oversight.harness.types import Answer, Item, ProtocolStatement, Question, V
 from oversight.protocols.routing.partitioned import FreeExperts
 from oversight.protocols.routing.roster import Roster
 from oversight.protocols.routing.rule import (
-    JudgeVotes,
+    OptionProbabilities,
     Predictions,
-    add_judge_votes,
+    multiply_by_judges,
     option_counts,
     predicted_matrix,
     put_question,
@@ -51,7 +51,7 @@ class Sequential:
         Seed of the draw of experts.
     guesses
         Model → assumed accuracy, for the order of questions. Wrong values cost questions, not validity.
-    voices
+    judge_probabilities
         Item id → judges' probability of each option, for the order only; empty without judges.
     """
 
@@ -59,7 +59,7 @@ class Sequential:
     predictions: Predictions
     seed: int = 0
     guesses: Mapping[str, float] = field(default_factory=dict)
-    judge_votes: JudgeVotes = field(default_factory=dict)
+    judge_probabilities: OptionProbabilities = field(default_factory=dict)
     name: str = name_protocol("Sequential")
     statement: ClassVar = ProtocolStatement(
         estimator="resolved",
@@ -88,7 +88,7 @@ class Sequential:
         accuracy = [self.guesses.get(model, 0.5) for model in self.predictions]
         predicted = predicted_matrix(items, self.predictions)
         votes = vote_posterior(predicted, k, int(k.max()), accuracy=accuracy)
-        return add_judge_votes(votes, items, self.judge_votes)
+        return multiply_by_judges(votes, items, self.judge_probabilities)
 
     def route(self, items: Sequence[Item]) -> list[Question]:
         """Return the first wave: the most likely predicted option of every item."""

@@ -16,12 +16,18 @@ from oversight.harness import BadInput, ConfigError, derive_seed, load_protocol
 from oversight.harness.config import Study
 from oversight.harness.store import Store, split_into_batches
 from oversight.harness.types import SECOND_QUESTIONS, Assignment, Item, PredictionStatus, Question
-from oversight.protocols.routing.draw_information import read_judge_votes
+from oversight.protocols.routing.draw_information import read_judge_probabilities
 from oversight.protocols.routing.item_draw import keep_drawn_items
 from oversight.protocols.routing.panel_draw import RandomPanel
 from oversight.protocols.routing.partitioned import FreeExperts, Partitioned
 from oversight.protocols.routing.roster import Roster, read_roster
-from oversight.protocols.routing.rule import AdaptiveProtocol, Predictions, QuestionFields, RoutingProtocol
+from oversight.protocols.routing.rule import (
+    AdaptiveProtocol,
+    JudgedProtocol,
+    Predictions,
+    QuestionFields,
+    RoutingProtocol,
+)
 from oversight.protocols.routing.sealed_ids import plain_id, seal_fields
 
 
@@ -71,8 +77,8 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
             for run in chosen.runs
         }
     rule = load_protocol(study.experts.protocol).from_study(study, roster, predictions)
-    judge_votes = read_judge_votes(study, store) if hasattr(rule, "judge_votes") else {}
-    return replace(rule, judge_votes=judge_votes) if judge_votes else rule
+    known = read_judge_probabilities(study, store) if isinstance(rule, JudgedProtocol) else {}
+    return replace(rule, judge_probabilities=known) if known else rule
 
 
 def next_questions(study: Study, store: Store, roster: Roster, items: Sequence[Item]) -> list[Question]:

@@ -29,9 +29,9 @@ from oversight.harness.types import Item, ProtocolStatement, Question
 from oversight.protocols.routing.partitioned import FreeExperts
 from oversight.protocols.routing.roster import Roster
 from oversight.protocols.routing.rule import (
-    JudgeVotes,
+    OptionProbabilities,
     Predictions,
-    add_judge_votes,
+    multiply_by_judges,
     option_counts,
     predicted_matrix,
     put_question,
@@ -53,7 +53,7 @@ class Targeted:
         Seed of all draws.
     epsilon
         Share of the draw that is uniform over the item's options, for several models.
-    voices
+    judge_probabilities
         Item id → judges' probability of each option; empty without judges. A wrong judge costs questions,
         not validity: propensities are recorded, and bounded from below if `epsilon` is above 0.
     """
@@ -62,7 +62,7 @@ class Targeted:
     predictions: Predictions
     seed: int = 0
     epsilon: float = 0.1
-    judge_votes: JudgeVotes = field(default_factory=dict)
+    judge_probabilities: OptionProbabilities = field(default_factory=dict)
     name: str = name_protocol("Targeted")
     statement: ClassVar = ProtocolStatement(
         estimator="weighted",
@@ -93,7 +93,7 @@ class Targeted:
         """Return the posterior behind the propensities, from models' votes and judges' probabilities."""
         k = option_counts(items)
         votes = vote_posterior(predicted_matrix(items, self.predictions), k, int(k.max()))
-        return add_judge_votes(votes, items, self.judge_votes)
+        return multiply_by_judges(votes, items, self.judge_probabilities)
 
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Return the probability with which each option is asked about, shape (items, largest K).

@@ -90,8 +90,7 @@ def lock_down(memory: int, cpu_seconds: int) -> list[str]:
     used = resource.getrusage(resource.RUSAGE_SELF)
     limits = {
         resource.RLIMIT_DATA: used.ru_maxrss * 1024 + memory,
-        resource.RLIMIT_AS: _INTERPRETER
-        + memory,  # limit the address space, because shared memory does not count as data
+        resource.RLIMIT_AS: _INTERPRETER + memory,  # shared memory does not count as data
         resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime) + 1 + cpu_seconds,
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_CORE: 0,

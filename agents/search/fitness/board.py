@@ -62,9 +62,8 @@ class ScoredRows:
         """Score candidates in one of their replicates, shape (M, n)."""
         self.begin(items, labelled)
         voters = None
-        if (
-            labelled.routed.any()
-        ):  # the posterior of routed items uses the votes of all candidates with complete answers
+        # The posterior of routed items uses the votes of all candidates with complete answers.
+        if labelled.routed.any():
             voters = table.options(ids, items, replicate)
             votes = voters[(voters[:, labelled.routed] != FAILED).all(axis=1)].tobytes()
             if self._votes.get(replicate) != votes:

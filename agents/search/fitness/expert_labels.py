@@ -84,7 +84,7 @@ class ExpertLabels:
     n_options
         K of each, shape (n,).
     truth
-        The option with a yes, −1 if there is none, shape (n,).
+        The option with a yes, −1 for an item without a yes, shape (n,).
     refused
         Options with a no, shape (n, K).
     propensities

@@ -36,8 +36,8 @@ def audit_bundle(path: str | Path, head: str | None = None) -> Audit:
     --------
     >>> from oversight.harness.config import read_study
     >>> from oversight.harness.analysis import write_bundle
-    >>> _ = write_bundle(read_study("study.toml"), "bundle.tar.gz")
-    >>> audit_bundle("bundle.tar.gz").findings.number
+    >>> _ = write_bundle(read_study("study.toml"), "audit.jsonl")
+    >>> audit_bundle("audit.jsonl").findings.number
     0
     """
     head, path = check_head(head), Path(path)

@@ -155,9 +155,8 @@ def _recode(folder: str, items: str | None, encoding: str) -> str:
 
 
 def _begin_open(args: argparse.Namespace) -> None:
-    from oversight.harness.open_answers import (
-        begin_open_study,
-    )  # imported here, because it loads the readers of rubrics
+    # Imported here, because it loads the readers of rubrics.
+    from oversight.harness.open_answers import begin_open_study
 
     if args.preset or args.classes:
         raise BadInput("--open: open answers are texts, without options; leave out --preset and --classes")

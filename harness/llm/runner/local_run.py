@@ -46,7 +46,7 @@ class Progress(AbstractContextManager["Progress"]):
     what
         Text before the bar.
     prices
-        Prices by run id; the cost is not shown if one is None.
+        Prices by run id; if a price is None, the cost is not shown.
     """
 
     def __init__(self, total: int, done: int, what: str, prices: Mapping[str, Price | None]) -> None:

@@ -338,9 +338,7 @@ def _places(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file:
         told = f"item {item_id!r} has {len(options)} options in the study, but {len(answer.options)} here"
         raise DataError(told, file=file, line=answer.line)
     if options == option_letters_of(len(options)) and not set(options) & set(answer.options):
-        return range(
-            len(options)
-        )  # the item's text lists the options under these letters, and so does the log
+        return range(len(options))  # the item's text and the log list the options under these letters
     places = []
     for option in answer.options:
         place = find_option(options, option)

@@ -140,7 +140,7 @@ def _settle(store: Store, target: Target) -> Target | None:
 
 
 def _find_choice(store: Store, settings: ModelSection) -> str | None:
-    """Return the constraint that a model is known to follow; None if there is none, or if it is unknown."""
+    """Return the constraint that a model is known to follow, or None."""
     for name in CHOICES:
         if store.calls.read_probe(settings.where, settings.model, f"choice:{name}"):
             return name

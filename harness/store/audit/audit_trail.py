@@ -241,7 +241,7 @@ class AuditRepository(Repository):
             )
 
     def read_head(self) -> str:
-        """Return the newest link; `START` if there is none."""
+        """Return the newest link; `START` before the first event."""
         query = sa.select(_EVENT.c.link).order_by(_EVENT.c.position.desc()).limit(1)
         found = self._database.read_rows(query)
         return str(found[0][0]) if found else START

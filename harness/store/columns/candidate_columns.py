@@ -31,7 +31,7 @@ class CandidateColumns:
     items
         Item ids; replicates that answered the same items share one tuple.
     option
-        Index of the option, from 0; `UNREADABLE` if there is none.
+        Index of the option, from 0; `UNREADABLE` for an answer without an option.
     status
         Index into `STATUSES`.
     tokens

@@ -69,7 +69,7 @@ def _name(store_url: str) -> str:
 
 
 def _read(path: Path) -> str:
-    """Return the stored token; empty if there is none."""
+    """Return the stored token; empty before one was stored."""
     try:
         found = path.lstat()
     except FileNotFoundError:
