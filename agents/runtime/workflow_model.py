@@ -103,7 +103,7 @@ class _NodePrograms:
 
 
 class ProgramService:
-    """Runs programs on a node, see `oversight.harness.cluster.NodeWorker`."""
+    """Runs programs on a node, see `oversight.harness.cluster.node_worker.NodeWorker`."""
 
     def __init__(self) -> None:
         self._stack = AsyncExitStack()

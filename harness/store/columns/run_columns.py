@@ -46,7 +46,7 @@ class RunColumns:
     unreadable, failed
         Kind of reason → number of items.
     usage
-        Usage by source; see `oversight.harness.store.RunRepository.sum_usage`, without charges.
+        Usage by source; see `oversight.harness.store.runs.RunRepository.sum_usage`, without charges.
     steps
         Step that read an answer → number of items. Answers stored by older versions have no step and are
         left out.
