@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from oversight.protocols.cli.label import SUB_VERBS
-from tests.house.measure import ROOT, WINGS
+from tests.house.faces import WINGS
+from tests.house.measure import ROOT
 
 NAME = re.compile(r"oversight\.(?:harness|protocols|agents)(?:\.[a-zA-Z_]\w*)+")
 FOLDERS = (*WINGS, "docs", "benchmarks")
