@@ -24,7 +24,7 @@ from oversight.harness.estimate import (
     draw_with_chances,
     guess_by_judges,
 )
-from oversight.harness.estimate.side_information import judged_accuracy
+from oversight.harness.estimate.side_information import estimate_working, heard_working
 from oversight.harness.types import Prediction
 from oversight.protocols.routing import Partitioned
 
@@ -62,7 +62,7 @@ def judge_pool(pool: Pool, kind: str, questions: int, draws: int, *, shares: Seq
         judge, rng = JudgeOpinion.of(columns), np.random.default_rng([12, seed])
         sizes = [round(questions * share) for share in shares]
         data = _draw(pool, predicted, judge, sizes, rng) if sizes else _take(pool, predicted, questions, rng)
-        estimate = judged_accuracy(predicted, data, [judge])
+        estimate = estimate_working(predicted, data, heard_working([judge]))
         exact = pool.exact[name]
         unit = exact * (1 - exact) / questions
         seen.add(unit**0.5, estimate, exact, _area(pool, name, option, sure), unit)

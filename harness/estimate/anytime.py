@@ -23,16 +23,16 @@ right or not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, xlogy
 
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.core import check_count, check_level, find_root
+from oversight.harness.estimate.core import check_level, find_edge, find_root
 from oversight.harness.types import Counts, Estimate, Interval
 
 
@@ -109,19 +109,16 @@ def likelihood_sequence(
     Raises
     ------
     EstimateError
-        If lengths differ, a count is negative, K' < 2, or there is no answer at all.
+        If there is no answer at all.
     """
     check_level(level)
-    n = _answers(yes_hits, errors, no_misses, effective_K)
+    n = yes_hits + errors + sum(no_misses)
+    if n == 0:
+        raise EstimateError("a confidence sequence needs at least 1 answer, there are 0")
 
-    misses = [(m, K) for m, K in zip(no_misses, effective_K, strict=True) if m]
-
-    def log_likelihood(A: FloatArray) -> FloatArray:
-        total: FloatArray = yes_hits * np.log(A) if yes_hits else np.zeros_like(A)
-        if errors:
-            total = total + errors * np.log(1 - A)
-        for m, K in misses:
-            total = total + m * np.log(A + K - 2)
+    def log_likelihood(A: FloatArray | float) -> FloatArray:
+        misses = (xlogy(m, A + K - 2) for m, K in zip(no_misses, effective_K, strict=True))
+        total: FloatArray = sum(misses, xlogy(yes_hits, A) + xlogy(errors, 1 - A))
         return total
 
     u = (np.arange(size := max(4000, 80 * int(np.sqrt(n)))) + 0.5) / size
@@ -131,7 +128,7 @@ def likelihood_sequence(
         peak = float(values.max())
         bound = peak + float(np.log(np.exp(values - peak).mean())) + np.log1p(-level)
         best = float(A[int(values.argmax())])
-        low, high = _crossings(log_likelihood, bound, best)
+        low, high = (find_edge(lambda a: bool(log_likelihood(a) >= bound), best, end) for end in (0.0, 1.0))
     return Estimate.from_interval(
         value=best,
         interval=Interval(low=low, high=high, level=level, method="likelihood sequence"),
@@ -139,23 +136,6 @@ def likelihood_sequence(
         n=Counts(ordinary=yes_hits, complementary=n - yes_hits),
         assumptions=("options were asked about without a look at the truth", "experts answer without error"),
     )
-
-
-def _answers(yes_hits: int, errors: int, no_misses: Sequence[int], effective_K: Sequence[float]) -> int:
-    """Check all counts and return the number of answers."""
-    if len(no_misses) != len(effective_K):
-        raise EstimateError(
-            f"no_misses and effective_K differ in length: {len(no_misses)}, {len(effective_K)}"
-        )
-    for name, count in (("yes_hits", yes_hits), ("errors", errors), *(("no_misses", m) for m in no_misses)):
-        check_count(name, count)
-    for j, K in enumerate(effective_K):
-        if K < 2:
-            raise EstimateError(f"effective_K[{j}] must be at least 2, is {K}")
-    n = yes_hits + errors + sum(no_misses)
-    if n == 0:
-        raise EstimateError("a confidence sequence needs at least 1 answer, there are 0")
-    return n
 
 
 def _stays_inside(bound: float, steps: int) -> float:
@@ -174,19 +154,6 @@ def _density(x: FloatArray) -> FloatArray:
     """Density of the standard normal."""
     density: FloatArray = np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
     return density
-
-
-def _crossings(
-    log_likelihood: Callable[[FloatArray], FloatArray], bound: float, inside: float
-) -> tuple[float, float]:
-    """Return where the concave log-likelihood crosses the bound on both sides; 0 and 1 if it does not."""
-    far: FloatArray = np.array([0.0, 1.0])
-    near: FloatArray = np.where(log_likelihood(far) >= bound, far, inside)
-    for _ in range(60):
-        middle = (near + far) / 2
-        is_in = log_likelihood(middle) >= bound
-        near, far = np.where(is_in, middle, near), np.where(is_in, far, middle)
-    return float(far[0]), float(far[1])
 
 
 _SHARES = 1000
@@ -281,14 +248,14 @@ class DrawnAnswers:
     known_wrong: int
 
 
-def draw_betting_sequence(draws: Sequence[DrawnAnswers], size: int, *, level: float = 0.95) -> Interval:
-    """Confidence sequence of the share of right predictions among all `size` items of the pool."""
+def draw_betting_sequence(draws: Sequence[DrawnAnswers], *, level: float = 0.95) -> Interval:
+    """Confidence sequence of the share of right predictions among all items of the pool."""
     check_level(level)
     grid = np.sin(np.pi * np.arange(_DRAW_SHARES + 1) / (2 * _DRAW_SHARES)) ** 2
     above, below = np.zeros(_DRAW_SHARES + 1), np.zeros(_DRAW_SHARES + 1)
     for draw in draws:
         over, under = _bet(draw, grid)
-        least, most = _remaining_share(draw, size, grid)
+        least, most = _remaining_share(draw, draws[0].remaining, grid)
         # the next share on the grid that is not closer to the observed one
         above += over[np.searchsorted(grid, most - 1e-12)]
         below += under[np.searchsorted(grid, least + 1e-12, side="right") - 1]
@@ -298,14 +265,14 @@ def draw_betting_sequence(draws: Sequence[DrawnAnswers], size: int, *, level: fl
     return Interval(low=float(grid[low]), high=float(grid[high]), level=level, method="draw betting")
 
 
-def draw_wealth(draws: Sequence[DrawnAnswers], size: int, share: float) -> tuple[float, float]:
+def draw_wealth(draws: Sequence[DrawnAnswers], share: float) -> tuple[float, float]:
     """Return the wealth of bets against "the share of right predictions is at most `share`", and "at least".
 
     Each reaches 1/α with probability at most α if what it bets against is true, however often one looks.
     """
     above = below = 0.0
     for draw in draws:
-        least, most = _remaining_share(draw, size, np.array([share]))
+        least, most = _remaining_share(draw, draws[0].remaining, np.array([share]))
         above += float(_bet(draw, most)[0][0])
         below += float(_bet(draw, least)[1][0])
     return float(np.exp(min(above, _MOST))), float(np.exp(min(below, _MOST)))
@@ -317,7 +284,7 @@ def weigh_outcomes(draws: Sequence[DrawnAnswers], share: float) -> FloatArray:
 
 
 def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Smallest and largest share of right items before the draw that a share of the pool allows."""
+    """Smallest and largest share of right items before the draw that a share of `size` items allows."""
     right_at_most = size - draw.remaining - draw.known_wrong
     most = np.clip((size * share - draw.known_right) / draw.remaining, 0, 1)
     least = np.clip((size * share - right_at_most) / draw.remaining, 0, 1)

@@ -76,7 +76,7 @@ from oversight.harness.columns import (
 )
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
 from oversight.harness.estimate.combinations import refuse
-from oversight.harness.estimate.core import check_level, count_effective, find_root, z_value
+from oversight.harness.estimate.core import check_level, count_effective, find_root, mover_sum, z_value
 from oversight.harness.estimate.evaluation import accuracy, complete
 from oversight.harness.estimate.evidence import (
     PARTIAL_KINDS,
@@ -228,23 +228,19 @@ def sum_part(parts: Sequence[tuple[float, Part]], correlation: FloatArray) -> Pa
     """Σ a_j θ_j from (a_j, part) and the correlations of the a_j t_j; NaN counts as 1."""
     rho = np.clip(np.nan_to_num(correlation, nan=1.0), 0.0, 1.0)
     np.fill_diagonal(rho, 1.0)
-    value = sum(a * p.value for a, p in parts)
-    below = np.array([a * (p.value - (p.low if a > 0 else p.high)) for a, p in parts])
-    above = np.array([a * ((p.high if a > 0 else p.low) - p.value) for a, p in parts])
-    low, high = (math.sqrt(float(x @ rho @ x)) for x in (below, above))
-    return Part(value=value, low=value - low, high=value + high)
+    return _add_parts(parts, rho)
+
+
+def _add_parts(parts: Sequence[tuple[float, Part]], correlation: FloatArray) -> Part:
+    weights, values, lows, highs = np.array([(a, p.value, p.low, p.high) for a, p in parts]).T
+    low, high = mover_sum(values, lows, highs, weights, correlation=correlation)
+    return Part(value=float(weights @ values), low=low, high=high)
 
 
 def difference_part(first: Part, second: Part, correlation: float) -> Part:
     """First minus second, in [−1, 1], with a correlation of `cautious_correlation`."""
-
-    def half(x: float, y: float) -> float:
-        return math.sqrt(max(0.0, x * x + y * y - 2 * correlation * x * y))
-
-    value = first.value - second.value
-    low = value - half(first.value - first.low, second.high - second.value)
-    high = value + half(first.high - first.value, second.value - second.low)
-    return Part(value=value, low=max(-1.0, low), high=min(1.0, high))
+    found = _add_parts([(1.0, first), (-1.0, second)], np.array([[1, -correlation], [-correlation, 1]]))
+    return replace(found, low=max(-1.0, found.low), high=min(1.0, found.high))
 
 
 def cautious_correlation(first: FloatArray, second: FloatArray, cluster: IntArray | None) -> float:
@@ -325,7 +321,7 @@ class ClassEvidence:
         features = {"strata": strata is not None, "second questions": second is not None}
         refuse("metrics", labels.conditions, **features)
         part, notes = collected_part(labels, predictions.is_there)
-        by = None if strata is None else find_strata(predictions, part, strata)
+        by = find_strata(predictions, part, strata)
         is_partial = any(note.kind in PARTIAL_KINDS for note in notes)
         ready = cls(
             predictions=predictions,

@@ -279,6 +279,17 @@ def find_root(
     return (left + right) / 2
 
 
+def find_edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
+    """Find the farthest point from `inside` towards `end` up to which a condition holds."""
+    if holds(end):
+        return end
+    for _ in range(_BISECTIONS):
+        middle = (inside + end) / 2
+        inside, end = (middle, end) if holds(middle) else (inside, middle)
+    return inside
+
+
+_BISECTIONS = 60
 FEWEST_EFFECTIVE = 4.0
 """Fewest effective clusters (`effective_clusters`) for an interval; with fewer, one cluster decides it."""
 
@@ -467,7 +478,6 @@ def _beta_interval(S: int, n: int, level: float, a: float) -> tuple[float, float
     return low, high
 
 
-_HALVINGS = 60
 _MANY = 5_000
 """Trials beyond which the two intervals differ by less than a thousandth of their width."""
 
@@ -509,18 +519,40 @@ def _lower_end(S: int, n: int, start: float, alpha: float) -> float:
             return left
         right = S / n
         if k + 1 < S:
-            right = _cross(lambda q, k=k: upper(q) - float(bdtr(k + 1, n, q)), left, right)  # type: ignore[misc]
+            right = find_edge(lambda q, k=k: upper(q) <= bdtr(k + 1, n, q), left, right)  # type: ignore[misc]
         if gamma(right) > alpha:
-            return _cross(lambda q: gamma(q) - alpha, left, right)
+            return find_edge(lambda q: gamma(q) <= alpha, left, right)
         left, k = right, k + 1
 
 
-def _cross(rising: Callable[[float], float], left: float, right: float) -> float:
-    """Left side of the point where a function that is negative at `left` becomes positive."""
-    for _ in range(_HALVINGS):
-        middle = (left + right) / 2
-        left, right = (left, middle) if rising(middle) > 0 else (middle, right)
-    return left
+def mover_sum(
+    values: ArrayLike,
+    lows: ArrayLike,
+    highs: ArrayLike,
+    weights: ArrayLike,
+    *,
+    between: float = 0.0,
+    correlation: FloatArray | None = None,
+) -> tuple[float, float]:
+    """Interval of Σ w_h θ_h from estimates and their intervals, of which negative weights swap the ends.
+
+    For independent parts low = θ̂ − √(Σ w_h²(θ̂_h − l_h)² + between), high likewise.
+
+    Parameters
+    ----------
+    values, lows, highs, weights
+        Shape (H,): estimates, ends with low ≤ value ≤ high, and weights.
+    between
+        z² Σ w_h(θ̂_h − θ̂)²/N where the weights are themselves shares of a sample of N items;
+        0 where they are known.
+    correlation
+        Shape (H, H): correlations of the w_h θ̂_h; by default none.
+    """
+    v, low, high, w = (np.asarray(x, dtype=np.float64) for x in (values, lows, highs, weights))
+    rho = np.eye(len(w)) if correlation is None else correlation
+    below, above = w * (v - np.where(w > 0, low, high)), w * (np.where(w > 0, high, low) - v)
+    less, more = (math.sqrt(max(0.0, float(x @ rho @ x)) + between) for x in (below, above))
+    return float(w @ v) - less, float(w @ v) + more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -591,8 +623,7 @@ def compare_rates(first: Sequence[bool], last: Sequence[bool], level: float = 0.
     """
     one, two = Rate.of_outcomes(first, level), Rate.of_outcomes(last, level)
     change = two.value - one.value
-    low = change - math.hypot(two.value - two.low, one.high - one.value)
-    high = change + math.hypot(two.high - two.value, one.value - one.low)
+    low, high = mover_sum((two.value, one.value), (two.low, one.low), (two.high, one.high), (1, -1))
     return RateChange(value=change, low=max(-1.0, low), high=min(1.0, high), first=one, last=two)
 
 

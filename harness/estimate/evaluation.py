@@ -99,13 +99,10 @@ def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level
     EstimateError
         If there is no answered item.
     NotIdentified
-        If several models' predictions were asked about.
+        If several models' predictions were asked about, or items were drawn with equal chances.
     """
-    evidence = Evidence.gather([predictions], labels, tilted=False)
-    if labels.pool is None or evidence.weight is None:
-        raise NotIdentified("items were drawn with equal chances")
-    now = evidence.accuracy(level)
-    interval = draw_betting_sequence(see_draws(predictions, labels), labels.pool.size, level=level)
+    now = Evidence.gather([predictions], labels, tilted=False).accuracy(level)
+    interval = draw_betting_sequence(see_draws(predictions, labels), level=level)
     value = min(interval.high, max(interval.low, now.value))
     return Estimate.from_interval(
         value=value,
@@ -119,18 +116,13 @@ def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level
 def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[DrawnAnswers]:
     """Collect the observed items of every draw; errors as in `watch_unequal`."""
     evidence = Evidence.gather([predictions], labels, tilted=False)
-    if labels.pool is None:
-        raise NotIdentified("items were drawn with equal chances")
-    seen = _see_items(evidence.option(), evidence.sample)
-    return _part_draws(seen, evidence.items, labels.pool, labels)
+    return _part_draws(_see_items(evidence.option(), evidence.sample), evidence.items, labels)
 
 
 def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:
     """Collect items by draw that are known right or wrong (1 or 0), as if asked about their prediction."""
-    if labels.pool is None:
-        raise NotIdentified("items were drawn with equal chances")
     one = np.ones(len(items), np.int64)
-    return _part_draws(np.stack([one, one, one, right]), items, labels.pool, labels)
+    return _part_draws(np.stack([one, one, one, right]), items, labels)
 
 
 def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
@@ -155,9 +147,11 @@ def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
     return np.stack([K, readable, readable & (asked == option), yes.astype(np.int64)])
 
 
-def _part_draws(seen: IntArray, items: IntArray, pool: ItemPool, labels: LabelColumns) -> list[DrawnAnswers]:
+def _part_draws(seen: IntArray, items: IntArray, labels: LabelColumns) -> list[DrawnAnswers]:
     """Observed items of every draw."""
-    batch, scale, remaining = _scale(pool)
+    if labels.pool is None:
+        raise NotIdentified("items were drawn with equal chances")
+    batch, scale, remaining = _scale(labels.pool)
     K, readable, own, yes = seen
     right, wrong = (own & yes) == 1, (readable == 0) | (own != yes)
     asked = labels.drawn if labels.drawn is not None else labels.questions

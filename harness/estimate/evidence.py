@@ -35,7 +35,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
@@ -56,7 +55,7 @@ from oversight.harness.columns import (
 )
 from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate.combinations import refuse
-from oversight.harness.estimate.core import blaker, check_clusters, count_effective, z_value
+from oversight.harness.estimate.core import blaker, check_clusters, count_effective, mover_sum, z_value
 from oversight.harness.estimate.decoding import UNIFORM_ASSUMPTIONS
 from oversight.harness.estimate.expert_errors import (
     GoldCounts,
@@ -68,12 +67,11 @@ from oversight.harness.estimate.intervals import DrawnStrata, scale_by_share
 from oversight.harness.estimate.routed_means import resolved_accuracy, routed_accuracy
 from oversight.harness.estimate.routed_sample import (
     FEW_OPEN,
-    PoolKinds,
     RoutedSample,
     resolved_correctness,
     routed_pool,
 )
-from oversight.harness.estimate.tallies import fill_answers, is_proportional, mover_sum, with_unreadable
+from oversight.harness.estimate.tallies import fill_answers, is_proportional, with_unreadable
 from oversight.harness.seeding import derive_seed
 from oversight.harness.types import PLACES, WORST_CASE, Counts, Estimate, Interval, Note, NoteKind
 
@@ -329,7 +327,7 @@ def estimate_refusals(predicted: IntArray, refused: IntArray, rates: FloatArray,
     centre, z = float(share @ q), z_value(level)
     between = float(share @ (q - centre) ** 2) / count_effective(weight[readable])
     lows, highs = zip(*(blaker(int(v), int(m), level) for v, m in zip(hits, n, strict=True)), strict=True)
-    least, most = mover_sum(q.tolist(), lows, highs, share.tolist(), z**2 * between)
+    least, most = mover_sum(q, lows, highs, share, between=z**2 * between)
     low, high = (min(1.0, max(0.0, 1 - (K - 1) * end)) for end in (most, least))
     se = (K - 1) * float(np.sqrt((share**2 * q * (1 - q) / n).sum() + between))
     value = 1 - (K - 1) * centre
@@ -494,11 +492,6 @@ class Evidence:
         option = self.option()
         rows = np.flatnonzero(option >= 0)
         return bool((self.sample.propensities[rows, option[rows]] > 1 - 1e-9).all())
-
-    @cached_property
-    def kinds(self) -> PoolKinds | None:
-        """Groups of equal items, if items are independent and many are equal."""
-        return None if self.cluster is not None else PoolKinds.of(self.sample)
 
     def accuracy(self, level: float, working: FloatArray | None = None) -> Estimate:
         """Estimate the accuracy of the first model.

@@ -538,25 +538,28 @@ class GateVerdict(Displayable):
 
 
 def judge(
-    known: GateVerdict, p_below: float, p_above: float, *, spread: tuple[float, float], per_answer: float
+    known: GateVerdict, p_below: float, p_above: float, gains: FloatArray, outcomes: int | None = None
 ) -> GateVerdict:
-    """Make a verdict from both p-values.
+    """Make a verdict from both p-values, which may exceed 1.
 
     Parameters
     ----------
     known
         Further fields of the verdict.
-    spread
-        Mean and second moment of outcomes minus the bar, for the forecast.
-    per_answer
-        Number of outcomes per answer.
+    gains
+        Outcomes minus the bar, for the forecast.
+    outcomes
+        Number of outcomes of these answers, by default that of `gains`.
     """
+    p_below, p_above = min(1.0, p_below), min(1.0, p_above)
     known = replace(known, p_below=p_below, p_above=p_above)
     if p_below <= 1 - known.level:
         return replace(known, verdict=PASS)
     if p_above <= 1 - known.level:
         return replace(known, verdict=FAIL)
-    need = outcomes_to_settle(*spread, level=known.level) / max(per_answer, 1e-9)
+    per_answer = (outcomes or len(gains)) / max(1, known.answers)
+    mean, square = float(gains.mean()), float((gains**2).mean())
+    need = outcomes_to_settle(mean, square, level=known.level) / max(per_answer, 1e-9)
     further = further_answers(need, known.answers)
     return replace(known, further=further, why=EITHER_SIDE, either_side=True)
 
@@ -683,10 +686,9 @@ def _gate(
     is_open = above is not below and ahead is below and below.sums.mean() >= 0
     found = judge(
         replace(nothing, value=above.value, answers=above.answers),
-        min(1.0, 1 / up + spent),
-        min(1.0, 1 / down + spent),
-        spread=(float(ahead.sums.mean()), float((ahead.sums**2).mean())),
-        per_answer=len(ahead.sums) / max(1, ahead.answers),
+        1 / up + spent,
+        1 / down + spent,
+        ahead.sums,
     )
     # more answers alone decide on neither side
     untold = UNTOLD if errors is not None else UNANSWERED
@@ -738,24 +740,18 @@ def _gate_drawn(
 ) -> GateVerdict:
     """Verdict on items drawn with unequal chances."""
     above, below, heard = _see_sides(models[0], labels)
-    size, bar = 0 if labels.pool is None else labels.pool.size, nothing.bar
+    bar = nothing.bar
     gains = weigh_outcomes(heard, bar)
     if not gains.size:
         return nothing.withheld("no item is resolved yet")
     least, most = (float(weigh_outcomes(draws, bar).mean()) for draws in (above, below))
-    gain, answers = float(gains.mean()), int(np.count_nonzero(labels.kind != ABSTAINED))
-    found = judge(
-        replace(
-            nothing,
-            value=bar + gain,
-            answers=answers,
-            method=WORST_CASE if labels.is_resolved else ANY_TIME,
-        ),
-        min(1.0, 1 / draw_wealth(above, size, bar)[0]),
-        min(1.0, 1 / draw_wealth(below, size, bar)[1]),
-        spread=(gain, float((gains**2).mean())),
-        per_answer=len(gains) / max(1, answers),
+    known = replace(
+        nothing,
+        value=bar + float(gains.mean()),
+        answers=int(np.count_nonzero(labels.kind != ABSTAINED)),
+        method=WORST_CASE if labels.is_resolved else ANY_TIME,
     )
+    found = judge(known, 1 / draw_wealth(above, bar)[0], 1 / draw_wealth(below, bar)[1], gains)
     hides = least < 0 <= most and above is not below
     return found.withheld(UNANSWERED) if hides and not found.decided else found
 
@@ -769,15 +765,9 @@ def _gate_resolved(
     known = low == high
     if not known.any():
         return nothing.withheld("no item is resolved yet")
-    gains = low[known] - nothing.bar
     value = float(low[known].mean())
-    return judge(
-        replace(nothing, value=value, answers=len(labels), method=WORST_CASE),
-        p_below,
-        p_above,
-        spread=(float(gains.mean()), float((gains**2).mean())),
-        per_answer=known.size / max(1, len(labels)),
-    )
+    verdict = replace(nothing, value=value, answers=len(labels), method=WORST_CASE)
+    return judge(verdict, p_below, p_above, low[known] - nothing.bar, known.size)
 
 
 def gate_at_look(

@@ -108,6 +108,7 @@ from oversight.harness.estimate.core import (
     check_unit,
     clopper_pearson,
     effective_clusters,
+    find_edge,
     jeffreys,
     wilson,
     z_value,
@@ -337,7 +338,6 @@ def drawn_interval(right: FloatArray, strata: DrawnStrata, level: float) -> tupl
     return (least, most, "clopper-pearson+strata") if most - least < high - low else (low, high, "blaker")
 
 
-_HALVINGS = 60
 _EDGE = 1e-9
 
 
@@ -374,16 +374,11 @@ def weighted_score(
     def search(inside: float, end: float, side: int) -> float:
         """Return the farthest accepted A towards `end`; side 0 solves M(A) = A."""
 
-        def refuted(A: float) -> bool:
+        def holds(A: float) -> bool:
             gap, se = look(A)
-            return gap < 0 if side == 0 else abs(gap) > t * se
+            return gap >= 0 if side == 0 else abs(gap) <= t * se
 
-        if not refuted(end):
-            return end
-        for _ in range(_HALVINGS):
-            middle = (inside + end) / 2
-            inside, end = (inside, middle) if refuted(middle) else (middle, end)
-        return end
+        return find_edge(holds, inside, end)
 
     best = 0.0 if look(0.0)[0] <= 0 else search(0.0, 1.0, 0)
     gap, se = look(best)
@@ -672,18 +667,12 @@ def _hull(holds: Callable[[float], bool], A: float) -> tuple[float, float]:
 def _edge(holds: Callable[[float], bool], A: float, end: float) -> float:
     if holds(end):
         return end
-    outside, inner = end, A
-    for a in np.linspace(end, A, _GRID)[1:]:
-        if holds(float(a)):
-            inner = float(a)
-            break
-        outside = float(a)
-    for _ in range(_HALVINGS):
-        middle = (outside + inner) / 2
-        if math.isclose(outside, inner, rel_tol=1e-14, abs_tol=1e-14):
-            break
-        outside, inner = (outside, middle) if holds(middle) else (middle, inner)
-    return inner
+    outside = end
+    for inner in np.linspace(end, A, _GRID)[1:].tolist():
+        if holds(inner):
+            return find_edge(holds, inner, outside)
+        outside = inner
+    return A
 
 
 _STEPS = 8

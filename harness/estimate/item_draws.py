@@ -294,21 +294,16 @@ def second_rates(
     shares = (1 - _SECOND_FLAT) * np.divide(
         weight, total, out=flat.copy(), where=total > 0
     ) + _SECOND_FLAT * flat
-    variances = np.array([_left_variance(c, shares, p, left) for c in targets])
+    variances = np.array([item_variance(c, np.where(left, shares, 1.0), p) for c in targets])
     size = np.sqrt(variances.sum(axis=0)) if models else np.ones(n)
     size = size + _SECOND_EVEN * max(float(size.mean()), 1e-12)
-    chance = neyman_rates(size**2, np.ones(n), float(number), floor=min(1e-6, number / n))
+    chance = neyman_rates(size, number, floor=min(1e-6, number / n))
     narrower = 1.0
     if models:
         each = zip(variances, targets, *first, strict=True)
         told = [_expected(v, p, c, chance, plain, known) for v, c, plain, known in each]
         narrower = float(np.sqrt(np.mean(told)))
     return SecondRates(chance=chance * (number / chance.sum()), shares=shares, narrower=narrower)
-
-
-def _left_variance(c: FloatArray, q: FloatArray, p: FloatArray, left: BoolArray) -> FloatArray:
-    """Variance of the information in a second answer, shape (N,)."""
-    return item_variance(c, np.where(left, q, 1.0), p)
 
 
 def _expected(

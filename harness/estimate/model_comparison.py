@@ -399,31 +399,22 @@ def _compare_drawn(
     """Compare by answers to drawn options. A ranking requires error-free experts and equal weights."""
     error_free = errors is None
     evidence = Evidence.gather(predictions, labels, error_free=error_free, tilted=error_free)
-    kinds = None if sign or errors is not None or evidence.weight is not None else evidence.kinds
+    data, cluster, weight = evidence.sample, evidence.cluster, evidence.weight
 
     def pair(i: int, j: int, level: float) -> Comparison:
         both, a, b = (names[i], names[j]), evidence.option(i), evidence.option(j)
-        data, cluster, count = evidence.sample, evidence.cluster, None
         if errors is not None:
             return corrected_difference(
-                a, b, data, errors, level=level, names=both, cluster=cluster, weight=evidence.weight
+                a, b, data, errors, level=level, names=both, cluster=cluster, weight=weight
             )
         if sign:
             return _test_signs(a, b, data, level, both)
-        if kinds is not None:
-            data, (a, b), count = kinds.count(a, b)
-        return paired_difference(
-            a, b, data, level=level, names=both, cluster=cluster, count=count, weight=evidence.weight
-        )
+        return paired_difference(a, b, data, level=level, names=both, cluster=cluster, weight=weight)
 
     def values() -> list[float]:
-        if kinds is None:
-            return [routed_accuracy(p, evidence.sample).value for p in evidence.predicted.T]
-        counted = (kinds.count(p) for p in evidence.predicted.T)
-        return [routed_accuracy(p, data, count=count).value for data, (p,), count in counted]
+        return [routed_accuracy(p, data).value for p in evidence.predicted.T]
 
-    is_rankable = error_free and evidence.weight is None and not sign
-    return _Family(pair, values if is_rankable else None, evidence.cluster)
+    return _Family(pair, values if error_free and weight is None and not sign else None, cluster)
 
 
 def _test_signs(

@@ -270,7 +270,6 @@ def difference_interval(
     data: RoutedSample,
     level: float,
     cluster: IntArray | None = None,
-    count: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> FoundDifference:
     """Difference, interval and two-sided p-value of "no difference"; see the module.
@@ -281,8 +280,6 @@ def difference_interval(
         Shape (N,): predictions, −1 for unreadable; number of the item's cluster, if items have one.
     data
         Answers, one for every item on which the two differ, or several (`several_answers`).
-    count
-        Shape (N,), if an entry represents several equal items with one answer each.
     weight
         Shape (N,), positive: number of pool items that each one represents; None if all are equal.
 
@@ -294,11 +291,11 @@ def difference_interval(
         If answers cannot separate the two, or items with weights have several answers or share clusters.
     """
     differ = first != second
-    number = np.ones(len(first), np.int64) if count is None else count
-    n = int(number.sum())
+    stands = np.ones(len(first)) if weight is None else weight
+    size, total = count_effective(stands), float(stands.sum())
     if not differ.any():
-        units = float(n) if cluster is None else effective_clusters(cluster)
-        return never_differ(units if weight is None else max(1, int(count_effective(weight))), level)
+        units = max(1, int(size)) if cluster is None else effective_clusters(cluster)
+        return never_differ(units, level)
     target = difference_target(first, second, data.propensities.shape[1])
     answers = np.bincount(data.item, minlength=len(first))[differ]
     if weight is None and not answers.all():
@@ -308,26 +305,21 @@ def difference_interval(
     asked, yes = data.by_item
     c, pi, K = target[differ], data.propensities[differ], data.n_options[differ]
     yes, side = yes[differ], target[np.arange(len(first)), asked][differ]
-    m, size = int(number[differ][side != 0].sum()), float(n)
-    if weight is None:
-        stands, df = number.astype(np.float64), float(max(1, m))
-    else:
-        stands, df, size = weight, max(1.0, count_effective(weight[differ])), count_effective(weight)
-        rows = tilt_sample(target, np.flatnonzero(differ), data, weight=weight)
-    own, total = stands[differ], float(stands.sum())
+    m, own, kept = int(np.count_nonzero(side)), stands[differ], np.flatnonzero(differ)
+    df = float(max(1, m)) if weight is None else max(1.0, count_effective(own))
     votes = None if cluster is not None else read_votes(c, pi, K, side, yes)
     if votes is not None:
         plus, minus, scale = float(own[votes > 0].sum()), float(own[votes < 0].sum()), size / total
         low, high = paired_proportions(plus * scale, minus * scale, size, level)
-        p_value = _score_p_value(rows, df) if weight is not None else sign_p_value(int(plus), int(minus))
+        p_value = sign_p_value(int(plus), int(minus))
+        if weight is not None:
+            p_value = _score_p_value(tilt_sample(target, kept, data, weight=weight), df)
         return (plus - minus) / total, Interval(low=low, high=high, level=level, method="paired"), p_value
     if weight is None and cluster is None and _is_even(c, pi, K):
         plus = int(own[side * (2 * yes - 1) > 0].sum())
         inner, low, high, p_value = _even_mean(plus, m, level)
     else:
-        if weight is None:
-            kept = np.flatnonzero(differ)
-            rows = collapse_rows(tilt_sample(target, kept, data, cluster=cluster, count=count))
+        rows = collapse_rows(tilt_sample(target, kept, data, cluster=cluster, weight=weight))
         mean, p_value = tilted_score(rows, level, df=df), _score_p_value(rows, df)
         inner, low, high = mean.value, mean.low, mean.high
     if cluster is not None:
@@ -424,7 +416,6 @@ def paired_difference(
     level: float = 0.95,
     names: tuple[str, str] = ("a", "b"),
     cluster: IntArray | None = None,
-    count: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> Comparison:
     """Difference from one answer to a drawn question on every item on which the models differ.
@@ -440,8 +431,6 @@ def paired_difference(
         Propensities and answers of the pool.
     cluster
         Shape (N,): number of the item's cluster, if items are not independent.
-    count
-        Shape (N,), if an entry represents several equal items with one answer each (`PoolKinds`).
     weight
         Shape (N,), positive: number of pool items that each one represents, for unequal probabilities.
 
@@ -456,13 +445,11 @@ def paired_difference(
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
     for predicted in (a, b):
         check_predicted(predicted, data)
-    number = np.ones(len(a), np.int64) if count is None else count
-    items, questions = int(number.sum()), int(number[data.item].sum())
-    check_items(items)
+    check_items(len(a))
     if weight is not None and cluster is not None:
         refuse("compare", {"weights", "clusters"})
-    found = difference_interval(a, b, data, level, cluster, count, weight)
-    return Comparison.of_interval(names, found, items=items, questions=questions, assumptions=ROUTED)
+    found = difference_interval(a, b, data, level, cluster, weight)
+    return Comparison.of_interval(names, found, items=len(a), questions=len(data.item), assumptions=ROUTED)
 
 
 def sign_test(

@@ -77,7 +77,7 @@ from oversight.harness.estimate.sample_size import (
     check_sought,
     log_spread,
 )
-from oversight.harness.estimate.side_information import LEAST_KINDS
+from oversight.harness.estimate.side_information import LEAST_KINDS, Ratio
 from oversight.harness.estimate.tilting import outcomes_at, plan_working, tilt_items, tilt_of
 from oversight.harness.types import Displayable, HtmlTable
 
@@ -648,21 +648,9 @@ def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> 
     return width / 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WidthRatio:
-    """The result with side information divided by that without, and the ends of an interval.
-
-    Without any it is 1, and the interval that of what the pilot's answers tell beside the accuracy.
-    """
-
-    value: float
-    low: float
-    high: float
-
-
 def find_ratios(
     pilot: PilotAnswers, found: Mapping[str, float], aim: Aim, mean: float, pool: int | None
-) -> dict[str, WidthRatio]:
+) -> dict[str, Ratio]:
     """Ratios to the result without side information, with the jackknife over ten groups of items.
 
     Everything is learned again for each group. For more than 5,000 items the groups are of a sample.
@@ -682,17 +670,13 @@ def find_ratios(
             continue
         for side, value in without.items():
             left.setdefault(side, []).append(math.log(value / (1 if side == NONE else without[NONE])))
-    return {
-        side: _with_ends(value / found[NONE], np.array(left[side]), aim.level, len(kept) / n)
-        for side, value in found.items()
-        if len(left.get(side, ())) >= _LEAST_GROUPS
-    }
-
-
-def _with_ends(value: float, logs: FloatArray, level: float, share: float) -> WidthRatio:
-    """Interval from the jackknife of the logarithm."""
-    half = t_quantile(level, logs.size - 1) * math.sqrt((logs.size - 1) * float(logs.var()) * share)
-    return WidthRatio(value=value, low=value * math.exp(-half), high=value * math.exp(half))
+    ratios = dict[str, Ratio]()
+    for side, logs in left.items():
+        if side in found and len(logs) >= _LEAST_GROUPS:
+            variance = (len(logs) - 1) * float(np.var(logs)) * len(kept) / n
+            half = t_quantile(aim.level, len(logs) - 1) * math.sqrt(variance)
+            ratios[side] = Ratio.around(found[side] / found[NONE], half)
+    return ratios
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -776,7 +760,7 @@ class PlanText:
         found: tuple[float, float],
         ends: tuple[float, float],
         without: float | None = None,
-        ratio: WidthRatio | None = None,
+        ratio: Ratio | None = None,
     ) -> PlannedRow:
         """Make a row from the result, the ends of its interval, and the result without side information.
 
@@ -921,7 +905,7 @@ def _round(items: float) -> int:
     return max(1, round(items / digits) * digits)
 
 
-def _widen(sought: float, spread: tuple[float, float], ratio: WidthRatio | None) -> tuple[float, float]:
+def _widen(sought: float, spread: tuple[float, float], ratio: Ratio | None) -> tuple[float, float]:
     """Ends of the result, given the uncertainty of the accuracy and of what was learned."""
     learned = math.log(ratio.high / ratio.value) if ratio else 0.0
     low, high = (math.hypot(math.log(each), learned) for each in spread)

@@ -66,7 +66,6 @@ from oversight.harness.estimate.intervals import (
 )
 from oversight.harness.estimate.routed_sample import (
     RESOLUTION_ASSUMPTIONS,
-    PoolKinds,
     RoutedSample,
     accuracy_target,
     check_predicted,
@@ -165,23 +164,12 @@ def informed(predicted: ArrayLike, data: RoutedSample) -> RoutedSample:
 
 def _fold_means(predicted: AnyIntArray, data: RoutedSample, fold: AnyIntArray) -> FloatArray:
     """Mean g of every model on the items outside each fold, shape (5, M)."""
-    kinds = PoolKinds.of(data)
-    table = None if kinds is None else _tabulate(kinds.data)
     means = np.empty((_FOLDS, predicted.shape[1]))
     for m, column in enumerate(predicted.T):
-        g = _outcomes(column, data) if kinds is None or table is None else table[kinds.kind, column + 1]
+        g = _outcomes(column, data)
         sums, sizes = np.bincount(fold, g, minlength=_FOLDS), np.bincount(fold, minlength=_FOLDS)
         means[:, m] = (sums.sum() - sums) / (sizes.sum() - sizes)
     return means
-
-
-def _tabulate(data: RoutedSample) -> FloatArray | None:
-    """Outcome g of every item by its prediction, from −1 for unreadable; None if not identified."""
-    if (data.valid & (data.propensities <= 0)).any():
-        return None
-    rows, width = data.propensities.shape
-    options = (np.full(rows, option) for option in range(-1, width))
-    return np.stack([pseudo_outcomes(accuracy_target(o, width), data) for o in options], axis=1)
 
 
 def _outcomes(predicted: ArrayLike, data: RoutedSample) -> FloatArray:
@@ -249,7 +237,6 @@ def routed_accuracy(
     *,
     level: float = 0.95,
     cluster: IntArray | None = None,
-    count: IntArray | None = None,
     working: FloatArray | None = None,
     strata: DrawnStrata | None = None,
     weight: FloatArray | None = None,
@@ -266,14 +253,12 @@ def routed_accuracy(
         Shape (N,): −1 for unreadable, wrong and counted; number of the item's cluster, if it has one.
     data
         Answers.
-    count
-        Shape (N,), if an entry represents several equal items with one answer each (`PoolKinds`).
     working
         Shape (N, K): side information on each item, see `tilt_items`.
     strata
-        Of all N items, if they were drawn from a pool in proportion within strata; not together with `count`.
+        Of all N items, if they were drawn from a pool in proportion within strata.
     weight
-        Shape (N,), positive: number of pool items that each one represents; not with `cluster` or `count`.
+        Shape (N,), positive: number of pool items that each one represents; not with `cluster`.
 
     Raises
     ------
@@ -286,9 +271,8 @@ def routed_accuracy(
     predicted = np.asarray(predicted, dtype=np.int64)
     check_predicted(predicted, data)
     rows, width = data.propensities.shape
-    number = np.ones(rows, np.int64) if count is None else count
     readable, target = predicted >= 0, accuracy_target(predicted, width)
-    counts = replace(_count_answers(data, number), unreadable=int(number[~readable].sum()))
+    counts = replace(data.counts, unreadable=int(np.count_nonzero(~readable)))
     once = bool((np.bincount(data.item, minlength=rows)[readable] == 1).all())
     if weight is None and not data.sampled:
         if not once:
@@ -296,21 +280,18 @@ def routed_accuracy(
             return replace(found, n=replace(found.n, unreadable=counts.unreadable))
         own = (data.propensities * target).sum(axis=1)[readable]
         if (own > 1 - 1e-9).all() and cluster is None:
-            return _binomial_accuracy(data.by_item[1] * readable, number, counts, level, strata)
+            return _binomial_accuracy(data.by_item[1] * readable, counts, level, strata)
     if weight is not None and not readable.any():
         raise NotIdentified("no answered item has a readable prediction")
     keep, df = np.flatnonzero(readable), None
-    tilted = tilt_sample(
-        target, keep, data, cluster=cluster, strata=strata, count=count, working=working, weight=weight
-    )
+    tilted = tilt_sample(target, keep, data, cluster=cluster, strata=strata, working=working, weight=weight)
     if weight is not None:
         df = max(1.0, count_effective(weight[keep]))
     elif data.sampled:
         df = float(readable[data.item].sum())
     share = 0.0 if strata is None else strata.take(keep).share
     inner = tilted_score(tilted, level, df=df, strata_share=share)
-    stands = number if weight is None else weight
-    return tilted_accuracy(inner, readable, counts, level, cluster=cluster, stands=stands)
+    return tilted_accuracy(inner, readable, counts, level, cluster=cluster, weight=weight)
 
 
 def tilt_sample(
@@ -320,7 +301,6 @@ def tilt_sample(
     *,
     cluster: IntArray | None = None,
     strata: DrawnStrata | None = None,
-    count: IntArray | None = None,
     working: FloatArray | None = None,
     weight: FloatArray | None = None,
 ) -> TiltedRows:
@@ -346,7 +326,6 @@ def tilt_sample(
         yes[keep],
         cluster=None if cluster is None else cluster[keep],
         stratum=None if strata is None else strata.number[keep],
-        count=None if count is None else count[keep],
         working=None if working is None else working[keep],
     )
     return rows if weight is None else replace(rows, weight=weight[keep] / weight[keep].sum())
@@ -359,17 +338,15 @@ def tilted_accuracy(
     level: float,
     *,
     cluster: IntArray | None = None,
-    stands: IntArray | FloatArray | None = None,
+    weight: FloatArray | None = None,
 ) -> Estimate:
     """Accuracy of all predictions from that of the readable ones, A = ρ A_r (`scale_by_share`).
 
-    Shapes (N,): which predictions are readable, the number of the item's cluster, and for how many items
-    an entry stands: whole numbers count items, fractions are weights, and none is one each.
+    Shapes (N,): which predictions are readable, the number of the item's cluster, and the number of pool
+    items that each item represents (by default one).
     """
-    weight = np.ones(len(readable), np.int64) if stands is None else stands
-    whole = np.issubdtype(weight.dtype, np.integer)
-    units = float(weight.sum()) if whole else count_effective(weight.astype(np.float64))
-    share = float(weight[readable].sum() / weight.sum())
+    stands = np.ones(len(readable)) if weight is None else weight
+    units, share = count_effective(stands), float(stands[readable].sum() / stands.sum())
     value, low, high, se = inner.value, inner.low, inner.high, inner.se
     if not readable.all():
         se = float(np.sqrt((share * se) ** 2 + value**2 * share * (1 - share) / units))
@@ -392,10 +369,10 @@ def tilted_accuracy(
 
 
 def _binomial_accuracy(
-    right: FloatArray, number: IntArray, counts: Counts, level: float, strata: DrawnStrata | None
+    right: FloatArray, counts: Counts, level: float, strata: DrawnStrata | None
 ) -> Estimate:
     """Accuracy if each readable prediction was asked about with certainty; correctness has shape (N,)."""
-    total, n = int((right * number).sum()), int(number.sum())
+    total, n = int(right.sum()), len(right)
     se = float(np.sqrt(total * (n - total) / n**3))
     if strata is None:
         (low, high), method = blaker(total, n, level), "blaker"
@@ -410,11 +387,6 @@ def _binomial_accuracy(
         n=counts,
         assumptions=ROUTED_ASSUMPTIONS,
     )
-
-
-def _count_answers(data: RoutedSample, number: IntArray) -> Counts:
-    yes, answers = int((data.answer * number[data.item]).sum()), int(number[data.item].sum())
-    return Counts(ordinary=yes, complementary=answers - yes)
 
 
 def t_quantile(level: float, df: float) -> float:

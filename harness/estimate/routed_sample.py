@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,11 +33,11 @@ from oversight.harness.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
-    find_equal,
     fix_constant,
 )
 from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, key_of, mark
 from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import find_root
 from oversight.harness.seeding import derive_seed
 from oversight.harness.types import Counts
 
@@ -135,12 +134,13 @@ class RoutedSample:
         return asked, yes
 
     def take(self, items: IntArray) -> RoutedSample:
-        """Select items in this order, with their answers."""
-        place = np.full(len(self.propensities), -1)
-        place[items] = np.arange(len(items))
-        answers = np.flatnonzero(place[self.item] >= 0)
+        """Select items in this order, with their answers; an item may occur several times."""
+        number = np.bincount(self.item, minlength=len(self.propensities))
+        start, each = np.cumsum(number) - number, number[items]
+        inside = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
+        answers = np.argsort(self.item, kind="stable")[np.repeat(start[items], each) + inside]
         return RoutedSample(
-            item=place[self.item[answers]],
+            item=np.repeat(np.arange(len(items)), each),
             asked=self.asked[answers],
             answer=self.answer[answers],
             propensities=self.propensities[items],
@@ -513,92 +513,6 @@ def resolved_correctness(
     return Resolution(correct=correct, own=own, items=items, waiting=int(waiting.size))
 
 
-_WORTH = 4
-"""Least number of items a kind, on average, for which counting pays."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PoolKinds:
-    """Kinds of items with at most one answer: equal propensities, K, asked option and answer.
-
-    Attributes
-    ----------
-    data
-        A pool with one item of every kind.
-    kind
-        Kind of every item of the pool, shape (N,).
-    """
-
-    data: RoutedSample
-    kind: IntArray
-
-    @classmethod
-    def of(cls, data: RoutedSample) -> PoolKinds | None:
-        """Kinds of a pool; None if an item has several answers, or most items are distinct."""
-        n = len(data.propensities)
-        if np.bincount(data.item, minlength=n).max(initial=0) > 1:
-            return None
-        asked, answer = data.by_item
-        first, kind = find_equal(np.column_stack([data.propensities, data.n_options, asked, answer]))
-        if len(first) * _WORTH > n:
-            return None
-        return cls(data=data.take(first), kind=kind)
-
-    def count(self, *predicted: AnyIntArray) -> tuple[RoutedSample, tuple[IntArray, ...], IntArray]:
-        """Count items by kind and by the models' predictions.
-
-        Parameters
-        ----------
-        predicted
-            Shape (N,) each, −1 for unreadable.
-
-        Returns
-        -------
-        RoutedSample, arrays, array
-            A pool of C items that differ in kind or prediction, the predictions, shape (C,) each, and how
-            many items of the whole pool each of them is, shape (C,).
-
-        Raises
-        ------
-        EstimateError
-            If a prediction is an option of no item.
-        """
-        width = self.data.propensities.shape[1] + 1
-        code = self.kind
-        for column in predicted:
-            if column.min(initial=0) < -1 or column.max(initial=0) >= width - 1:
-                raise EstimateError(
-                    f"a prediction must lie in -1..{width - 2}, one is {np.abs(column).max()}"
-                )
-            code = code * width + column + 1
-        space = len(self.data.propensities) * width ** len(predicted)
-        if space > len(code):
-            cells, number = np.unique(code, return_counts=True)
-        else:
-            every = np.bincount(code, minlength=space)
-            cells = np.flatnonzero(every)
-            number = every[cells]
-        steps = [cells // width**power for power in range(len(predicted) + 1)]
-        columns = [low - high * width - 1 for low, high in pairwise(steps)]
-        return _repeat(self.data, steps[-1]), tuple(reversed(columns)), number
-
-
-def _repeat(data: RoutedSample, rows: IntArray) -> RoutedSample:
-    """A pool of items that may occur several times, with their questions and answers."""
-    asked, answer = data.by_item
-    asked, answer = asked[rows], answer[rows]
-    item = np.flatnonzero(asked >= 0)
-    return RoutedSample(
-        item=item,
-        asked=asked[item],
-        answer=answer[item],
-        propensities=data.propensities[rows],
-        n_options=data.n_options[rows],
-        sampled=data.sampled,
-        error_free=data.error_free,
-    )
-
-
 def targeted_propensities(predicted: ArrayLike, width: int) -> FloatArray:
     """π_ŷ = 1: always ask the expert of the predicted option. Shape (N, width).
 
@@ -743,46 +657,19 @@ def vote_posterior(
     return posterior
 
 
-def neyman_rates(variance: FloatArray, cost: FloatArray, budget: float, *, floor: float = 0.02) -> FloatArray:
-    """ρ(x) ∝ √(V(x)/cost(x)), within [floor, 1], with Σ ρ·cost = budget; shape (N,).
+def neyman_rates(deviation: FloatArray, number: int, *, floor: float = 0.02) -> FloatArray:
+    """Inclusion probabilities ρ ∝ `deviation`, within [floor, 1], with Σ ρ = number; shape (N,).
 
-    Derivation: the variance of an item-sampled mean is Σ V_i/ρ_i /N² up to a constant; Lagrange's
-    condition under Σ ρ_i cost_i = budget gives the proportionality (Neyman 1934, JRSS 97, with
-    costs). The floor keeps every item possible, which unbiasedness needs.
-
-    Parameters
-    ----------
-    variance
-        Shape (N,), ≥ 0: uncertainty about the item, for example the mean of p_ŷ(1 − p_ŷ).
-    cost
-        Shape (N,), > 0: expected number of questions; items of cost 0 get ρ = 1.
-    budget
-        Expected number of questions in all.
-
-    Raises
-    ------
-    EstimateError
-        If the budget cannot pay for the floor, or an argument is out of range.
+    Derivation: the variance of an item-sampled mean is Σ d_i²/ρ_i /N² up to a constant; Lagrange's
+    condition under Σ ρ_i = number gives the proportionality (Neyman 1934, JRSS 97). The floor keeps every
+    item possible, which unbiasedness needs.
     """
-    if not 0 < floor <= 1:
-        raise EstimateError(f"floor must lie in (0, 1], is {floor}")
-    for name, values in (("variance", variance), ("cost", cost)):
-        for row in np.flatnonzero(~(values >= 0)):
-            raise EstimateError(f"{name}[{row}] must be at least 0, is {values[row]}")
-    least, most = floor * float(cost.sum()), float(cost.sum())
-    if budget < least:
-        raise EstimateError(f"budget must be at least {least:.1f} (floor {floor}), is {budget}")
-    free = cost > 0
-    if budget >= most or not free.any():
-        return np.ones(len(cost))
-    score = np.sqrt(np.divide(variance, cost, out=np.ones(len(cost)), where=free))
-    score = np.maximum(score, 1e-12)
-    low, high = 0.0, 1.0 / float(score[free].min())
-    for _ in range(200):
-        scale = (low + high) / 2
-        spent = float((np.clip(scale * score, floor, 1) * cost).sum())
-        low, high = (scale, high) if spent < budget else (low, scale)
-    return np.where(free, np.clip(high * score, floor, 1), 1.0)
+    score = np.maximum(deviation, 1e-12)
+    if number >= len(score):
+        return np.ones(len(score))
+    most = 1 / float(score.min())
+    scale = find_root(lambda x: number - float(np.clip(x * score, floor, 1).sum()), 0.0, most)
+    return np.clip(scale * score, floor, 1)
 
 
 def draw_options(propensities: FloatArray, rng: np.random.Generator) -> IntArray:

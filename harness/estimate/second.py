@@ -29,7 +29,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import stdtrit
 
 from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, keep_drawn
@@ -40,7 +39,13 @@ from oversight.harness.estimate.intervals import ClusterVariance, skewed_step
 from oversight.harness.estimate.routed_means import tilted_accuracy
 from oversight.harness.estimate.routed_sample import FEW_OPEN, accuracy_target, optimal_constant
 from oversight.harness.estimate.side_information import Setting, SideInformation
-from oversight.harness.estimate.tilting import TiltedMean, fall_through_zero
+from oversight.harness.estimate.tilting import (
+    Null,
+    TiltedMean,
+    fall_through_zero,
+    invert_score,
+    uniform_working,
+)
 from oversight.harness.types import Estimate, Note, NoteKind
 
 
@@ -94,44 +99,21 @@ def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
     NotIdentified
         If an option that was never asked about first matters.
     """
-    t = float(stdtrit(max(1, int(np.count_nonzero(data.chance)) - 1), 0.5 + level / 2))
-    clusters = None
+    n, clusters = len(data.c), None
     if data.cluster is not None:
-        best = fall_through_zero(lambda tilt: _score(data, tilt).gap, 0)
-        null, n = _score(data, best), len(data.c)
-        spread = null.theta * (1 - null.theta)
+        best = fall_through_zero(lambda tilt: _score(data, tilt)[1], 0)
+        theta, _, model, residual = _score(data, best)
         weight = np.full(n, 1 / n)
-        clusters = ClusterVariance.of(data.cluster, weight, null.residual, null.model, spread)
+        clusters = ClusterVariance.of(data.cluster, weight, residual, model, theta * (1 - theta))
 
-    def gap_less(side: int, tilt: float) -> float:
-        null = _score(data, tilt)
-        variance, step = null.limits(clusters)
-        return null.gap - side * (t * float(np.sqrt(variance)) + step)
-
-    low, best, high = (
-        fall_through_zero(lambda tilt, side=side: gap_less(side, tilt), side)  # type: ignore[misc]
-        for side in (1, 0, -1)
-    )
-    variance, _ = _score(data, best).limits(clusters)
-    least, value, most = (round(_score(data, tilt).theta, 9) for tilt in (low, best, high))
-    return TiltedMean(value=value, low=least, high=most, se=float(np.sqrt(variance)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Null:
-    """At a tilt: θ, the distance of the estimate, the model's variance; g minus the estimate, shape (N,)."""
-
-    theta: float
-    gap: float
-    model: float
-    residual: FloatArray
-
-    def limits(self, clusters: ClusterVariance | None) -> tuple[float, float]:
-        """The variance, and `skewed_step` of clusters."""
+    def look(tilt: float) -> Null:
+        theta, gap, model, residual = _score(data, tilt)
         if clusters is None:
-            return max(self.model, float((self.residual**2).sum()) / len(self.residual) ** 2), 0.0
-        model, variance = clusters.at(self.model, self.theta * (1 - self.theta), self.gap)
-        return variance, skewed_step(model, self.theta, self.theta, self.gap)
+            return Null(theta, gap, max(model, float((residual**2).sum()) / n**2))
+        model, variance = clusters.at(model, theta * (1 - theta), gap)
+        return Null(theta, gap, variance, skewed_step(model, theta, theta, gap))
+
+    return invert_score(look, float(np.count_nonzero(data.chance)) - 1, level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +160,8 @@ def _second_phase(data: TwoPhase, p: FloatArray) -> tuple[FloatArray, float]:
     return added, float((each / chance**2).sum())
 
 
-def _score(data: TwoPhase, tilt: float) -> _Null:
+def _score(data: TwoPhase, tilt: float) -> tuple[float, float, float, FloatArray]:
+    """Return θ, the distance of the estimate, the model's variance, and g minus the estimate, shape (N,)."""
     weight = data.working * np.exp(tilt * data.c)
     p = weight / weight.sum(axis=1, keepdims=True)
     top, n = (data.c * p).sum(axis=1), len(p)
@@ -193,7 +176,7 @@ def _score(data: TwoPhase, tilt: float) -> _Null:
     gap = float(g.mean()) - theta
     model = (1 - share) ** 2 * plain + share**2 * (own - left + noise) + 2 * share * (1 - share) * own
     model = (model + float(((top - theta) ** 2).sum())) / n**2
-    return _Null(theta, gap, model, g - theta - gap)
+    return theta, gap, model, g - theta - gap
 
 
 TWO_PHASE = "deepened"
@@ -342,10 +325,6 @@ def _find_reach(c: FloatArray, chance: FloatArray, shares: FloatArray, yes: Floa
 
 def _working(c: FloatArray, propensities: FloatArray, valid: BoolArray) -> FloatArray:
     """Working distribution of `tilt_items`: by the propensities, or even odds if they are even."""
-    high = np.where(valid, propensities, 0.0).max(axis=1, keepdims=True)
-    low = np.where(valid, propensities, np.inf).min(axis=1, keepdims=True)
-    others = np.maximum((valid & (c == 0)).sum(axis=1, keepdims=True), 1)
-    flat = np.where(c != 0, others, 1.0)
-    q = np.where(valid, np.where(high - low < 1e-9, flat, np.maximum(propensities, 1e-12) ** _POWER), 0.0)
-    working: FloatArray = q / q.sum(axis=1, keepdims=True)
-    return working
+    even, is_even = uniform_working(c, propensities, valid)
+    q = np.where(valid, np.maximum(propensities, 1e-12) ** _POWER, 0.0)
+    return np.where(is_even[:, None], even, q / q.sum(axis=1, keepdims=True))

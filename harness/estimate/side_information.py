@@ -36,6 +36,7 @@ share of the other. The second is that of the jackknife over ten groups of them,
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -366,41 +367,6 @@ class ExpertErrors(SideInformation):
         return allow_for_errors(self._models[model], labels, self._second, self._known, level=setting.level)
 
 
-def judged_accuracy(
-    predicted: IntArray,
-    data: RoutedSample,
-    judges: Sequence[JudgeOpinion],
-    *,
-    level: float = 0.95,
-    cluster: IntArray | None = None,
-    weight: FloatArray | None = None,
-) -> Estimate:
-    """Accuracy of one model from one question per item, or from items drawn from a pool.
-
-    Parameters
-    ----------
-    predicted
-        Shape (N,): −1 for unreadable, which is wrong and counts.
-    data
-        Answers; where items were drawn of a pool (`sampled`), the estimate is of the whole pool, and items
-        that were not drawn may have propensities of 0, for chances that are not known (`tilt_items`).
-    judges
-        Judges' opinions on the same items.
-    cluster, weight
-        Shape (N,): number of the item's cluster, and how many items each stands for (`routed_accuracy`).
-
-    Raises
-    ------
-    EstimateError
-        If there is no item, or a prediction is not one of its options.
-    NotIdentified
-        If items have several questions, these answers cannot tell the accuracy of these predictions, or a
-        pool has clusters.
-    """
-    make = heard_working(judges)
-    return estimate_working(predicted, data, make, level=level, cluster=cluster, weight=weight)
-
-
 WorkingMaker = Callable[[IntArray, IntArray, RoutedSample, IntArray | None], FloatArray]
 """Makes the working distribution of some items: from their places, predictions, answers and clusters."""
 
@@ -440,7 +406,28 @@ def estimate_working(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> Estimate:
-    """`judged_accuracy` with any working distribution that is made without each item's own answer."""
+    """Accuracy of one model from one question per item, or from items drawn from a pool.
+
+    Parameters
+    ----------
+    predicted
+        Shape (N,): −1 for unreadable, which is wrong and counts.
+    data
+        Answers; where items were drawn of a pool (`sampled`), the estimate is of the whole pool, and items
+        that were not drawn may have propensities of 0, for chances that are not known (`tilt_items`).
+    make
+        Makes the working distribution without each item's own answer (`heard_working` from judges).
+    cluster, weight
+        Shape (N,): number of the item's cluster, and how many items each stands for (`routed_accuracy`).
+
+    Raises
+    ------
+    EstimateError
+        If there is no item, or a prediction is not one of its options.
+    NotIdentified
+        If items have several questions, these answers cannot tell the accuracy of these predictions, or a
+        pool has clusters.
+    """
     check_level(level)
     check_predicted(predicted, data)
     if np.bincount(data.item).max(initial=0) > 1:
@@ -462,12 +449,17 @@ _LARGEST = 30_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeWorth:
-    """Factor of answers with the same information without judges, with the ends of an interval."""
+class Ratio:
+    """Ratio of two results of the same answers, with the ends of an interval."""
 
-    ratio: float
+    value: float
     low: float
     high: float
+
+    @classmethod
+    def around(cls, value: float, half: float) -> Ratio:
+        """Make the ratio whose logarithm is known up to `half`."""
+        return cls(value=value, low=value * math.exp(-half), high=value * math.exp(half))
 
 
 def measure_working(
@@ -477,8 +469,8 @@ def measure_working(
     *,
     level: float = 0.95,
     cluster: IntArray | None = None,
-) -> JudgeWorth | None:
-    """Value of a working distribution for one model; None without variance.
+) -> Ratio | None:
+    """Factor of answers with the same information without judges, for one model; None without variance.
 
     Parameters
     ----------
@@ -497,7 +489,7 @@ def measure_working(
         se = max(se, float(np.sqrt((len(left) - 1) * left.var())) if len(left) else 0.0)
         units = min(units, len(left))
     half = t_quantile(level, max(1, units - 1)) * se
-    return JudgeWorth(ratio=ratio, low=ratio * float(np.exp(-half)), high=ratio * float(np.exp(half)))
+    return Ratio.around(ratio, half)
 
 
 def _leave_groups_out(
@@ -743,7 +735,7 @@ def _take_resolved(
     return settled_sample(option, right, n_options[found.items]), option, found.items
 
 
-def _tell_saved(estimate: Estimate, worth: JudgeWorth | None) -> Estimate:
+def _tell_saved(estimate: Estimate, worth: Ratio | None) -> Estimate:
     """Add the number of questions that judges saved; nothing without variance.
 
     A ratio of variances means nothing if there are hardly any items of the rarer kind, right or wrong.
@@ -755,7 +747,7 @@ def _tell_saved(estimate: Estimate, worth: JudgeWorth | None) -> Estimate:
         rarer = "wrong" if estimate.clipped > 0.5 else "right"
         rare = {"least": LEAST_KINDS, "answers": answers, "rarer": rarer}
         return replace(estimate, notes=(*estimate.notes, Note(NoteKind.JUDGE_WORTH, rare)))
-    saved, least, most = (round(answers * (x - 1)) for x in (worth.ratio, worth.low, worth.high))
+    saved, least, most = (round(answers * (x - 1)) for x in (worth.value, worth.low, worth.high))
     told = {
         "saved": saved,
         "least": least,

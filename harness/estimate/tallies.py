@@ -77,6 +77,7 @@ from oversight.harness.estimate.core import (
     check_level,
     chi2_tail,
     effective_options,
+    mover_sum,
     z_value,
 )
 from oversight.harness.estimate.decoding import UNIFORM_ASSUMPTIONS
@@ -124,7 +125,7 @@ def combine_strata(
     # an unclipped estimate may lie outside its own interval, which lies within [0, 1]
     inner = [min(high, max(low, p.value)) for p, (low, high) in zip(parts, ends, strict=True)]
     lows, highs = zip(*ends, strict=True)
-    low, high = mover_sum(inner, lows, highs, weights, z_value(level) ** 2 * between)
+    low, high = mover_sum(inner, lows, highs, weights, between=z_value(level) ** 2 * between)
     errors = [w * p.se for w, p in zip(weights, parts, strict=True) if p.se is not None]
     return StratumEstimate(
         value=math.fsum(w * p.value for w, p in zip(weights, parts, strict=True)),
@@ -159,45 +160,6 @@ def _weigh(parts: Sequence[StratumEstimate], pool: Mapping[str, int] | None) -> 
     for p, w in zip(parts, weights, strict=True):
         between += shares[p.stratum] * w * (p.value - means[p.stratum]) ** 2 / labelled[p.stratum]
     return weights, between
-
-
-def mover_sum(
-    values: Sequence[float],
-    lows: Sequence[float],
-    highs: Sequence[float],
-    weights: Sequence[float],
-    between: float = 0.0,
-) -> tuple[float, float]:
-    """Interval of Σ w_h θ_h from independent estimates and their intervals.
-
-    low = θ̂ − √(Σ w_h²(θ̂_h − l_h)² + between), high likewise.
-
-    Parameters
-    ----------
-    values, lows, highs
-        Estimates and ends with low ≤ value ≤ high, one per part.
-    weights
-        Weights ≥ 0.
-    between
-        z² Σ w_h(θ̂_h − θ̂)²/N where the weights are themselves shares of a sample of N items;
-        0 where they are known.
-
-    Raises
-    ------
-    EstimateError
-        If nothing is given, a weight is negative or an estimate lies outside its interval.
-    """
-    if not values:
-        raise EstimateError("values must hold at least one estimate, is empty")
-    for h, (v, lo, hi, w) in enumerate(zip(values, lows, highs, weights, strict=True)):
-        if w < 0:
-            raise EstimateError(f"weights[{h}] must be ≥ 0, is {w!r}")
-        if not lo <= v <= hi:
-            raise EstimateError(f"values[{h}] must lie in its interval [{lo}, {hi}], is {v!r}")
-    centre = math.fsum(w * v for w, v in zip(weights, values, strict=True))
-    below = math.fsum((w * (v - lo)) ** 2 for w, v, lo in zip(weights, values, lows, strict=True))
-    above = math.fsum((w * (hi - v)) ** 2 for w, v, hi in zip(weights, values, highs, strict=True))
-    return centre - math.sqrt(below + between), centre + math.sqrt(above + between)
 
 
 def none_readable(stratum: str, n: int, level: float) -> StratumEstimate:
@@ -1156,7 +1118,7 @@ def _sample(K: float, counts: IntArray) -> BinomialSample:
 def tally_pool(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> Tallies:
     """Tallies whose strata are weighted by their share of all predictions that did not fail."""
     _check_drawn(predictions, labels)
-    found = None if strata is None else find_strata(predictions, labels, strata)
+    found = find_strata(predictions, labels, strata)
     tallies = tally_columns(predictions, labels, found)
     if found is None:
         return tallies
@@ -1169,8 +1131,6 @@ def tally_pool(predictions: PredictionColumns, labels: LabelColumns, strata: Str
 
 def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     """Raise an error for answers that followed predictions in a way that this likelihood does not cover."""
-    if labels.is_unequal:
-        raise NotIdentified("items were drawn with unequal chances, which a tally cannot weigh; use accuracy")
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):
         raise NotIdentified(

@@ -68,7 +68,6 @@ def fit_working(
     own: BoolArray,
     asked: IntArray,
     yes: FloatArray,
-    count: FloatArray,
 ) -> FloatArray:
     """Fit q to the answers; shape (N, K), rows sum to 1.
 
@@ -76,16 +75,14 @@ def fit_working(
     ----------
     c, propensities, own
         Shape (N, K): the target, π, and which columns are options of the item.
-    asked, yes, count
-        Shape (N,): option asked about (−1 for none), 1 for yes and 0 for no, number of equal items.
+    asked, yes
+        Shape (N,): option asked about (−1 for none), 1 for yes and 0 for no.
     """
     features = _describe(c, propensities, own)
     drawn = np.flatnonzero(asked >= 0)
     theta = _PRIOR_MEAN.copy()
     if drawn.size:
-        first, number = _join_alike(
-            [x[drawn] for x in features], own[drawn], asked[drawn], yes[drawn], count[drawn]
-        )
+        first, number = _join_alike([x[drawn] for x in features], own[drawn], asked[drawn], yes[drawn])
         rows = drawn[first]
         theta = _find_mode([x[rows] for x in features], own[rows], asked[rows], yes[rows], number)
     return _distribute(features, own, theta)
@@ -113,7 +110,7 @@ def _distribute(features: list[FloatArray], own: BoolArray, theta: FloatArray) -
 
 
 def _join_alike(
-    features: list[FloatArray], own: BoolArray, asked: IntArray, yes: FloatArray, count: FloatArray
+    features: list[FloatArray], own: BoolArray, asked: IntArray, yes: FloatArray
 ) -> tuple[IntArray, FloatArray]:
     """Join rows with equal likelihood: the first row of every kind, and its number of items.
 
@@ -123,8 +120,8 @@ def _join_alike(
     cell = _mix(own.astype(np.uint64), *(np.round(x, 9).view(np.uint64) for x in features))
     told = cell[np.arange(len(asked)), asked]
     key = _mix(told, yes.astype(np.uint64), *np.sort(cell, axis=1).T)
-    _, first, kind = np.unique(key, return_index=True, return_inverse=True)
-    return first.astype(np.int64), np.bincount(kind, count).astype(np.float64)
+    _, first, number = np.unique(key, return_index=True, return_counts=True)
+    return first.astype(np.int64), number.astype(np.float64)
 
 
 def _mix(start: NDArray[np.uint64], *values: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -247,7 +244,6 @@ def tilt_items(
     *,
     cluster: IntArray | None = None,
     stratum: IntArray | None = None,
-    count: IntArray | None = None,
     working: FloatArray | None = None,
 ) -> TiltedRows:
     """Make rows of N equally weighted items from the questions about each.
@@ -267,8 +263,6 @@ def tilt_items(
         Shape (N,), if items are not independent.
     stratum
         Shape (N,), if items were drawn from strata.
-    count
-        Shape (N,), if an entry represents several equal items.
     working
         Shape (N, K), rows sum to 1: q of every option, above 0, made without the item's own answer; None
         takes what the module says, fitted to all answers.
@@ -297,13 +291,12 @@ def tilt_items(
         row = int(np.flatnonzero(~can[at] & drawn)[0])
         raise EstimateError(f"item {row} was asked about option {asked[row]} of propensity 0")
     none = np.zeros(0, np.int64)
-    number = np.ones(n) if count is None else count.astype(np.float64)
     q, excess = working, np.ones(n)
     if q is None:
-        q, uniform = _uniform_working(c, propensities, own)
+        q, uniform = uniform_working(c, propensities, own)
         fitted = np.flatnonzero(~uniform)
         excess[fitted] = _EXCESS
-        said = asked[fitted], np.asarray(yes, dtype=np.float64)[fitted], number[fitted]
+        said = asked[fitted], np.asarray(yes, dtype=np.float64)[fitted]
         if fitted.size:
             q[fitted] = fit_working(c[fitted], propensities[fitted], own[fitted], *said)
     return TiltedRows(
@@ -319,8 +312,8 @@ def tilt_items(
         asked_q=np.where(drawn, q[at], 0.0),
         asked_inverse=np.where(drawn, inverse[at], 0.0),
         yes=np.asarray(yes, dtype=np.float64),
-        weight=np.full(n, 1 / float(number.sum())),
-        count=number,
+        weight=np.full(n, 1 / n),
+        count=np.ones(n),
         cluster=none if cluster is None else cluster,
         stratum=np.zeros(n, np.int64) if stratum is None else stratum,
         excess=excess,
@@ -330,11 +323,11 @@ def tilt_items(
 def plan_working(c: FloatArray, propensities: FloatArray, n_options: IntArray) -> FloatArray:
     """Make the q that `tilt_items` uses before any answer; shape (N, K), same parameters."""
     own = np.arange(c.shape[1]) < n_options[:, None]
-    q, uniform = _uniform_working(c, propensities, own)
+    q, uniform = uniform_working(c, propensities, own)
     return np.where(uniform[:, None], q, prior_working(c, propensities, own))
 
 
-def _uniform_working(c: FloatArray, propensities: FloatArray, own: BoolArray) -> tuple[FloatArray, BoolArray]:
+def uniform_working(c: FloatArray, propensities: FloatArray, own: BoolArray) -> tuple[FloatArray, BoolArray]:
     """Make q of items whose options were drawn uniformly, shape (N, K), and mark these items, (N,)."""
     high = np.where(own, propensities, 0.0).max(axis=1)
     low = np.where(own, propensities, np.inf).min(axis=1)
@@ -353,28 +346,10 @@ def uniform_rows(K: int, counts: tuple[int, int, int, int], weight: float) -> Ti
     weight
         w of each item.
     """
-    other = 1 / (2 * (K - 1))
-    hit = np.array([1.0, 1.0, 0.0, 0.0])
-    one = np.ones(4)
-    return TiltedRows(
-        up=one / 2,
-        down=0 * one,
-        rest=one / 2,
-        inverse_up=K * one,
-        inverse_down=0 * one,
-        linear=K / 2 * one,
-        square=K * other / 2 * one,
-        constant=np.full(4, np.nan),
-        asked_c=hit,
-        asked_q=np.where(hit > 0, 0.5, other),
-        asked_inverse=K * one,
-        yes=np.array([1.0, 0.0, 0.0, 1.0]),
-        weight=weight * one,
-        count=np.array(counts, dtype=np.float64),
-        cluster=np.zeros(0, np.int64),
-        stratum=np.zeros(4, np.int64),
-        excess=one,
-    )
+    c = np.tile((np.arange(K) == 0).astype(np.float64), (4, 1))
+    asked, yes = np.array([0, 0, 1, 1]), np.array([1.0, 0.0, 0.0, 1.0])
+    rows = tilt_items(c, np.full((4, K), 1 / K), np.full(4, K), asked, yes)
+    return replace(rows, weight=np.full(4, weight), count=np.array(counts, dtype=np.float64))
 
 
 def join_rows(parts: list[TiltedRows]) -> TiltedRows:
@@ -412,19 +387,23 @@ def tilted_score(
     rows = collapse_rows(rows)
     clusters = _measure_clusters(rows)
     freedom = (float(rows.count.sum()) if clusters is None else np.inf) if df is None else df
-    t = float(stdtrit(max(1.0, freedom), 0.5 + level / 2))
+    return invert_score(lambda tilt: _score(rows, tilt, strata_share, clusters), freedom, level)
+
+
+def invert_score(look: Callable[[float], Null], df: float, level: float) -> TiltedMean:
+    """Invert a score test of the null hypotheses at all tilts by Student's t with `df` degrees of freedom."""
+    t = float(stdtrit(max(1.0, df), 0.5 + level / 2))
 
     def excess(side: int) -> Callable[[float], float]:
         def at(tilt: float) -> float:
-            null = _score(rows, tilt, strata_share, clusters)
+            null = look(tilt)
             return null.gap - side * (t * float(np.sqrt(null.variance)) + null.step)
 
         return at
 
-    low, best, high = (fall_through_zero(excess(side), side) for side in (1, 0, -1))
-    variance = _score(rows, best, strata_share, clusters).variance
-    least, value, most = (round(_score(rows, tilt).theta, 9) for tilt in (low, best, high))
-    return TiltedMean(value=value, low=least, high=most, se=float(np.sqrt(variance)))
+    low, best, high = (look(fall_through_zero(excess(side), side)) for side in (1, 0, -1))
+    least, value, most = (round(null.theta, 9) for null in (low, best, high))
+    return TiltedMean(value=value, low=least, high=most, se=float(np.sqrt(best.variance)))
 
 
 def tilted_outcomes(rows: TiltedRows) -> FloatArray:
@@ -461,7 +440,7 @@ def score_at(rows: TiltedRows, mean: float = 0.0) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Null:
+class Null:
     """A null hypothesis θ(λ), U(λ), W(λ), and `skewed_step` of clusters."""
 
     theta: float
@@ -485,7 +464,7 @@ def _measure_clusters(rows: TiltedRows) -> ClusterVariance | None:
 
 def _score(
     rows: TiltedRows, tilt: float, share: float = 0.0, clusters: ClusterVariance | None = None
-) -> _Null:
+) -> Null:
     up, down, variance, g = _outcomes(rows, tilt)
     mean, each = up - down, rows.count * rows.weight
     theta = float(each @ mean)
@@ -497,10 +476,10 @@ def _score(
     model = float((each * rows.weight) @ (variance + squares))
     if clusters is None:
         seen = float((each * rows.weight) @ residual)
-        return _Null(theta, gap, model + float(each @ rows.excess) * max(0.0, seen - model))
+        return Null(theta, gap, model + float(each @ rows.excess) * max(0.0, seen - model))
     square = float(each @ (up + down))
     model, together = clusters.at(model, max(0.0, square - theta**2), gap)
-    return _Null(theta, gap, together, skewed_step(model, theta, square, gap))
+    return Null(theta, gap, together, skewed_step(model, theta, square, gap))
 
 
 def _outcomes(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

@@ -156,23 +156,15 @@ def _duel(name: str, j: int, grid: IntArray, predicted: IntArray, epsilon: float
     model = _agreement(predicted[rows], others[rows])
     human = _agreement(grid[rows, j], others[rows])
     wins, losses = (model >= human).astype(float), (human >= model).astype(float)
-    if rows.size < LEAST_ITEMS:
-        return AnnotatorDuel(
-            annotator=name,
-            items=rows.size,
-            model=float(wins.mean()) if rows.size else None,
-            human=float(losses.mean()) if rows.size else None,
-            p=None,
-            won=False,
-            why=f"{rows.size} items, at least {LEAST_ITEMS} are needed",
-        )
+    few = rows.size < LEAST_ITEMS
     return AnnotatorDuel(
         annotator=name,
         items=rows.size,
-        model=float(wins.mean()),
-        human=float(losses.mean()),
-        p=_p_value(losses - wins, epsilon),
+        model=float(wins.mean()) if rows.size else None,
+        human=float(losses.mean()) if rows.size else None,
+        p=None if few else _p_value(losses - wins, epsilon),
         won=False,
+        why=f"{rows.size} items, at least {LEAST_ITEMS} are needed" if few else "",
     )
 
 

@@ -36,7 +36,7 @@ def test_without_answers_options_weigh_as_they_are_drawn() -> None:
     own = np.ones_like(pi, dtype=bool)
     prior = prior_working(c, pi, own)
     assert prior == pytest.approx(pi)
-    nobody = fit_working(c, pi, own, np.full(50, -1), yes, np.ones(50))
+    nobody = fit_working(c, pi, own, np.full(50, -1), yes)
     assert nobody == pytest.approx(prior)
     assert plan_working(c, pi, np.full(50, K)) == pytest.approx(prior)
 
@@ -44,17 +44,9 @@ def test_without_answers_options_weigh_as_they_are_drawn() -> None:
 @pytest.mark.parametrize(("right", "low", "high"), [(0.95, 0.85, 1.0), (0.25, 0.15, 0.4), (0.02, 0.0, 0.12)])
 def test_many_answers_say_what_the_draw_is_worth(right: float, low: float, high: float) -> None:
     c, pi, asked, yes = answers(2000, right)
-    q = fit_working(c, pi, np.ones_like(pi, dtype=bool), asked, yes, np.ones(2000))
+    q = fit_working(c, pi, np.ones_like(pi, dtype=bool), asked, yes)
     assert q.sum(axis=1) == pytest.approx(1)
     assert low <= q[:, 0].mean() <= high
-
-
-def test_equal_items_may_be_counted() -> None:
-    c, pi, asked, yes = answers(40, 0.8)
-    own = np.ones_like(pi, dtype=bool)
-    twice = [np.repeat(x, 2, axis=0) for x in (c, pi, own, asked, yes, np.ones(40))]
-    counted = fit_working(c, pi, own, asked, yes, np.full(40, 2.0))
-    assert np.repeat(counted, 2, axis=0) == pytest.approx(fit_working(*twice), abs=1e-5)
 
 
 def test_given_working_distribution_is_not_fitted() -> None:

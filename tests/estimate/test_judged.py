@@ -14,7 +14,7 @@ from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import ItemIndex, PredictionColumns
 from oversight.harness.estimate import JudgeOpinion, judge_probabilities, synthesise_population
 from oversight.harness.estimate.routed_sample import RoutedSample
-from oversight.harness.estimate.side_information import JUDGED, judged_accuracy
+from oversight.harness.estimate.side_information import JUDGED, estimate_working, heard_working
 from oversight.harness.types import Item, NoteKind, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class
@@ -100,7 +100,7 @@ def test_intervals_hold_whatever_a_judge_is_worth(voice: Callable[..., Voice], a
         asked = rng.integers(0, K, N)
         data = RoutedSample(np.arange(N), asked, (asked == truth).astype(np.float64), np.full((N, K), 1 / K))
         judge = JudgeOpinion.of(as_columns(*voice(truth, rng)))
-        estimate = judged_accuracy(answers[:, 0].astype(np.int64), data, [judge])
+        estimate = estimate_working(answers[:, 0].astype(np.int64), data, heard_working([judge]))
         held.append(estimate.low <= accuracy <= estimate.high)
     assert np.mean(held) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / draws)
 

@@ -15,8 +15,8 @@ from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate import JudgeOpinion, RoutedSample, judge_probabilities, synthesise_population
 from oversight.harness.estimate.side_information import (
     JUDGED,
+    estimate_working,
     heard_working,
-    judged_accuracy,
     measure_working,
 )
 from oversight.protocols.collect import SimulatedExperts
@@ -62,7 +62,7 @@ def test_items_drawn_of_a_pool_by_a_judge_tell_the_whole_pool(voice: Callable[..
     held, errors = [], []
     for seed in range(40):
         predicted, data, judge = pool(seed, voice)
-        estimate = judged_accuracy(predicted, data, [judge])
+        estimate = estimate_working(predicted, data, heard_working([judge]))
         held.append(estimate.low <= 0.7 <= estimate.high)
         errors.append(estimate.value - 0.7)
     assert np.mean(held) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / len(held))
@@ -71,8 +71,8 @@ def test_items_drawn_of_a_pool_by_a_judge_tell_the_whole_pool(voice: Callable[..
         assert np.var(errors) < 0.7 * 0.3 / 100 / 1.33
     worth = measure_working(predicted, data, heard_working([judge]))
     assert worth is not None
-    assert worth.low < worth.ratio < worth.high
-    assert worth.ratio > 1.3 if voice in (know, reverse) else worth.low < 1.1
+    assert worth.low < worth.value < worth.high
+    assert worth.value > 1.3 if voice in (know, reverse) else worth.low < 1.1
 
 
 def test_chances_of_items_that_were_not_drawn_need_not_be_known() -> None:
@@ -80,10 +80,9 @@ def test_chances_of_items_that_were_not_drawn_need_not_be_known() -> None:
     for seed in range(40):
         predicted, data, judge = pool(seed, know)
         known = np.isin(np.arange(len(predicted)), data.item)[:, None]
-        told = judged_accuracy(predicted, data, [judge])
-        silent = judged_accuracy(
-            predicted, replace(data, propensities=np.where(known, data.propensities, 0.0)), [judge]
-        )
+        told = estimate_working(predicted, data, heard_working([judge]))
+        unknown = replace(data, propensities=np.where(known, data.propensities, 0.0))
+        silent = estimate_working(predicted, unknown, heard_working([judge]))
         assert silent.value == pytest.approx(told.value, abs=1e-9)
         assert silent.high - silent.low == pytest.approx(told.high - told.low, rel=0.25)
         held.append(silent.low <= 0.7 <= silent.high)
@@ -93,7 +92,7 @@ def test_chances_of_items_that_were_not_drawn_need_not_be_known() -> None:
 def test_a_pool_with_clusters_is_refused_by_name() -> None:
     predicted, data, judge = pool(0, know)
     with pytest.raises(NotIdentified, match="pool and share clusters"):
-        judged_accuracy(predicted, data, [judge], cluster=np.arange(len(predicted)) // 5)
+        estimate_working(predicted, data, heard_working([judge]), cluster=np.arange(len(predicted)) // 5)
 
 
 @pytest.mark.parametrize("protocol", ["single", "partitioned"])

@@ -155,10 +155,10 @@ def look(K: int, accuracy: float, size: int, batches: tuple[int, ...], seed: int
                 known_right=right,
                 known_wrong=wrong,
             )
-            found = draw_betting_sequence([*past, now], size)
+            found = draw_betting_sequence([*past, now])
             held &= found.low - 1e-9 <= truth.mean() <= found.high + 1e-9
             # what bets against the truth win, each at half of the error
-            held &= max(draw_wealth([*past, now], size, float(truth.mean()))) < 40
+            held &= max(draw_wealth([*past, now], float(truth.mean()))) < 40
         past.append(now)
         right, wrong = right + int((own & yes).sum()), wrong + int((own != yes).sum())
         said += yes.tolist()
