@@ -277,7 +277,7 @@ def _hold(
             verdict = gate_difference(columns[0], columns[1], labels, bar, level=level, errors=errors)
     except EstimateError as error:
         why = str(error) if len(labels) else "there are no answers yet; see: oversight label --help"
-        verdict = GateVerdict.open_at(bar, level, method=ANY_TIME).withheld(why)
+        verdict = GateVerdict(bar=bar, level=level, method=ANY_TIME).withheld(why)
     doubts = [
         why
         for name, one in models.items()

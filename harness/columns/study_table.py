@@ -662,11 +662,16 @@ class LabelColumns:
         return found
 
     @cached_property
-    def n_options(self) -> IntArray:
-        """K of the items at `places`; the first label of an item decides."""
-        found = np.zeros(self.index.size, dtype=np.int64)
+    def item_options(self) -> IntArray:
+        """K of every item, shape (N,), 2 without a label; the first label of an item decides."""
+        found = np.full(self.index.size, 2)
         found[self.item[::-1]] = self.questions.n_options[::-1]
-        return found[self.places]
+        return found
+
+    @cached_property
+    def n_options(self) -> IntArray:
+        """K of the items at `places`."""
+        return self.item_options[self.places]
 
     @cached_property
     def answers(self) -> IntArray:

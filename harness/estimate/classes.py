@@ -130,6 +130,11 @@ class Part:
         """Make a part whose interval is extended to include the value."""
         return cls(value=value, low=min(low, value), high=max(high, value))
 
+    @classmethod
+    def of(cls, estimate: Estimate) -> Part:
+        """Make a part of an estimate, whose value may lie outside [0, 1]."""
+        return cls.within(estimate.value, estimate.low, estimate.high)
+
     def widen(self, level: float) -> Part:
         """Widen the interval to at least that of a share from the same effective number of items.
 
@@ -536,15 +541,12 @@ class ItemTruths:
 def _weigh(
     predictions: PredictionColumns, items: IntArray, labels: LabelColumns, strata: ItemValues | None
 ) -> FloatArray:
-    drawn = find_weights(items, labels)
-    if drawn is not None:
-        return np.asarray(drawn / drawn.mean(), dtype=np.float64)
-    if strata is None:
-        return np.ones(len(items))
-    pool = np.bincount(strata.code[predictions.ran], minlength=len(strata.names))
-    code = strata.code[items]
-    weight: FloatArray = (pool / np.maximum(np.bincount(code, minlength=len(strata.names)), 1))[code]
-    return np.asarray(weight / weight.mean(), dtype=np.float64)
+    weight = find_weights(items, labels)
+    if weight is None and strata is not None:
+        size, code = len(strata.names), strata.code[items]
+        pool = np.bincount(strata.code[predictions.ran], minlength=size)
+        weight = (pool / np.maximum(np.bincount(code, minlength=size), 1))[code]
+    return np.ones(len(items)) if weight is None else np.asarray(weight / weight.mean(), dtype=np.float64)
 
 
 COST = "cost"
@@ -855,20 +857,6 @@ class ClassResult:
     outside: float = 0.0
     known: float = 0.0
 
-    @property
-    def part(self) -> Part:
-        """Value and limits."""
-        return Part.within(self.estimate.value, self.estimate.low, self.estimate.high)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """A result in the form for differences; `influence` is each item's influence, None if unknown."""
-
-    part: Part
-    influence: FloatArray | None
-    why: str
-
 
 class ClassResults:
     """All results by class of one model, each computed once."""
@@ -877,7 +865,7 @@ class ClassResults:
         self, evidence: ClassEvidence, classes: Sequence[str], costs: CostTable | None = None
     ) -> None:
         self.evidence, self.classes, self.costs = evidence, classes, costs
-        self._estimates = dict[tuple[str, int], Estimate | EstimateError]()
+        self._estimates = dict[tuple[str, int], Estimate]()
 
     @cached_property
     def truths(self) -> ItemTruths:
@@ -907,16 +895,15 @@ class ClassResults:
             return self.cost()
         return self.mean(metric) if option < 0 else self.result(metric, option).estimate
 
-    def reading(self, metric: str, option: int) -> Reading:
-        """Return a result in the form for differences."""
+    def reading(self, metric: str, option: int) -> tuple[Part, FloatArray | None, str]:
+        """Return a result, each item's influence on it (None if unknown), and why it may not hold."""
         made = self.estimate(metric, option)
         whole = range(len(self.classes)) if option < 0 else (option,)
         try:
             each = [self.influence(self.result(metric.removeprefix("macro_"), k)) for k in whole]
         except NotIdentified:
             each = []
-        influence = np.mean(each, axis=0) if each else None
-        return Reading(part=Part.within(made.value, made.low, made.high), influence=influence, why=made.why)
+        return Part.of(made), np.mean(each, axis=0) if each else None, made.why
 
     def cost(self) -> Estimate:
         """Mean cost of the model's answers."""
@@ -976,7 +963,7 @@ class ClassResults:
                 raise type(error)(f"{one}[{name}] is withheld: {error}") from error
         each = 1 / len(results)
         correlation = self.truths.correlate([self._form(r) for r in results])
-        found = sum_part([(each, r.part) for r in results], correlation)
+        found = sum_part([(each, Part.of(r.estimate)) for r in results], correlation)
         found = Part(value=found.value, low=max(0.0, found.low), high=min(1.0, found.high))
         found = found.widen(self.evidence.level)
         why = next((r.estimate.why for r in results if r.estimate.why), "")
@@ -1001,14 +988,8 @@ class ClassResults:
         """Share of a class among all items, those predicted to be of it, or the others; cached."""
         key = what, option
         if key not in self._estimates:
-            try:
-                self._estimates[key] = self._estimate(what, option)
-            except EstimateError as error:
-                self._estimates[key] = error
-        found = self._estimates[key]
-        if isinstance(found, EstimateError):
-            raise found
-        return found
+            self._estimates[key] = self._estimate(what, option)
+        return self._estimates[key]
 
     def _estimate(self, what: str, option: int) -> Estimate:
         e = self.evidence
@@ -1256,12 +1237,12 @@ def _subtract(
     if metric == COST and first.costs is not None:
         both = [first.evidence.predictions, second.evidence.predictions]
         made = mean_cost(first.evidence, both, (1, -1), first.costs)
-        return Part.within(made.value, made.low, made.high), made.why or unfinished
-    one, other = (results.reading(metric, option) for results in (first, second))
+        return Part.of(made), made.why or unfinished
+    (one, ours, why), (other, theirs, why_not) = (r.reading(metric, option) for r in (first, second))
     rho = -1.0
-    if one.influence is not None and other.influence is not None:
-        rho = cautious_correlation(one.influence, other.influence, first.truths.cluster)
-    return difference_part(one.part, other.part, rho), one.why or other.why or unfinished
+    if ours is not None and theirs is not None:
+        rho = cautious_correlation(ours, theirs, first.truths.cluster)
+    return difference_part(one, other, rho), why or why_not or unfinished
 
 
 def _compare(

@@ -746,11 +746,8 @@ def find_hidden(
 
 def _fill(labels: LabelColumns, predictions: PredictionColumns, *, favourable: bool) -> LabelColumns:
     """Fill in the missing answers; a question stays open if no answer is possible."""
-    n_options = np.full(labels.index.size, 2)
-    n_options[labels.item] = labels.questions.n_options
-    filled = fill_answers(
-        labels.kind, labels.option, labels.item, predictions.option, n_options, favourable=favourable
-    )
+    said = labels.kind, labels.option, labels.item
+    filled = fill_answers(*said, predictions.option, labels.item_options, favourable=favourable)
     return replace(labels, kind=filled.astype(np.int64), passed=None)
 
 

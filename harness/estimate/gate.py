@@ -93,6 +93,7 @@ from oversight.harness.estimate.model_comparison import compare
 from oversight.harness.estimate.routed_sample import (
     accuracy_target,
     difference_target,
+    find_asked,
     optimal_constant,
     read_item_answers,
 )
@@ -335,12 +336,9 @@ def resolved_ends(
     EstimateError
         If no item was asked about, or answers contradict each other.
     """
-    options = np.stack([m.option for m in models], axis=1).astype(np.int64)
-    ran = np.logical_and.reduce([m.ran for m in models])
-    items = np.flatnonzero(ran & (labels.asked_items | (options.max(axis=1) < 0)))
+    items, predicted = find_asked(labels, models)
     if not items.size:
         raise EstimateError("labels: no item asked about has a prediction of every model; there are 0")
-    predicted = options[items]
     correct = read_item_answers(labels).correctness(predicted, items)
     least, most = np.where(correct == UNKNOWN, 0, correct), np.where(correct == UNKNOWN, 1, correct)
     if len(models) == 1:
@@ -472,15 +470,15 @@ class GateVerdict(Displayable):
     ('pass', 80, True)
     """
 
-    verdict: str
-    value: float
+    verdict: str = UNDECIDED
+    value: float = math.nan
     bar: float
     level: float
-    p_below: float
-    p_above: float
+    p_below: float = 1.0
+    p_above: float = 1.0
     method: str
-    answers: int
-    open_questions: int
+    answers: int = 0
+    open_questions: int = 0
     low: float = math.nan
     high: float = math.nan
     further: int | None = None
@@ -511,21 +509,6 @@ class GateVerdict(Displayable):
         if self.further is not None:
             notes.append(f"about {self.further:,} further answers would settle it (a forecast)")
         return (HtmlTable(columns=("evidence against a value", "p"), rows=rows, notes=notes),)
-
-    @classmethod
-    def open_at(cls, bar: float, level: float, *, method: str, open_questions: int = 0) -> GateVerdict:
-        """Make an undecided verdict without data."""
-        return cls(
-            verdict=UNDECIDED,
-            value=math.nan,
-            bar=bar,
-            level=level,
-            p_below=1.0,
-            p_above=1.0,
-            method=method,
-            answers=0,
-            open_questions=open_questions,
-        )
 
     @property
     def decided(self) -> bool:
@@ -661,7 +644,7 @@ def _gate(
     errors: ErrorRanges | None,
 ) -> GateVerdict:
     waiting = 0 if labels.drawn is None else int(np.count_nonzero(labels.answers < 0))
-    nothing = GateVerdict.open_at(bar, level, method=ANY_TIME, open_questions=waiting)
+    nothing = GateVerdict(bar=bar, level=level, method=ANY_TIME, open_questions=waiting)
     there = np.logical_and.reduce([m.is_there for m in models])
     missing = int(np.count_nonzero(labels.asked_items & ~there))
     if missing:
@@ -801,15 +784,19 @@ def gate_at_look(
     """
     now = obrien_fleming_level(*look, level)
     is_open = 0 if labels.drawn is None else int(np.count_nonzero(labels.answers < 0))
-    value = low = high = float("nan")
+    known = GateVerdict(
+        bar=at_least,
+        level=level,
+        method=f"look {look[0]} of {look[1]}",
+        answers=len(labels),
+        open_questions=is_open,
+    )
     try:
         value, low, high, why = _interval(models, labels, now, errors)
+        known = replace(known, value=value, low=low, high=high, why=why)
     except EstimateError as error:
-        why = str(error)
-    known = GateVerdict.open_at(
-        at_least, level, method=f"look {look[0]} of {look[1]}", open_questions=is_open
-    )
-    return judge_interval(replace(known, value=value, low=low, high=high, answers=len(labels), why=why), now)
+        known = known.withheld(str(error))
+    return judge_interval(known, now)
 
 
 def judge_interval(known: GateVerdict, now: float) -> GateVerdict:
@@ -824,7 +811,7 @@ def judge_interval(known: GateVerdict, now: float) -> GateVerdict:
 
     Examples
     --------
-    >>> known = GateVerdict.open_at(0.8, 0.95, method="look 1 of 1")
+    >>> known = GateVerdict(bar=0.8, level=0.95, method="look 1 of 1")
     >>> judge_interval(replace(known, value=0.9, low=0.85, high=0.94, answers=200), 0.95).verdict
     'pass'
     """

@@ -718,9 +718,7 @@ def check_method(method: str) -> None:
         raise EstimateError(f"interval must be one of {', '.join(INTERVALS)}, is {method!r}")
 
 
-def make_interval(
-    point: Point, method: str = "exact", level: float = 0.95, lattice_limit: int | None = None
-) -> Interval:
+def make_interval(point: Point, method: str = "exact", level: float = 0.95) -> Interval:
     """Confidence interval of A for a point estimate and its samples.
 
     Parameters
@@ -729,7 +727,7 @@ def make_interval(
         The estimate.
     method
         ``exact``: test inversion over all outcomes (coverage ≥ `level`), Blaker's where
-        every label settles its prediction, that of `weighted_score` beyond `lattice_limit` outcomes.
+        every label settles its prediction, that of `weighted_score` beyond `LATTICE_LIMIT` outcomes.
         ``score``, ``likelihood_ratio``: inversion of (★), approximate.
         ``wald``: value ± z·se, as published; too short near 0 and 1.
         ``blaker``, ``wilson``, ``jeffreys``, ``clopper_pearson``: for a single sample (`ord`, `comp`, or `ml`
@@ -737,8 +735,7 @@ def make_interval(
         ``hoeffding``, ``bernstein``: distribution-free bounds around the value.
     level
         Confidence level, in (0, 1).
-    lattice_limit
-        Largest number of outcomes for ``exact``; by default `LATTICE_LIMIT`, ten times that for two samples.
+
 
     Notes
     -----
@@ -757,7 +754,7 @@ def make_interval(
     made = method
     if method == "exact" and len(parts) == 1 and parts[0].K == 2:
         made = "blaker"
-    elif method == "exact" and lattice_size(parts) > (lattice_limit or _default_limit(parts)):
+    elif method == "exact" and lattice_size(parts) > LATTICE_LIMIT * (10 if len(parts) == 2 else 1):
         made, notes = "weighted-score", (Note(NoteKind.LATTICE_TOO_LARGE),)
     low, high, steps = _widen_until_some(point, made, level)
     notes += (Note(NoteKind.CONTRADICTS_MODEL),) * (steps > 0)
@@ -768,10 +765,6 @@ def make_interval(
     if not low <= min(1.0, max(0.0, point.value)) <= high:
         notes += (Note(NoteKind.VALUE_OUTSIDE_INTERVAL),)
     return Interval(low=low, high=high, level=level, method=made, notes=notes, why=why)
-
-
-def _default_limit(parts: tuple[BinomialSample, ...]) -> int:
-    return LATTICE_LIMIT * (10 if len(parts) == 2 else 1)
 
 
 def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, float, int]:

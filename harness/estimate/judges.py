@@ -201,14 +201,14 @@ class JudgeOpinion:
 
 
 def describe_options(
-    predicted: IntArray | None, judges: Sequence[JudgeOpinion], n_options: IntArray
+    predicted: IntArray, judges: Sequence[JudgeOpinion], n_options: IntArray
 ) -> OptionFeatures:
     """Features of N items' options: the model's prediction, the judges' options, and agreement of both.
 
     Parameters
     ----------
     predicted
-        Shape (N,): the model's prediction, −1 for unreadable; None leaves it out.
+        Shape (N,): the model's prediction, −1 for unreadable.
     judges
         Judges' opinions on these items; an option that an item does not have counts as none.
     n_options
@@ -222,11 +222,8 @@ def describe_options(
         option = np.where(judge.option < n_options, judge.option, -1)
         heard |= option >= 0
         columns += [(option, ones, _NAMED), (option, judge.rank, _SURE), (option, judge.odds, _ODDS)]
-        if predicted is not None:
-            agreed = np.where(option == predicted, option, -1)
-            columns += [(agreed, ones, _AGREED)]
-    if predicted is not None:
-        columns += [(predicted, ones, _OWN), (np.where(heard, none, predicted), ones, _AGREED)]
+        columns += [(np.where(option == predicted, option, -1), ones, _AGREED)]
+    columns += [(predicted, ones, _OWN), (np.where(heard, none, predicted), ones, _AGREED)]
     options, values, priors = zip(*columns, strict=True)
     center, spread = np.array(priors).T
     option = np.stack(options, axis=1)
@@ -239,9 +236,7 @@ def describe_options(
     )
 
 
-def judge_probabilities(
-    judges: Sequence[PredictionColumns], n_options: IntArray, *, width: int | None = None
-) -> FloatArray:
+def judge_probabilities(judges: Sequence[PredictionColumns], n_options: IntArray) -> FloatArray:
     """Judges' probability of every option before any answer; shape (N, K), rows sum to 1.
 
     For every item this is the mean of the judges' distributions. A judge's probability of its option (½ if
@@ -253,9 +248,7 @@ def judge_probabilities(
     judges
         At least one, on the same N items.
     n_options
-        Shape (N,): K of every item.
-    width
-        Number of columns; default the largest K.
+        Shape (N,): K of every item; their largest is the number of columns.
 
     Examples
     --------
@@ -266,7 +259,7 @@ def judge_probabilities(
     >>> judge_probabilities([predicted], np.full(80, 4))[0].round(2).tolist()
     [0.17, 0.5, 0.17, 0.17]
     """
-    most = int(n_options.max(initial=2)) if width is None else width
+    most = int(n_options.max(initial=2))
     n, own = len(n_options), np.arange(most) < n_options[:, None]
     flat = own / n_options[:, None]
     total, heard = np.zeros((n, most)), np.zeros(n)
@@ -313,7 +306,6 @@ def working_distribution(
     judges: Sequence[JudgeOpinion],
     *,
     cluster: IntArray | None = None,
-    seed: int = 0,
 ) -> FloatArray:
     """Cross-fitted probabilities of every item's options, shape (N, K), from judges and prediction.
 
@@ -322,7 +314,7 @@ def working_distribution(
     """
     n, width = data.propensities.shape
     features = describe_options(predicted, judges, data.n_options)
-    fold = split_items_evenly(data, cluster, _FOLDS, seed)
+    fold = split_items_evenly(data, cluster, _FOLDS, 0)
     found = np.empty((n, width))
     for part in range(_FOLDS):
         here = np.flatnonzero(fold == part)

@@ -247,9 +247,12 @@ class ModelComparison(Displayable):
 
     def doubted(self, why: str) -> ModelComparison:
         """Return the same comparison, with `why` for every pair without a reason."""
-        pairs = tuple(replace(pair, why=pair.why or why) for pair in self.pairs)
-        ranking = None if self.ranking is None else replace(self.ranking, comparisons=pairs)
-        return replace(self, pairs=pairs, ranking=ranking)
+        return self.with_pairs([replace(pair, why=pair.why or why) for pair in self.pairs])
+
+    def with_pairs(self, pairs: Sequence[Comparison]) -> ModelComparison:
+        """Return the same comparison with these pairs, in the same order."""
+        ranking = None if self.ranking is None else replace(self.ranking, comparisons=tuple(pairs))
+        return replace(self, pairs=tuple(pairs), ranking=ranking)
 
     def records(self) -> list[dict[str, Any]]:
         """One row per pair; the pairs of the ranking are separate."""
@@ -473,11 +476,12 @@ def _doubted(
     found: ModelComparison, notes: tuple[Note, ...], doubt: Callable[[Comparison], str]
 ) -> ModelComparison:
     """Add notes to every pair, and why its interval may not hold."""
-    pairs = tuple(
-        replace(c, notes=notes + c.notes, why="; ".join(filter(None, [c.why, doubt(c)]))) for c in found.pairs
+    return found.with_pairs(
+        [
+            replace(c, notes=notes + c.notes, why="; ".join(filter(None, [c.why, doubt(c)])))
+            for c in found.pairs
+        ]
     )
-    ranking = None if found.ranking is None else replace(found.ranking, comparisons=pairs)
-    return ModelComparison(pairs=pairs, ranking=ranking)
 
 
 def _resolved_shares(

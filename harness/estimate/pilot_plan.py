@@ -236,10 +236,8 @@ class PilotStudy:
         known = np.flatnonzero(found.correct[:, 0] != UNKNOWN)
         items, right = found.items[known], found.correct[known, 0]
         option = predictions.option[items].astype(np.int64)
-        n_options = np.zeros(self.labels.index.size, np.int64)
-        n_options[self.labels.places] = self.labels.n_options
-        width = max(int(n_options.max()), 2)
-        data = settled_sample(option, right, np.where(n_options[items] > 0, n_options[items], width))
+        K = self.labels.item_options
+        data = settled_sample(option, right, np.where(self.labels.labelled, K, K.max())[items])
         cost = np.bincount(self.labels.item, minlength=self.labels.index.size)[items]
         return data, option, items, cost.astype(np.float64)
 

@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from oversight.harness.arrays import UNKNOWN, AnyIntArray, BoolArray, FloatArray, IntArray
+from oversight.harness.arrays import UNKNOWN, AnyIntArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import (
@@ -437,12 +437,11 @@ def resolved_accuracy(
     Raises
     ------
     EstimateError
-        If another value occurs, or no item is resolved by the model's own question.
+        If no item is resolved, or none by the model's own question where `own` fills in the others.
     """
     check_level(level)
     z = np.asarray(correct, dtype=np.int64)
-    for row in np.flatnonzero((z < UNKNOWN) | (z > 1)):
-        raise EstimateError(f"correct[{row}] must be 0, 1 or -1 (unknown), is {z[row]}")
+
     unknown = int((z == UNKNOWN).sum())
     right, n = int((z == 1).sum()), len(z) - unknown
     if n == 0:
@@ -453,7 +452,9 @@ def resolved_accuracy(
     if weight is not None:
         if cluster is not None:
             refuse("estimate", {"weights", "clusters"})
-        value, low, high, method = _weigh(z, weight, level)
+        value = min(1.0, float(weight @ (z == 1) / weight[z != UNKNOWN].sum()))
+        low, high = _tilt(z, level, weight=weight)
+        method = "tilted-score"
         effect = n / count_effective(weight[z != UNKNOWN])
     elif fills:
         value, low, high, method = _fill_in(z, np.asarray(own, dtype=np.int64), level, cluster)
@@ -486,9 +487,7 @@ def _enclose(
     """Interval that covers all possible values of unknown items."""
     is_known = z != UNKNOWN
     if cluster is not None:
-        least = _tilt(z == 1, cluster, level)
-        most = least if is_known.all() else _tilt(z != 0, cluster, level)
-        return least.low, most.high, "tilted-score"
+        return *_tilt(z, level, cluster=cluster), "tilted-score"
     if strata is not None and is_known.all():
         return drawn_interval(z.astype(np.float64), strata, level)
     low, high = blaker(int((z == 1).sum()), len(z), level)[0], blaker(int((z != 0).sum()), len(z), level)[1]
@@ -521,23 +520,16 @@ def _fill_in(
     return value, low, high, "clopper-pearson"
 
 
-def _weigh(z: IntArray, weight: FloatArray, level: float) -> tuple[float, float, float, str]:
-    """Weighted share of the known items, and an interval that covers all possible unknown ones."""
-    known = z != UNKNOWN
-    value = min(1.0, float(weight[known] @ z[known] / weight[known].sum()))
-    df = count_effective(weight)
-    low, high = (replace(_rows(right), weight=weight / weight.sum()) for right in (z == 1, z != 0))
-    least, most = tilted_score(low, level, df=df).low, tilted_score(high, level, df=df).high
-    return value, least, most, "tilted-score"
-
-
-def _tilt(right: BoolArray, cluster: IntArray, level: float) -> TiltedMean:
-    """Score interval of a share with dependent items within clusters."""
-    return tilted_score(_rows(right, cluster), level)
-
-
-def _rows(right: BoolArray, cluster: IntArray | None = None) -> TiltedRows:
-    """Items known right or wrong, as if each prediction had been asked about with certainty."""
-    n = len(right)
-    c = np.tile([1.0, 0.0], (n, 1))
-    return tilt_items(c, c, np.full(n, 2), np.zeros(n, np.int64), right.astype(np.float64), cluster=cluster)
+def _tilt(
+    z: IntArray, level: float, *, cluster: IntArray | None = None, weight: FloatArray | None = None
+) -> tuple[float, float]:
+    """Lower end if unknown items are wrong, and upper end if they are right."""
+    c = np.tile([1.0, 0.0], (len(z), 1))
+    asked, df = np.zeros(len(z), np.int64), None if weight is None else count_effective(weight)
+    ends = []
+    for right in (z == 1, z != 0):
+        rows = tilt_items(c, c, np.full(len(z), 2), asked, right.astype(np.float64), cluster=cluster)
+        if weight is not None:
+            rows = replace(rows, weight=weight / weight.sum())
+        ends.append(tilted_score(rows, level, df=df))
+    return ends[0].low, ends[1].high

@@ -329,9 +329,7 @@ def read_item_answers(labels: LabelColumns) -> ItemAnswers:
     keys, last = np.unique(labels.questions.key[::-1], return_index=True)
     rows = len(labels) - 1 - last
     item, option, kind = labels.item[rows], labels.option[rows], labels.kind[rows]
-    size = labels.index.size
-    n_options = np.full(size, 2)
-    n_options[labels.item] = labels.questions.n_options
+    size, n_options = labels.index.size, labels.item_options
     yes, no = item[kind == YES], item[kind == NO]
     confirmed, refuted = np.bincount(yes, minlength=size), np.bincount(no, minlength=size)
     for place in np.flatnonzero(confirmed > 1):
@@ -461,6 +459,17 @@ def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> 
     return passed[order[: round(passed.size * answered / put)]]
 
 
+def find_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> tuple[IntArray, IntArray]:
+    """Find the items of a sequential study that all models answered: positions (N,), predictions (N, M).
+
+    An item without a question is one of them only if no prediction of it is readable.
+    """
+    options = np.stack([m.option for m in models], axis=1).astype(np.int64)
+    ran = np.logical_and.reduce([m.ran for m in models])
+    items = np.flatnonzero(ran & (labels.asked_items | (options.max(axis=1) < 0)))
+    return items, options[items]
+
+
 def resolved_correctness(
     labels: LabelColumns,
     models: Sequence[PredictionColumns],
@@ -492,10 +501,7 @@ def resolved_correctness(
     >>> resolved_correctness(said, [model]).correct.tolist()
     [[1], [1], [0]]
     """
-    options = np.stack([m.option for m in models], axis=1).astype(np.int64)
-    ran = np.logical_and.reduce([m.ran for m in models])
-    items = np.flatnonzero(ran & (labels.asked_items | (options.max(axis=1) < 0)))
-    predicted = options[items]
+    items, predicted = find_asked(labels, models)
     answers = read_item_answers(labels)
     correct = answers.correctness(predicted, items)
     if on_differences:

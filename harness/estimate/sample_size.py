@@ -232,14 +232,6 @@ def check_sought(half_width: float | None, questions: int | None) -> None:
         check_least("questions", questions, 1)
 
 
-def power_factor(level: float, power: float) -> float:
-    """(z_{1−α/2} + z_power)/z_{1−α/2}: how much larger than the half-width a detectable difference is."""
-    check_level(level)
-    if not 0 < power < 1:
-        raise EstimateError(f"power must lie in (0, 1), is {power}")
-    return 1 + float(ndtri(power)) / z_value(level)
-
-
 def accuracy_variances(
     K: int, A: float, *, models: int = 1, sensitivity: float = 1.0, specificity: float = 1.0
 ) -> dict[str, float]:
@@ -802,7 +794,9 @@ def plan(
     """
     check_least("cluster_size", cluster_size, 1)
     check_unit("intraclass", intraclass)
-    power_factor(level, power)  # raises an error if either is outside (0, 1)
+    check_level(level)
+    if not 0 < power < 1:
+        raise EstimateError(f"power must lie in (0, 1), is {power}")
     check_sought(half_width, questions)
     aim = PlannedTest(level=level, power=power)
     effect = 1 + (cluster_size - 1) * intraclass

@@ -37,7 +37,12 @@ from oversight.harness.estimate.evaluation import complete
 from oversight.harness.estimate.evidence import PARTIAL_KINDS, Evidence, collected_part
 from oversight.harness.estimate.intervals import ClusterVariance, skewed_step
 from oversight.harness.estimate.routed_means import tilted_accuracy
-from oversight.harness.estimate.routed_sample import FEW_OPEN, accuracy_target, optimal_constant
+from oversight.harness.estimate.routed_sample import (
+    FEW_OPEN,
+    RoutedSample,
+    accuracy_target,
+    optimal_constant,
+)
 from oversight.harness.estimate.side_information import Setting, SideInformation
 from oversight.harness.estimate.tilting import (
     Null,
@@ -55,12 +60,10 @@ class TwoPhase:
 
     Attributes
     ----------
-    c, propensities, working
-        Shape (N, K): 1 at the prediction; π; a distribution over the item's options, above 0.
-    valid
-        Shape (N, K): the item's options.
-    asked, yes
-        Shape (N,): option of the first question, and its answer (1 or 0).
+    first
+        First questions and their answers; the posterior is the working distribution, above 0.
+    c
+        Shape (N, K): 1 at the prediction.
     chance
         Shape (N,): ρ, 0 without a second answer.
     shares
@@ -74,12 +77,8 @@ class TwoPhase:
         Shape (N,): number of the item's cluster; None if items are independent.
     """
 
+    first: RoutedSample
     c: FloatArray
-    propensities: FloatArray
-    working: FloatArray
-    valid: BoolArray
-    asked: IntArray
-    yes: FloatArray
     chance: FloatArray
     shares: FloatArray
     second: IntArray
@@ -127,28 +126,28 @@ class _First:
 
 
 def _first_phase(data: TwoPhase, p: FloatArray, top: FloatArray) -> _First:
-    rows, pi = np.arange(len(p)), data.propensities
-    constant = optimal_constant(data.c, pi, p, data.valid)
+    pi, valid, (asked, yes) = data.first.propensities, data.first.valid, data.first.by_item
+    rows = np.arange(len(p))
+    constant = optimal_constant(data.c, pi, p, valid)
     inverse = np.divide(1.0, pi, out=np.zeros_like(pi), where=pi > 0)
-    own, prior = data.c[rows, data.asked], p[rows, data.asked]
-    g = top + (own - constant) * inverse[rows, data.asked] * (data.yes - prior)
+    own, prior = data.c[rows, asked], p[rows, asked]
+    g = top + (own - constant) * inverse[rows, asked] * (yes - prior)
     variance = ((data.c - constant[:, None]) ** 2 * p * (1 - p) * inverse).sum(axis=1)
     others = np.maximum(1 - p, 1e-300)
     share = np.where(data.c > 0, 0.0, np.minimum(1.0, top[:, None] / others))
     total = pi.sum(axis=1)
-    left = (pi * others * share * (1 - share) * data.valid).sum(axis=1) / total
-    return _First(g, variance, left, np.where(data.yes > 0, own, share[rows, data.asked]))
+    left = (pi * others * share * (1 - share) * valid).sum(axis=1) / total
+    return _First(g, variance, left, np.where(yes > 0, own, share[rows, asked]))
 
 
 def _second_phase(data: TwoPhase, p: FloatArray) -> tuple[FloatArray, float]:
     """Contribution of second answers to g₁, shape (N,), and N·T."""
-    added = np.zeros(len(p))
-    there = np.flatnonzero((data.chance > 0) & (data.yes == 0))
+    added, (asked, yes) = np.zeros(len(p)), data.first.by_item
+    there = np.flatnonzero((data.chance > 0) & (yes == 0))
     if not there.size:
         return added, 0.0
-    rows, asked, q = np.arange(there.size), data.asked[there], data.shares[there]
-    left = data.valid[there].copy()
-    left[rows, asked] = False
+    rows, q, left = np.arange(there.size), data.shares[there], data.first.valid[there]
+    left[rows, asked[there]] = False
     posterior = p[there] * left
     posterior /= posterior.sum(axis=1, keepdims=True)
     c, option, chance = data.c[there], data.second[there], data.chance[there]
@@ -162,7 +161,7 @@ def _second_phase(data: TwoPhase, p: FloatArray) -> tuple[FloatArray, float]:
 
 def _score(data: TwoPhase, tilt: float) -> tuple[float, float, float, FloatArray]:
     """Return θ, the distance of the estimate, the model's variance, and g minus the estimate, shape (N,)."""
-    weight = data.working * np.exp(tilt * data.c)
+    weight = data.first.posterior * np.exp(tilt * data.c)
     p = weight / weight.sum(axis=1, keepdims=True)
     top, n = (data.c * p).sum(axis=1), len(p)
     first, (added, open_variance) = _first_phase(data, p, top), _second_phase(data, p)
@@ -249,25 +248,22 @@ class SecondQuestions(SideInformation):
         rows = np.flatnonzero(readable & (number == 1))
         if rows.size < np.count_nonzero(readable):
             raise NotIdentified("items with a readable prediction were not asked about")
-        asked, yes = data.by_item
-        c = accuracy_target(option, data.propensities.shape[1])
+        first = data.take(rows)
+        _, yes = first.by_item
+        c = accuracy_target(option[rows], data.propensities.shape[1])
         place = np.full(labels.index.size, -1)
         place[items[rows]] = np.arange(rows.size)
-        chance, shares, which, said, used, put = _read_second(second, place, yes[rows], c.shape[1])
+        chance, shares, which, said, used, put = _read_second(second, place, yes, c.shape[1])
         if used < self._least:
             raise NotIdentified(f"{used} of {put} second questions about its items have a yes or a no")
         kept = TwoPhase(
-            c=c[rows],
-            propensities=data.propensities[rows],
-            working=_working(c[rows], data.propensities[rows], data.valid[rows]),
-            valid=data.valid[rows],
-            asked=asked[rows],
-            yes=yes[rows],
+            first=replace(first, posterior=_working(c, first.propensities, first.valid)),
+            c=c,
             chance=chance,
             shares=shares,
             second=which.astype(np.int64),
             second_yes=said,
-            reach=_find_reach(c[rows], chance, shares, yes[rows]),
+            reach=_find_reach(c, chance, shares, yes),
             cluster=None if cluster is None else np.unique(cluster[rows], return_inverse=True)[1],
         )
         inner = two_phase_score(kept, level)

@@ -730,9 +730,7 @@ def _take_resolved(
             f"{unknown} of {len(right)} drawn items are not resolved, and a judge is used where all are: of "
             "which ones experts are silent follows from their answers"
         )
-    n_options = np.full(labels.index.size, 2)
-    n_options[labels.places] = labels.n_options
-    return settled_sample(option, right, n_options[found.items]), option, found.items
+    return settled_sample(option, right, labels.item_options[found.items]), option, found.items
 
 
 def _tell_saved(estimate: Estimate, worth: Ratio | None) -> Estimate:

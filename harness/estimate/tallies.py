@@ -397,33 +397,23 @@ def estimate_stratum(
     Raises
     ------
     EstimateError
-        If the stratum has no labelled item or the estimator is undefined for its counts; names
-        the stratum.
+        If the estimator is undefined for the counts of the stratum; names it.
     """
     n = tally.n_labelled
-    if n == 0:
-        raise EstimateError(f"{tally}: no labelled item has a prediction, needed is at least 1")
     if tally.n_readable == 0:
         return none_readable(tally.stratum, n, level)
+    scale = tally.n_readable / n, n, n, tally.stratum
     try:
         p = make_point(estimator, tally.hits, tally.misses, published=published)
         if method == "exact" and len(p.parts) == 1 and p.parts[0].K == 2 and p.parts[0].n == tally.n_readable:
             # every labelled item is settled, including unreadable ones, which are failures of one binomial
             low, high = blaker(p.parts[0].S, n, level)
-            made = Interval(low=low, high=high, level=level, method="blaker", notes=p.notes)
-            rho = tally.n_readable / n
-            return StratumEstimate(
-                stratum=tally.stratum,
-                n=n,
-                value=p.value * rho,
-                se=None if p.se is None else math.sqrt((rho * p.se) ** 2 + p.value**2 * rho * (1 - rho) / n),
-                interval=made,
-            )
+            whole = Interval(low=low, high=high, level=level, method="blaker", notes=p.notes)
+            return replace(with_unreadable(p.value, p.se, whole, *scale), interval=whole)
         made = make_interval(p, method, level)
     except EstimateError as error:
         raise type(error)(f"{tally}: {error}") from error
-    made = replace(made, notes=p.notes + made.notes)
-    return with_unreadable(p.value, p.se, made, tally.n_readable / n, n, n, tally.stratum)
+    return with_unreadable(p.value, p.se, replace(made, notes=p.notes + made.notes), *scale)
 
 
 _LIKELY = 0.2

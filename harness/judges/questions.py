@@ -151,8 +151,7 @@ def _resolved(part: LabelColumns, models: Sequence[PredictionColumns]) -> Judged
     known = ~(found.correct == UNKNOWN).any(axis=1)
     items = found.items[known]
     predicted = np.stack([m.option[items] for m in models], axis=1).astype(np.int64)
-    n_options = np.full(part.index.size, 2)
-    n_options[part.item] = part.questions.n_options
+    n_options = part.item_options
     width = max(int(n_options.max()), int(predicted.max(initial=0)) + 1)
     truth = read_item_answers(part).truth[items]
     scope, inside = OPTIONS, np.arange(width) < n_options[items][:, None]

@@ -133,13 +133,13 @@ def judge_score(found: OpenEstimate, bar: float, level: float, method: str = "")
     >>> judge_score(found, 0.8, 0.95).verdict, judge_score(found, 0.92, 0.95).verdict
     ('pass', 'undecided')
     """
-    known = GateVerdict.open_at(
-        bar,
-        level,
+    known = GateVerdict(
+        bar=bar,
+        level=level,
         method=method or (WORST_CASE if found.missing else ANY_TIME),
+        answers=found.judged,
         open_questions=found.missing,
     )
-    known = replace(known, answers=found.judged)
     if found.value is None or found.low is None or found.high is None:
         return known.withheld(found.withheld)
     told = replace(known, value=found.value, low=found.low, high=found.high, why=found.why)

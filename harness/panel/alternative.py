@@ -56,7 +56,7 @@ class AnnotatorDuel:
     model: float | None
     human: float | None
     p: float | None
-    won: bool
+    won: bool = False
     why: str = ""
 
 
@@ -76,10 +76,10 @@ class Alternative:
         Why there is no result; empty if there is one.
     """
 
-    passed: bool | None
-    winning_rate: float | None
-    advantage: float | None
-    winning_interval: tuple[float, float] | None
+    passed: bool | None = None
+    winning_rate: float | None = None
+    advantage: float | None = None
+    winning_interval: tuple[float, float] | None = None
     epsilon: float
     false_discovery: float
     annotators: tuple[AnnotatorDuel, ...]
@@ -124,16 +124,7 @@ def assess_alternative(
     tested = {duel.annotator: duel.p for duel in duels if duel.p is not None}
     if len(tested) < 2:
         why = f"{len(tested)} annotators have {LEAST_ITEMS} items that others rated, too; at least 2 must"
-        return Alternative(
-            passed=None,
-            winning_rate=None,
-            advantage=None,
-            winning_interval=None,
-            epsilon=epsilon,
-            false_discovery=false_discovery,
-            annotators=tuple(duels),
-            why=why,
-        )
+        return Alternative(epsilon=epsilon, false_discovery=false_discovery, annotators=tuple(duels), why=why)
     won = _discover(tested, false_discovery)
     final = tuple(replace(duel, won=duel.annotator in won) for duel in duels)
     rate = len(won) / len(tested)
@@ -163,7 +154,6 @@ def _duel(name: str, j: int, grid: IntArray, predicted: IntArray, epsilon: float
         model=float(wins.mean()) if rows.size else None,
         human=float(losses.mean()) if rows.size else None,
         p=None if few else _p_value(losses - wins, epsilon),
-        won=False,
         why=f"{rows.size} items, at least {LEAST_ITEMS} are needed" if few else "",
     )
 

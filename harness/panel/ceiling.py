@@ -29,7 +29,6 @@ import numpy as np
 
 from oversight.harness.arrays import NO_LABEL, FloatArray, IntArray
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate import check_least, check_unit
 from oversight.harness.panel.agreement import pair_agreement
 from oversight.harness.panel.ratings import Panel, agreement_with, check_votes, plurality
 
@@ -61,33 +60,16 @@ class Ceiling:
 
 def empirical(x: float) -> float:
     """U(e) = √x for x in [0, 1]."""
-    check_unit("x", x)
     return math.sqrt(x)
 
 
 def theoretical(x: float, annotators: float) -> float:
-    """U(t) = √(1/m + (m − 1)/m · x).
-
-    Raises
-    ------
-    EstimateError
-        If x leaves [0, 1] or m < 2.
-    """
-    check_unit("x", x)
-    check_least("annotators", annotators, 2)
+    """U(t) = √(1/m + (m − 1)/m · x) of m ≥ 2 annotators, for x in [0, 1]."""
     return math.sqrt(1 / annotators + (annotators - 1) / annotators * x)
 
 
 def pool_ceiling(x: float, C: int) -> float:
-    """U* = [1 + √((C − 1)(C x − 1))]/C; 1/C if annotators agree less often than by guessing.
-
-    Raises
-    ------
-    EstimateError
-        If x leaves [0, 1] or C < 2.
-    """
-    check_unit("x", x)
-    check_least("classes", C, 2)
+    """U* = [1 + √((C − 1)(C x − 1))]/C, C ≥ 2; 1/C if annotators agree less often than by guessing."""
     return (1 + math.sqrt((C - 1) * max(0.0, C * x - 1))) / C
 
 

@@ -22,7 +22,7 @@ from scipy.special import ndtri
 
 from oversight.harness.arrays import NO_LABEL, IntArray
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate import binomial_at_least, paired_proportions
+from oversight.harness.estimate import binomial_at_least, check_unit, paired_proportions
 from oversight.harness.panel.ratings import Panel
 
 MOST, POWER = 20_000, 0.8
@@ -131,20 +131,14 @@ def direct_plan(disagreement: float, win_share: float, *, level: float = 0.95) -
     disagreement
         P(model ≠ random annotator), in (0, 1].
     win_share
-        A value above ½.
+        A value above ½, at most 1.
 
     Raises
     ------
     EstimateError
-        If an argument is out of range, or more than 20,000 decisive items would be needed.
+        If `disagreement` is out of range, or more than 20,000 decisive items would be needed.
     """
-    for name, value, ok in (
-        ("disagreement", disagreement, 0 < disagreement <= 1),
-        ("win_share", win_share, 0.5 < win_share <= 1),
-        ("level", level, 0 < level < 1),
-    ):
-        if not ok:
-            raise EstimateError(f"{name} is out of range: {value}")
+    check_unit("disagreement", disagreement)
     rough = float(ndtri(level) + ndtri(POWER)) ** 2 / (2 * win_share - 1) ** 2
     for n in range(1, MOST if rough < MOST else 0):
         critical = critical_wins(n, level)

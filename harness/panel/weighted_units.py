@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import ndtr, stdtr, stdtrit
 
 from oversight.harness.arrays import FloatArray, IntArray, find_equal
-from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate import check_clusters, check_least, check_level
 
 CLUSTERS_ARE_DRAWS = "clusters are independent draws"
@@ -48,20 +48,6 @@ def explain_few_clusters(unit: IntArray) -> str:
 def draw_unit_more(draws: int, seed: int) -> FloatArray:
     """Random weights of the added unit; shape (draws,)."""
     return np.random.default_rng([seed, 1]).standard_exponential(draws)
-
-
-def find_extremes(score: Score, total: FloatArray, units: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the possible unit that lowers the score most, and the one that raises it most.
-
-    Parameters
-    ----------
-    total
-        Shape (q,): sums over all units.
-    units
-        Shape (c, q): what a unit of mean size can add.
-    """
-    reached = score(total + units)
-    return units[np.argmin(reached)], units[np.argmax(reached)]
 
 
 def find_ends(
@@ -139,8 +125,13 @@ class WeightedUnits:
     def find_interval(
         self, score: Score, units: FloatArray, level: float, effective: float | None = None
     ) -> tuple[float, float]:
-        """Interval of a score; `units` as in `find_extremes`, `level` and `effective` as in `find_ends`."""
-        lowest, highest = find_extremes(score, self.total, units)
+        """Interval of a score, `level` and `effective` as in `find_ends`.
+
+        `units`, shape (c, q), is what a unit of mean size can add: the ones that lower and raise the score
+        most are added.
+        """
+        reached = score(self.total + units)
+        lowest, highest = units[np.argmin(reached)], units[np.argmax(reached)]
         weight = self.weight[:, None]
         return find_ends(
             score(self.drawn + weight * lowest), score(self.drawn + weight * highest), level, effective
@@ -199,13 +190,7 @@ def estimate_share(
     effective
         Effective number of clusters; None if units are items.
 
-    Raises
-    ------
-    EstimateError
-        If there is no unit.
     """
-    if len(counts) == 0:
-        raise EstimateError("a share needs at least 1 item, there are 0")
     units = (size or float(counts.mean())) * np.array([[0.0, 1.0], [1.0, 1.0]])
     weighted = WeightedUnits.draw(np.stack([sums, counts], axis=1), DRAWS, seed)
     return make_share(weighted, _share, units, level=level, effective=effective, why=why)
@@ -247,8 +232,7 @@ def estimate_difference(
     those of the effective number of clusters, if it is given.
     """
     k = len(counts)
-    if k == 0:
-        raise EstimateError("a difference needs at least 1 item, there are 0")
+
     value = float(sums.sum() / counts.sum())
     typical = size or float(counts.mean())
     d = np.concatenate([sums, [typical, -typical]])

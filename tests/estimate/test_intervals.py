@@ -85,9 +85,13 @@ def test_every_method_holds_the_value_within_the_unit_interval(name: str, method
     assert made.method == ("blaker" if (name, method) == ("ord", "exact") else method)
 
 
-def test_exact_gives_way_to_a_score_test_on_a_large_lattice_and_says_so() -> None:
+def test_exact_gives_way_to_a_score_test_on_a_large_lattice_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     p = make_point("ml", HITS, MISSES)
-    small, large = make_interval(p, lattice_limit=50_000), make_interval(p, lattice_limit=40_000)
+    small = make_interval(p)
+    monkeypatch.setattr("oversight.harness.estimate.intervals.LATTICE_LIMIT", 4_000)
+    large = make_interval(p)
     assert (small.method, small.notes) == ("exact", ())
     assert (large.method, large.notes) == ("weighted-score", (Note(NoteKind.LATTICE_TOO_LARGE),))
     assert (large.low, large.high) == pytest.approx((small.low, small.high), abs=5e-3)

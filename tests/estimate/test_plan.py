@@ -15,7 +15,6 @@ from oversight.harness.estimate.sample_size import (
     accuracy_variances,
     complementary_design_variance,
     difference_variances,
-    power_factor,
     targeted_design_variance,
     uniform_design_variance,
 )
@@ -90,10 +89,6 @@ def test_noise_factors_of_corrected_targeted_questions() -> None:
         assert ratio == pytest.approx(factor, rel=0.1)
 
 
-def test_a_detectable_difference_is_wider_than_the_half_width() -> None:
-    assert power_factor(0.95, 0.8) == pytest.approx((1.959964 + 0.841621) / 1.959964, rel=1e-5)
-
-
 @pytest.mark.parametrize("protocol", ["targeted", "partitioned"])
 def test_a_planned_half_width_is_reached_in_most_studies(protocol: str) -> None:
     promise = Promise(kind="width", protocol=protocol, K=4, accuracy=0.9, size=0.06)
@@ -128,7 +123,7 @@ def test_impossible_plans_are_refused() -> None:
     with pytest.raises(EstimateError, match="models"):
         accuracy_variances(4, 0.5, models=0)
     with pytest.raises(EstimateError, match="power"):
-        power_factor(0.95, 1.0)
+        plan(4, power=1.0)
 
 
 def test_stand_in_population_has_the_given_accuracies_and_agreement() -> None:

@@ -240,7 +240,7 @@ def test_a_gate_is_drawn_with_its_bar() -> None:
     assert (0.5, 0.5) in ends_of(axes)
     assert axes.get_title() == "Gate: pass, at 95%"
     assert (passed.value,) in ends_of(axes)
-    unknown = GateVerdict.open_at(-0.02, 0.95, method="any time").withheld("there are no answers yet")
+    unknown = GateVerdict(bar=-0.02, level=0.95, method="any time").withheld("there are no answers yet")
     checks = [
         GateCheck(model="b", baseline="", verdict=passed),
         GateCheck(model="b", baseline="a", verdict=unknown),

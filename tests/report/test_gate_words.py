@@ -21,7 +21,7 @@ HOSTILE = [
 
 
 def report(name: str) -> GateReport:
-    verdict = GateVerdict.open_at(0.8, 0.95, method="any time").withheld(f"because of {name}")
+    verdict = GateVerdict(bar=0.8, level=0.95, method="any time").withheld(f"because of {name}")
     check = GateCheck(model=name, baseline="", verdict=verdict, remarks=(name,))
     return GateReport(study=name, level=0.95, checks=(check,), questions={"drawn": 3, "answered": 1})
 
