@@ -663,7 +663,7 @@ class LabelColumns:
 
     @cached_property
     def item_options(self) -> IntArray:
-        """K of every item, shape (N,), 2 without a label; the first label of an item decides."""
+        """K of every item, shape (N,), 2 without a label; its first label decides."""
         found = np.full(self.index.size, 2)
         found[self.item[::-1]] = self.questions.n_options[::-1]
         return found

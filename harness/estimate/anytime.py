@@ -50,8 +50,6 @@ def obrien_fleming_constant(looks: int, level: float = 0.95) -> float:
     (2.087, 2.04)
     """
     check_level(level)
-    if looks < 1:
-        raise EstimateError(f"looks must be at least 1, is {looks}")
     top = float(ndtri(0.5 + level / 2)) + 2.0
     return find_root(lambda c: level - _stays_inside(c * np.sqrt(looks), looks), 0.01, top)
 
@@ -117,9 +115,13 @@ def likelihood_sequence(
         raise EstimateError("a confidence sequence needs at least 1 answer, there are 0")
 
     def log_likelihood(A: FloatArray | float) -> FloatArray:
-        misses = (xlogy(m, A + K - 2) for m, K in zip(no_misses, effective_K, strict=True))
-        total: FloatArray = sum(misses, xlogy(yes_hits, A) + xlogy(errors, 1 - A))
+        total: FloatArray = xlogy(yes_hits, A) + xlogy(errors, 1 - A)
+        for m, K in zip(no_misses, effective_K, strict=True):
+            total = total + xlogy(m, A + K - 2)
         return total
+
+    def holds(A: float) -> bool:
+        return bool(log_likelihood(A) >= bound)
 
     u = (np.arange(size := max(4000, 80 * int(np.sqrt(n)))) + 0.5) / size
     A = np.sin(np.pi * u / 2) ** 2
@@ -128,7 +130,7 @@ def likelihood_sequence(
         peak = float(values.max())
         bound = peak + float(np.log(np.exp(values - peak).mean())) + np.log1p(-level)
         best = float(A[int(values.argmax())])
-        low, high = (find_edge(lambda a: bool(log_likelihood(a) >= bound), best, end) for end in (0.0, 1.0))
+        low, high = (find_edge(holds, best, end) for end in (0.0, 1.0))
     return Estimate.from_interval(
         value=best,
         interval=Interval(low=low, high=high, level=level, method="likelihood sequence"),

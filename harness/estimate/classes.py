@@ -244,7 +244,8 @@ def _add_parts(parts: Sequence[tuple[float, Part]], correlation: FloatArray) -> 
 
 def difference_part(first: Part, second: Part, correlation: float) -> Part:
     """First minus second, in [−1, 1], with a correlation of `cautious_correlation`."""
-    found = _add_parts([(1.0, first), (-1.0, second)], np.array([[1, -correlation], [-correlation, 1]]))
+    rho = np.array([[1, -correlation], [-correlation, 1]])
+    found = _add_parts([(1.0, first), (-1.0, second)], rho)
     return replace(found, low=max(-1.0, found.low), high=min(1.0, found.high))
 
 
@@ -546,7 +547,9 @@ def _weigh(
         size, code = len(strata.names), strata.code[items]
         pool = np.bincount(strata.code[predictions.ran], minlength=size)
         weight = (pool / np.maximum(np.bincount(code, minlength=size), 1))[code]
-    return np.ones(len(items)) if weight is None else np.asarray(weight / weight.mean(), dtype=np.float64)
+    if weight is None:
+        return np.ones(len(items))
+    return np.asarray(weight / weight.mean(), dtype=np.float64)
 
 
 COST = "cost"
@@ -1238,7 +1241,8 @@ def _subtract(
         both = [first.evidence.predictions, second.evidence.predictions]
         made = mean_cost(first.evidence, both, (1, -1), first.costs)
         return Part.of(made), made.why or unfinished
-    (one, ours, why), (other, theirs, why_not) = (r.reading(metric, option) for r in (first, second))
+    one, ours, why = first.reading(metric, option)
+    other, theirs, why_not = second.reading(metric, option)
     rho = -1.0
     if ours is not None and theirs is not None:
         rho = cautious_correlation(ours, theirs, first.truths.cluster)

@@ -394,16 +394,7 @@ class BinomialSample:
 
 
 def effective_options(K: int, m: int) -> float:
-    """K' = 1 + (K − 1)/m of an item on which m different options were refused.
-
-    Raises
-    ------
-    EstimateError
-        If m is not in 1..K−1: all K options cannot be wrong.
-    """
-    check_options(K)
-    if not 1 <= m <= K - 1:
-        raise EstimateError(f"m, the options refused on one item, must lie in 1..K-1 = {K - 1}, is {m}")
+    """K' = 1 + (K − 1)/m of an item on which m different options were refused, 1 ≤ m ≤ K − 1."""
     return 1 + (K - 1) / m
 
 
@@ -550,9 +541,11 @@ def mover_sum(
     """
     v, low, high, w = (np.asarray(x, dtype=np.float64) for x in (values, lows, highs, weights))
     rho = np.eye(len(w)) if correlation is None else correlation
-    below, above = w * (v - np.where(w > 0, low, high)), w * (np.where(w > 0, high, low) - v)
-    less, more = (math.sqrt(max(0.0, float(x @ rho @ x)) + between) for x in (below, above))
-    return float(w @ v) - less, float(w @ v) + more
+    below = w * (v - np.where(w > 0, low, high))
+    above = w * (np.where(w > 0, high, low) - v)
+    less, more = (math.sqrt(max(0.0, x @ rho @ x) + between) for x in (below, above))
+    value = float(w @ v)
+    return value - less, value + more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -623,7 +616,8 @@ def compare_rates(first: Sequence[bool], last: Sequence[bool], level: float = 0.
     """
     one, two = Rate.of_outcomes(first, level), Rate.of_outcomes(last, level)
     change = two.value - one.value
-    low, high = mover_sum((two.value, one.value), (two.low, one.low), (two.high, one.high), (1, -1))
+    lows, highs = (two.low, one.low), (two.high, one.high)
+    low, high = mover_sum((two.value, one.value), lows, highs, (1, -1))
     return RateChange(value=change, low=max(-1.0, low), high=min(1.0, high), first=one, last=two)
 
 

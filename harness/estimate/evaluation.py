@@ -53,6 +53,7 @@ from oversight.harness.estimate.evidence import (
     REFUSALS,
     Estimator,
     Evidence,
+    UnequalAnswers,
     bound_missing,
     collected_part,
     estimate_by_design,
@@ -485,8 +486,9 @@ class Evaluation:
             return estimate_anytime(predictions, labels, level=level, n_options=self.n_options)
         if self.is_fixed:
             return estimate_by_design(predictions, labels, level=level, gold=self.gold)
-        if tilted and self.is_plain and needs_tilting(predictions, labels):
-            return estimate_tilted(predictions, labels, level=level)
+        unequal = find_unequal(labels, predictions.is_there) if tilted and self.is_plain else None
+        if unequal is not None and not (unequal.rates is None and unequal.refusal_rates is None):
+            return estimate_tilted(predictions, labels, unequal, level)
         return estimate_tallies(
             tally_pool(predictions, labels, self.strata),
             estimator=self.estimator,
@@ -515,13 +517,9 @@ class Evaluation:
         return None if bounded is None else complete(bounded, self.predictions, part, notes)
 
 
-def needs_tilting(predictions: PredictionColumns, labels: LabelColumns) -> bool:
-    """Whether experts answered unequally often about the options, which `estimate_tilted` corrects."""
-    unequal = find_unequal(labels, predictions.is_there)
-    return unequal is not None and not (unequal.rates is None and unequal.refusal_rates is None)
-
-
-def estimate_tilted(predictions: PredictionColumns, labels: LabelColumns, *, level: float) -> Estimate:
+def estimate_tilted(
+    predictions: PredictionColumns, labels: LabelColumns, unequal: UnequalAnswers, level: float
+) -> Estimate:
     """Estimate for uniformly drawn options, corrected for the answering rate of every option.
 
     Raises
@@ -529,8 +527,7 @@ def estimate_tilted(predictions: PredictionColumns, labels: LabelColumns, *, lev
     NotIdentified
         If no question about several options was answered, or none about one option if all answers are "no".
     """
-    unequal = find_unequal(labels, predictions.is_there)
-    if unequal is not None and unequal.refusal_rates is not None:
+    if unequal.refusal_rates is not None:
         rows = np.flatnonzero((labels.kind == NO) & predictions.ran[labels.item])
         options = np.maximum(predictions.option[labels.item[rows]], UNREADABLE).astype(np.int64)
         return estimate_refusals(options, labels.option[rows], unequal.refusal_rates, level)

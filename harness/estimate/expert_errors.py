@@ -694,8 +694,8 @@ def _merge_rare(seen: Sequence[float], expected: Sequence[float]) -> list[tuple[
     return found
 
 
-def youden_interval(known: ErrorRanges, level: float) -> tuple[float, float, float]:
-    """J = s + t − 1 with an interval, if both kinds of gold were answered.
+def youden_interval(gold: GoldCounts, level: float) -> tuple[float, float, float]:
+    """J = s + t − 1 with an interval.
 
     Clopper–Pearson limits of both rates, squared and added (Newcombe 1998, Stat. Med. 17): the rates are of
     different questions, so independent. The low end may be negative.
@@ -705,14 +705,10 @@ def youden_interval(known: ErrorRanges, level: float) -> tuple[float, float, flo
     NotIdentified
         If the rates give J ≤ 0: such answers are no better than random.
     """
-    (right, missed), (false_yes, true_no) = known.gold_true, known.gold_false
-    s, t = right / (right + missed), true_no / (true_no + false_yes)
-    (s_low, s_high), (t_low, t_high) = (
-        clopper_pearson(x, n, level) for x, n in ((right, right + missed), (true_no, true_no + false_yes))
-    )
-    J = s + t - 1
-    if J <= 0:
-        raise NotIdentified(f"sensitivity + specificity must exceed 1, is {s + t:.4g}: answers carry nothing")
+    s, t = gold.sensitivity, gold.specificity
+    s_low, s_high = clopper_pearson(gold.yes_on_true, gold.n_true, level)
+    t_low, t_high = clopper_pearson(gold.no_on_false, gold.n_false, level)
+    J = youden(s, t)
     return J, J - math.hypot(s - s_low, t - t_low), J + math.hypot(s_high - s, t_high - t)
 
 

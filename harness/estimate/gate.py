@@ -521,7 +521,11 @@ class GateVerdict(Displayable):
 
 
 def judge(
-    known: GateVerdict, p_below: float, p_above: float, gains: FloatArray, outcomes: int | None = None
+    known: GateVerdict,
+    p_below: float,
+    p_above: float,
+    gains: FloatArray,
+    outcomes: int | None = None,
 ) -> GateVerdict:
     """Make a verdict from both p-values, which may exceed 1.
 
@@ -534,7 +538,8 @@ def judge(
     outcomes
         Number of outcomes of these answers, by default that of `gains`.
     """
-    p_below, p_above = min(1.0, p_below), min(1.0, p_above)
+    p_below = min(1.0, p_below)
+    p_above = min(1.0, p_above)
     known = replace(known, p_below=p_below, p_above=p_above)
     if p_below <= 1 - known.level:
         return replace(known, verdict=PASS)
@@ -734,7 +739,8 @@ def _gate_drawn(
         answers=int(np.count_nonzero(labels.kind != ABSTAINED)),
         method=WORST_CASE if labels.is_resolved else ANY_TIME,
     )
-    found = judge(known, 1 / draw_wealth(above, bar)[0], 1 / draw_wealth(below, bar)[1], gains)
+    up, down = draw_wealth(above, bar)[0], draw_wealth(below, bar)[1]
+    found = judge(known, 1 / up, 1 / down, gains)
     hides = least < 0 <= most and above is not below
     return found.withheld(UNANSWERED) if hides and not found.decided else found
 

@@ -476,12 +476,11 @@ def _doubted(
     found: ModelComparison, notes: tuple[Note, ...], doubt: Callable[[Comparison], str]
 ) -> ModelComparison:
     """Add notes to every pair, and why its interval may not hold."""
-    return found.with_pairs(
-        [
-            replace(c, notes=notes + c.notes, why="; ".join(filter(None, [c.why, doubt(c)])))
-            for c in found.pairs
-        ]
-    )
+    pairs = []
+    for pair in found.pairs:
+        why = "; ".join(filter(None, [pair.why, doubt(pair)]))
+        pairs.append(replace(pair, notes=notes + pair.notes, why=why))
+    return found.with_pairs(pairs)
 
 
 def _resolved_shares(

@@ -291,7 +291,8 @@ def difference_interval(
     """
     differ = first != second
     stands = np.ones(len(first)) if weight is None else weight
-    size, total = count_effective(stands), float(stands.sum())
+    size = count_effective(stands)
+    total = float(stands.sum())
     if not differ.any():
         units = max(1, int(size)) if cluster is None else effective_clusters(cluster)
         return never_differ(units, level)
@@ -304,7 +305,8 @@ def difference_interval(
     asked, yes = data.by_item
     c, pi, K = target[differ], data.propensities[differ], data.n_options[differ]
     yes, side = yes[differ], target[np.arange(len(first)), asked][differ]
-    m, own, kept = int(np.count_nonzero(side)), stands[differ], np.flatnonzero(differ)
+    m, own = int(np.count_nonzero(side)), stands[differ]
+    kept = np.flatnonzero(differ)
     df = float(max(1, m)) if weight is None else max(1.0, count_effective(own))
     votes = None if cluster is not None else read_votes(c, pi, K, side, yes)
     if votes is not None:
@@ -599,7 +601,7 @@ def corrected_difference(
     check_level(level)
     is_even = cluster is None and weight is None and _has_even_draws(first, second, data)
     if known.gold is not None and is_even:
-        found = _by_ratio(first, second, data, known, level)
+        found = _by_ratio(first, second, data, known.gold, level)
     elif known.gold is not None:
         found = _by_gold(first, second, data, known.gold, level, cluster, weight)
     elif is_even:
@@ -630,11 +632,11 @@ def _has_even_draws(first: IntArray, second: IntArray, data: RoutedSample) -> bo
 
 
 def _by_ratio(
-    first: IntArray, second: IntArray, data: RoutedSample, known: ErrorRanges, level: float
+    first: IntArray, second: IntArray, data: RoutedSample, gold: GoldCounts, level: float
 ) -> FoundDifference:
     """D as the ratio of J D and J, both with intervals."""
     value, raw, p_value = difference_interval(first, second, data, level)
-    J, least, most = youden_interval(known, level)
+    J, least, most = youden_interval(gold, level)
     centre, away = value - _GRID * J, np.abs(_GRID)
     up, down = np.where(_GRID > 0, most - J, J - least), np.where(_GRID > 0, J - least, most - J)
     low = centre - np.hypot(value - raw.low, away * up)

@@ -64,7 +64,6 @@ from oversight.harness.estimate.routed_sample import (
     questions_asked,
     resolved_correctness,
     settled_sample,
-    targeted_propensities,
     vote_posterior,
 )
 from oversight.harness.estimate.sample_size import (
@@ -237,7 +236,8 @@ class PilotStudy:
         items, right = found.items[known], found.correct[known, 0]
         option = predictions.option[items].astype(np.int64)
         K = self.labels.item_options
-        data = settled_sample(option, right, np.where(self.labels.labelled, K, K.max())[items])
+        known_or_most = np.where(self.labels.labelled, K, K.max())
+        data = settled_sample(option, right, known_or_most[items])
         cost = np.bincount(self.labels.item, minlength=self.labels.index.size)[items]
         return data, option, items, cost.astype(np.float64)
 
@@ -253,7 +253,7 @@ class PilotStudy:
         guesses = np.full(looked_at.shape[1], 0.5)
         votes = vote_posterior(looked_at, n_options, width, accuracy=guesses)
         price = [questions_asked(looked_at, votes, np.full(len(option), k), n_options) for k in range(width)]
-        return targeted_propensities(option, width), np.stack(price, axis=1).astype(np.float64)
+        return accuracy_target(option, width), np.stack(price, axis=1).astype(np.float64)
 
     @property
     def is_silent(self) -> bool:
@@ -323,31 +323,22 @@ _PORTION = 2_000
 """Items at a time: there is a row for every option that may be asked about, and either answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedOutcomes:
-    """Second moments of the outcomes of N items of at most K options.
-
-    Attributes
-    ----------
-    around_mean, around_guess
-        Shape (N, K): E[(g − A)² | the truth is k], and the same around what is expected of the item.
-    guess
-        Shape (N,): what the tilted working distribution expects of the item, E c.
-    """
-
-    around_mean: FloatArray
-    around_guess: FloatArray
-    guess: FloatArray
-
-
 def plan_outcomes(
     c: FloatArray,
     propensities: FloatArray,
     n_options: IntArray,
     working: FloatArray | None,
     mean: float,
-) -> PlannedOutcomes:
-    """Outcomes of N items of equal weight, one question each; parameters as of `tilt_items`, and A.
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Second moments of the outcomes of N items of equal weight, one question each.
+
+    Parameters are those of `tilt_items`, and A.
+
+    Returns
+    -------
+    arrays
+        Shape (N, K): E[(g − A)² | the truth is k]; the same around what is expected of the item. Shape (N,):
+        what the tilted working distribution expects of the item, E c.
 
     Raises
     ------
@@ -360,7 +351,7 @@ def plan_outcomes(
     parts = [slice(start, start + _PORTION) for start in range(0, len(c), _PORTION)]
     found = [_plan_part(c[p], propensities[p], n_options[p], working[p], mean, tilt) for p in parts]
     around_mean, around_guess, guess = (np.concatenate(x) for x in zip(*found, strict=True))
-    return PlannedOutcomes(around_mean=around_mean, around_guess=around_guess, guess=guess)
+    return around_mean, around_guess, guess
 
 
 def model_variances(
@@ -406,15 +397,6 @@ def _plan_part(
 
 NONE, VOTES, JUDGE, POOL = "none", "votes", "judge", "pool"
 POOL_VOTES, POOL_JUDGE = "pool+votes", "pool+judge"
-PARTS: Mapping[str, tuple[str, ...]] = {
-    NONE: (),
-    VOTES: (VOTES,),
-    JUDGE: (JUDGE,),
-    POOL: (POOL,),
-    POOL_VOTES: (POOL, VOTES),
-    POOL_JUDGE: (POOL, JUDGE),
-}
-"""Side information of a study → its parts."""
 _EDGE, _REACH, _GRID = 1e-3, 0.3, 13
 """Means at which variances are looked at: their least distance from 0 and 1, how far they reach, how many."""
 
@@ -532,12 +514,11 @@ def _vary(
     share = len(readable) / len(pilot.option)
     inner, part = min(1 - 1e-9, mean / share), pilot.take(readable)
     own = None if working is None else working[readable]
-    planned = plan_outcomes(part.target, part.planned, part.data.n_options, own, inner)
-    between = (_project(planned.guess, part.guess)[0], _between_strata(pilot, best))
+    *moments, guess = plan_outcomes(part.target, part.planned, part.data.n_options, own, inner)
+    between = (_project(guess, part.guess)[0], _between_strata(pilot, best))
     modelled = model_variances(part.target, part.planned, part.data.n_options, own, inner)
     seen = (0.0, 0.0)  # the likelihood interval of uniformly drawn options uses no squares
     if working is not None or not _is_uniform(part):
-        moments = (planned.around_mean, planned.around_guess)
         first, second = (float(part.each_mean(values, best[readable]).mean()) for values in moments)
         seen = (first, second)
     rest = share * (1 - share) * inner**2
@@ -808,7 +789,7 @@ class PlanText:
         }
         if uses == POOL_JUDGE:
             return f"about items drawn from {self.size:,}, {words[JUDGE]}"
-        return ", ".join(words[part] for part in PARTS[uses])
+        return ", ".join(words[part] for part in uses.split("+"))
 
 
 def _points(share: float | None) -> str:
@@ -867,12 +848,12 @@ def _plan(
     for side, why in whys.items():
         one, ratio = replace(row, uses=side), ratios.get(side)
         told = why or made.undefined.get(side, "") or ("" if ratio else "not known from these answers")
-        if not told and POOL in PARTS[side]:
+        if not told and POOL in side.split("+"):
             told = words.refuse_items(sought[side])
         if not told and ratio:
             ends = _widen(sought[side], spread, ratio)
             yield words.fill(one, (sought[side], expected[side]), ends, sought[NONE], ratio)
-        elif len(PARTS[side]) == 1:  # a part of the combination has the reason
+        elif "+" not in side:  # a part of the combination has the reason
             yield words.explain(one, told)
 
 

@@ -284,7 +284,15 @@ def routed_accuracy(
     if weight is not None and not readable.any():
         raise NotIdentified("no answered item has a readable prediction")
     keep, df = np.flatnonzero(readable), None
-    tilted = tilt_sample(target, keep, data, cluster=cluster, strata=strata, working=working, weight=weight)
+    tilted = tilt_sample(
+        target,
+        keep,
+        data,
+        cluster=cluster,
+        strata=strata,
+        working=working,
+        weight=weight,
+    )
     if weight is not None:
         df = max(1.0, count_effective(weight[keep]))
     elif data.sampled:
@@ -346,7 +354,8 @@ def tilted_accuracy(
     items that each item represents (by default one).
     """
     stands = np.ones(len(readable)) if weight is None else weight
-    units, share = count_effective(stands), float(stands[readable].sum() / stands.sum())
+    units = count_effective(stands)
+    share = float(stands[readable].sum() / stands.sum())
     value, low, high, se = inner.value, inner.low, inner.high, inner.se
     if not readable.all():
         se = float(np.sqrt((share * se) ** 2 + value**2 * share * (1 - share) / units))
@@ -521,14 +530,20 @@ def _fill_in(
 
 
 def _tilt(
-    z: IntArray, level: float, *, cluster: IntArray | None = None, weight: FloatArray | None = None
+    z: IntArray,
+    level: float,
+    *,
+    cluster: IntArray | None = None,
+    weight: FloatArray | None = None,
 ) -> tuple[float, float]:
     """Lower end if unknown items are wrong, and upper end if they are right."""
     c = np.tile([1.0, 0.0], (len(z), 1))
-    asked, df = np.zeros(len(z), np.int64), None if weight is None else count_effective(weight)
+    K, asked = np.full(len(z), 2), np.zeros(len(z), np.int64)
+    df = None if weight is None else count_effective(weight)
     ends = []
     for right in (z == 1, z != 0):
-        rows = tilt_items(c, c, np.full(len(z), 2), asked, right.astype(np.float64), cluster=cluster)
+        yes = right.astype(np.float64)
+        rows = tilt_items(c, c, K, asked, yes, cluster=cluster)
         if weight is not None:
             rows = replace(rows, weight=weight / weight.sum())
         ends.append(tilted_score(rows, level, df=df))

@@ -136,9 +136,11 @@ class RoutedSample:
     def take(self, items: IntArray) -> RoutedSample:
         """Select items in this order, with their answers; an item may occur several times."""
         number = np.bincount(self.item, minlength=len(self.propensities))
-        start, each = np.cumsum(number) - number, number[items]
-        inside = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
-        answers = np.argsort(self.item, kind="stable")[np.repeat(start[items], each) + inside]
+        each = number[items]
+        # place among all answers, sorted by item: the first of the item, and those after it
+        first = (np.cumsum(number) - number)[items] - (np.cumsum(each) - each)
+        place = np.repeat(first, each) + np.arange(each.sum())
+        answers = np.argsort(self.item, kind="stable")[place]
         return RoutedSample(
             item=np.repeat(np.arange(len(items)), each),
             asked=self.asked[answers],
@@ -519,16 +521,6 @@ def resolved_correctness(
     return Resolution(correct=correct, own=own, items=items, waiting=int(waiting.size))
 
 
-def targeted_propensities(predicted: ArrayLike, width: int) -> FloatArray:
-    """π_ŷ = 1: always ask the expert of the predicted option. Shape (N, width).
-
-    For one model no routing does better. Derivation: 1/V* = t/s_ŷ + (1 − t)/(Σ_{j≠ŷ} √s_j)² is
-    linear in t = π_ŷ, and s_ŷ = Var(Σ_{j≠ŷ} 1{y=j}) ≤ (Σ_{j≠ŷ} √s_j)², so t = 1 is best (with
-    equality only at K = 2). Unreadable predictions are wrong whatever the truth: their row is 0.
-    """
-    return accuracy_target(predicted, width)
-
-
 def predicted_counts(predicted: ArrayLike, width: int) -> FloatArray:
     """n_k: how many models predict option k of each item; shape (N, width).
 
@@ -602,6 +594,10 @@ def propensities_for(
 
     Parameters as of `shared_propensities`; the posterior is by default that of the models' votes.
 
+    For one model π_ŷ = 1 is best. Derivation: 1/V* = t/s_ŷ + (1 − t)/(Σ_{j≠ŷ} √s_j)² is linear in
+    t = π_ŷ, and s_ŷ = Var(Σ_{j≠ŷ} 1{y=j}) ≤ (Σ_{j≠ŷ} √s_j)², so t = 1 is best (with equality only at
+    K = 2). Unreadable predictions are wrong whatever the truth: their row is 0.
+
     Examples
     --------
     >>> propensities_for([[0, 2]], 3, 3, epsilon=0.3).round(2).tolist()
@@ -609,7 +605,7 @@ def propensities_for(
     """
     columns = np.asarray(predicted, dtype=np.int64)
     if columns.shape[1] == 1:
-        return targeted_propensities(columns[:, 0], width)
+        return accuracy_target(columns[:, 0], width)
     if posterior is None:
         posterior = vote_posterior(columns, n_options, width)
     return shared_propensities(columns, n_options, width, posterior=posterior, epsilon=epsilon)
@@ -674,7 +670,11 @@ def neyman_rates(deviation: FloatArray, number: int, *, floor: float = 0.02) -> 
     if number >= len(score):
         return np.ones(len(score))
     most = 1 / float(score.min())
-    scale = find_root(lambda x: number - float(np.clip(x * score, floor, 1).sum()), 0.0, most)
+
+    def left(scale: float) -> float:
+        return number - float(np.clip(scale * score, floor, 1).sum())
+
+    scale = find_root(left, 0.0, most)
     return np.clip(scale * score, floor, 1)
 
 

@@ -810,34 +810,28 @@ def plan(
     population = stand_in(options, (accuracy,) * models)
     for name, variance in (single | pair).items():
         protocol = RehearsedProtocol(name=name, variance=variance, free=free[name])
+        expected = None
         if name in pair:
             needed = asked or protocol.plan_test(options, accuracy, aim, width)
             off = width if asked is None else protocol.plan_difference(options, accuracy, aim, asked)
-            different.append(_row(name, variance, needed, off, effect))
         else:
             needed, kept = protocol.promise_width(
                 population, accuracy, level, half_width=width, questions=asked
             )
             off = width if asked is None else kept.reach(needed)
             expected = kept.expect(needed)
-            accurate.append(_row(name, variance, needed, off, effect, expected))
+        row = SamplePlan(
+            protocol=name,
+            variance=variance,
+            questions=math.ceil(needed * effect - 1e-9),
+            half_width=off,
+            saving=1.0,
+            half_width_expected=expected,
+        )
+        (different if name in pair else accurate).append(row)
     accuracies = _compare_prices(accurate, UNIFORM, by_width=asked is not None)
     differences = _compare_prices(different, SIGN_TEST, by_width=asked is not None)
     return QuestionPlan(accuracy=accuracies, difference=differences, level=level)
-
-
-def _row(
-    name: str, variance: float, questions: int, half: float, effect: float, expected: float | None = None
-) -> SamplePlan:
-    asked = math.ceil(questions * effect - 1e-9)
-    return SamplePlan(
-        protocol=name,
-        variance=variance,
-        questions=asked,
-        half_width=half,
-        saving=1.0,
-        half_width_expected=expected,
-    )
 
 
 def _compare_prices(plans: Sequence[SamplePlan], reference: str, *, by_width: bool) -> tuple[SamplePlan, ...]:

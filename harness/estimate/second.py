@@ -103,7 +103,8 @@ def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
         best = fall_through_zero(lambda tilt: _score(data, tilt)[1], 0)
         theta, _, model, residual = _score(data, best)
         weight = np.full(n, 1 / n)
-        clusters = ClusterVariance.of(data.cluster, weight, residual, model, theta * (1 - theta))
+        spread = theta * (1 - theta)
+        clusters = ClusterVariance.of(data.cluster, weight, residual, model, spread)
 
     def look(tilt: float) -> Null:
         theta, gap, model, residual = _score(data, tilt)
@@ -115,18 +116,12 @@ def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
     return invert_score(look, float(np.count_nonzero(data.chance)) - 1, level)
 
 
-@dataclass(frozen=True, slots=True)
-class _First:
-    """g₀ and the part that first answers leave open, see the module. All of shape (N,)."""
-
-    g: FloatArray
-    variance: FloatArray
-    left: FloatArray
-    known: FloatArray
-
-
-def _first_phase(data: TwoPhase, p: FloatArray, top: FloatArray) -> _First:
-    pi, valid, (asked, yes) = data.first.propensities, data.first.valid, data.first.by_item
+def _first_phase(
+    data: TwoPhase, p: FloatArray, top: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return g₀, its variance, the part that first answers leave open, and the known part; shape (N,)."""
+    pi, valid = data.first.propensities, data.first.valid
+    asked, yes = data.first.by_item
     rows = np.arange(len(p))
     constant = optimal_constant(data.c, pi, p, valid)
     inverse = np.divide(1.0, pi, out=np.zeros_like(pi), where=pi > 0)
@@ -137,16 +132,18 @@ def _first_phase(data: TwoPhase, p: FloatArray, top: FloatArray) -> _First:
     share = np.where(data.c > 0, 0.0, np.minimum(1.0, top[:, None] / others))
     total = pi.sum(axis=1)
     left = (pi * others * share * (1 - share) * valid).sum(axis=1) / total
-    return _First(g, variance, left, np.where(yes > 0, own, share[rows, asked]))
+    return g, variance, left, np.where(yes > 0, own, share[rows, asked])
 
 
 def _second_phase(data: TwoPhase, p: FloatArray) -> tuple[FloatArray, float]:
     """Contribution of second answers to g₁, shape (N,), and N·T."""
-    added, (asked, yes) = np.zeros(len(p)), data.first.by_item
+    added = np.zeros(len(p))
+    asked, yes = data.first.by_item
     there = np.flatnonzero((data.chance > 0) & (yes == 0))
     if not there.size:
         return added, 0.0
-    rows, q, left = np.arange(there.size), data.shares[there], data.first.valid[there]
+    rows, q = np.arange(there.size), data.shares[there]
+    left = data.first.valid[there]
     left[rows, asked[there]] = False
     posterior = p[there] * left
     posterior /= posterior.sum(axis=1, keepdims=True)
@@ -164,13 +161,14 @@ def _score(data: TwoPhase, tilt: float) -> tuple[float, float, float, FloatArray
     weight = data.first.posterior * np.exp(tilt * data.c)
     p = weight / weight.sum(axis=1, keepdims=True)
     top, n = (data.c * p).sum(axis=1), len(p)
-    first, (added, open_variance) = _first_phase(data, p, top), _second_phase(data, p)
-    plain, own = float(first.variance.sum()), float((top * (1 - top)).sum())
-    left = float(first.left.sum())
+    g, variance, is_open, known = _first_phase(data, p, top)
+    added, open_variance = _second_phase(data, p)
+    plain, own = float(variance.sum()), float((top * (1 - top)).sum())
+    left = float(is_open.sum())
     planned, mixed = left / max(data.reach, 1e-9), max(0.0, plain - own)
     share = mixed / (mixed + planned - left) if data.reach > 0 and mixed > 0 else 0.0
     noise = max(open_variance, planned)
-    g = (1 - share) * first.g + share * (first.known + added)
+    g = (1 - share) * g + share * (known + added)
     theta = float(top.mean())
     gap = float(g.mean()) - theta
     model = (1 - share) ** 2 * plain + share**2 * (own - left + noise) + 2 * share * (1 - share) * own

@@ -189,17 +189,14 @@ def _chance(panel: Panel, rows: IntArray, rated: Any) -> FloatArray:
     A, label, annotator = len(panel.annotators), panel.label[rows], panel.annotator[rows]
     kinds, label = np.unique(label, return_inverse=True)
     shape = (A * len(kinds), len(panel.items))
-    gave = sparse.csr_array((np.ones(len(rows)), (annotator * len(kinds) + label, panel.item[rows])), shape)
+    cells = annotator * len(kinds) + label, panel.item[rows]
+    gave = sparse.csr_array((np.ones(len(rows)), cells), shape)
     given = (gave @ rated.T).tocoo()
-    if 4 * given.nnz > A * A * len(kinds):  # twice as fast if most pairs have such items
-        dense = given.toarray().reshape(A, len(kinds), A)
-        return np.asarray(np.einsum("acb,bca->ab", dense, dense))
     a, c = np.divmod(given.coords[0].astype(np.int64), len(kinds))
     b = given.coords[1]
-    sides = (
-        sparse.csr_array((given.data, (pair, c)), (A * A, len(kinds))) for pair in (a * A + b, b * A + a)
-    )
-    first, second = sides
+    shape = (A * A, len(kinds))
+    first = sparse.csr_array((given.data, (a * A + b, c)), shape)
+    second = sparse.csr_array((given.data, (b * A + a, c)), shape)
     total: FloatArray = first.multiply(second).sum(axis=1)
     return total.reshape(A, A)
 

@@ -330,7 +330,8 @@ class WeightedVotes:
         if self.level == "ordinal":
             ranked: FloatArray = (self._by_rank.T @ marginals.T).T
             x = (np.cumsum(ranked, axis=1) - ranked / 2)[:, self._rank]
-            observed, expected = (weights * self._spread_within(x)).sum(axis=1), _spread(marginals, x)
+            observed = (weights * self._spread_within(x)).sum(axis=1)
+            expected = _spread(marginals, x)
         else:
             observed = weights @ self._fixed
             if self.level == "nominal":

@@ -124,7 +124,12 @@ def assess_alternative(
     tested = {duel.annotator: duel.p for duel in duels if duel.p is not None}
     if len(tested) < 2:
         why = f"{len(tested)} annotators have {LEAST_ITEMS} items that others rated, too; at least 2 must"
-        return Alternative(epsilon=epsilon, false_discovery=false_discovery, annotators=tuple(duels), why=why)
+        return Alternative(
+            epsilon=epsilon,
+            false_discovery=false_discovery,
+            annotators=tuple(duels),
+            why=why,
+        )
     won = _discover(tested, false_discovery)
     final = tuple(replace(duel, won=duel.annotator in won) for duel in duels)
     rate = len(won) / len(tested)
@@ -180,5 +185,6 @@ def _discover(p: Mapping[str, float], rate: float) -> set[str]:
     names = sorted(p, key=lambda name: p[name])
     m = len(names)
     harmonic = sum(1 / k for k in range(1, m + 1))
-    last = max((k for k, name in enumerate(names, 1) if p[name] <= k * rate / (m * harmonic)), default=0)
+    each = rate / (m * harmonic)
+    last = max((k for k, name in enumerate(names, 1) if p[name] <= k * each), default=0)
     return set(names[:last])

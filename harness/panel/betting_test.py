@@ -50,7 +50,8 @@ def pool_tangent(C: int) -> Tangent:
     def tangent(x: FloatArray) -> tuple[FloatArray, FloatArray]:
         inside = np.maximum(x, 1 / C + 1e-3)
         c = np.array([pool_ceiling(float(v), C) for v in inside])
-        return c - (inside - x) * (slope := (C - 1) / (2 * np.sqrt((C - 1) * (C * inside - 1)))), slope
+        slope = (C - 1) / (2 * np.sqrt((C - 1) * (C * inside - 1)))
+        return c - (inside - x) * slope, slope
 
     return tangent
 
@@ -90,7 +91,8 @@ def betting_confidence(
     _, place = np.unique(np.arange(len(hits)) if unit is None else unit, return_inverse=True)
     n = int(place.max()) + 1
     order = np.random.default_rng(seed).permutation(n)
-    d, x, size = (np.bincount(place, w)[order].astype(np.float64) for w in (hits, x, np.ones(len(hits))))
+    rows = (hits, x, np.ones(len(hits)))
+    d, x, size = (np.bincount(place, w)[order].astype(np.float64) for w in rows)
     past = np.arange(1, n + 1)  # with one made-up item or cluster before the first one
     x0 = (1 + _before(x)) / (1 + _before(size))
     c, slope = tangent(x0)

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oversight.harness.arrays import NO_LABEL, FloatArray, IntArray
+from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.errors import EstimateError
 from oversight.harness.panel.agreement import pair_agreement
 from oversight.harness.panel.ratings import Panel, agreement_with, check_votes, plurality
@@ -93,9 +93,10 @@ def ceilings(votes: IntArray, C: int | None = None) -> Ceiling:
     check_votes(votes)
     m = votes.sum(axis=1)
     kept = m >= 2
-    x = pair_agreement(votes)[kept]
-    x_t: FloatArray = 1 / m[kept] + (m[kept] - 1) / m[kept] * x
-    largest: FloatArray = votes[kept].max(axis=1) / m[kept]
+    votes, m = votes[kept], m[kept]
+    x = pair_agreement(votes)
+    x_t: FloatArray = 1 / m + (m - 1) / m * x
+    largest: FloatArray = votes.max(axis=1) / m
     mean = float(x.mean())
     return Ceiling(
         U_e=empirical(mean),
@@ -182,7 +183,7 @@ def _bounds(slots: IntArray, K: int, C: int, predicted: IntArray) -> tuple[float
     """L and the bounds for labels that are numbered 0 … K − 1 within items, with C classes in all."""
     votes = np.stack([(slots == c).sum(axis=1) for c in range(K)], axis=1)
     L = float(np.nanmean(agreement_with(plurality(votes), predicted)))
-    if slots.shape[1] < 2 or (slots == NO_LABEL).all():
+    if slots.shape[1] < 2:
         return L, 0.0, 0.0, 0.0, 0.0
     c = ceilings(votes, C)
     return L, c.U_e, c.U_t, c.U_star, c.U_panel

@@ -229,9 +229,11 @@ def rank(
     scores = {n: float(np.nanmean(x)) for n, x in people.items()}
     standings = []
     for name, x in systems.items():
-        p = [test.p_value(x, y) for y in people.values()] + [test.p_value(y, x) for y in people.values()]
+        p = [test.p_value(x, y) for y in people.values()]
+        p += [test.p_value(y, x) for y in people.values()]
         p = holm(p).tolist() if correction == "holm" else p
-        ahead, behind = dict(zip(people, p, strict=False)), dict(zip(people, p[len(people) :], strict=True))
+        ahead = dict(zip(people, p, strict=False))
+        behind = dict(zip(people, p[len(people) :], strict=True))
         b, w = (sum(q <= SIGNIFICANCE for q in side.values()) for side in (ahead, behind))
         score = float(np.nanmean(x))
         standings.append(
@@ -248,7 +250,8 @@ def rank(
             )
         )
     few = Note(NoteKind.FEW_PEOPLE, {"people": len(people), "fewest": FEWEST})
-    rows = [(n, "person", s) for n, s in scores.items()] + [(s.name, "system", s.score) for s in standings]
+    rows = [(n, "person", s) for n, s in scores.items()]
+    rows += [(s.name, "system", s.score) for s in standings]
     return HumanLevel(
         ranking=tuple(sorted(rows, key=lambda row: -row[2])),
         standings=tuple(standings),

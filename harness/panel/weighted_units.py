@@ -131,7 +131,8 @@ class WeightedUnits:
         most are added.
         """
         reached = score(self.total + units)
-        lowest, highest = units[np.argmin(reached)], units[np.argmax(reached)]
+        lowest = units[np.argmin(reached)]
+        highest = units[np.argmax(reached)]
         weight = self.weight[:, None]
         return find_ends(
             score(self.drawn + weight * lowest), score(self.drawn + weight * highest), level, effective
@@ -242,5 +243,6 @@ def estimate_difference(
     freedom = (k if effective is None else effective) + 1
     half = float(stdtrit(freedom, 0.5 + level / 2)) * se
     p = float(2 * stdtr(freedom, -abs(centre) / se))
-    low, high = max(-1.0, min(value, centre - half)), min(1.0, max(value, centre + half))
+    low = max(-1.0, min(value, centre - half))
+    high = min(1.0, max(value, centre + half))
     return Share(value=value, low=low, high=high, why=why), p

@@ -18,7 +18,6 @@ from oversight.harness.estimate.routed_sample import (
     item_variance,
     neyman_rates,
     shared_propensities,
-    targeted_propensities,
 )
 
 
@@ -26,7 +25,7 @@ def test_targeted_is_best_for_one_model_among_all_routings() -> None:
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(5))
     c = accuracy_target([1], 5)
-    best = item_variance(c, targeted_propensities([1], 5), p[None])[0]
+    best = item_variance(c, accuracy_target([1], 5), p[None])[0]
     assert best == pytest.approx(p[1] * (1 - p[1]))
     for pi in rng.dirichlet(np.ones(5), size=200):
         assert item_variance(c, pi[None], p[None])[0] > best

@@ -9,7 +9,7 @@ from oversight.harness import BadInput, IntArray, accuracies, compare
 from oversight.harness.estimate import draw_in_proportion, guess_right, split_by_agreement
 from oversight.harness.estimate.intervals import DrawnStrata, design_effect, drawn_interval
 from oversight.harness.estimate.routed_means import routed_accuracy
-from oversight.harness.estimate.routed_sample import RoutedSample, targeted_propensities
+from oversight.harness.estimate.routed_sample import RoutedSample, accuracy_target
 from oversight.harness.types import Label, LabelDesign, LabelKind, Labels, Prediction, PredictionStatus
 from oversight.protocols.routing import Partitioned, Targeted
 
@@ -127,7 +127,7 @@ def test_an_unreadable_prediction_is_wrong_in_its_stratum() -> None:
         item=np.arange(30),
         asked=np.zeros(30, np.int64),
         answer=np.ones(30),
-        propensities=targeted_propensities(option, K),
+        propensities=accuracy_target(option, K),
     )
     strata = DrawnStrata(number=np.repeat([0, 0, 0, 1], 10), share=1.0)
     found, plain = routed_accuracy(option, data, strata=strata), routed_accuracy(option, data)

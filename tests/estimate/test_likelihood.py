@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oversight.harness import EstimateError
-from oversight.harness.estimate import BinomialSample, maximum_likelihood
+from oversight.harness.estimate import BinomialSample, estimate_counts, maximum_likelihood
 from oversight.harness.estimate.core import effective_options
 from oversight.harness.estimate.estimators import (
     closed_form,
@@ -119,14 +119,14 @@ def test_edges(S_o: int, S_c: int, expected: float) -> None:
 
 def test_no_labels() -> None:
     with pytest.raises(EstimateError, match=r"n_o \+ n_c must be at least 1, is 0"):
-        closed_form(4, 0, 0, 0, 0)
+        estimate_counts(4, 0, 0, 0, 0)
     with pytest.raises(EstimateError, match="n must be at least 1"):
         maximum_likelihood((BinomialSample(4, 0, 0),))
 
 
 def test_one_option_is_refused() -> None:
     with pytest.raises(EstimateError, match="K, the number of options, must be at least 2, is 1"):
-        closed_form(1, 1, 2, 1, 2)
+        estimate_counts(1, 1, 2, 1, 2)
 
 
 def test_error_with_no_violation_is_not_zero() -> None:
