@@ -684,7 +684,7 @@ class Judges(SideInformation):
         NotIdentified
             If every prediction is known to be right or wrong, or items have several questions.
         EstimateError
-            As `Evidence.of` and `judged_accuracy`.
+            As `Evidence.of` and `estimate_working`.
         """
         labels, level, every = setting.labels, setting.level, self._models[model]
         predictions = keep_drawn(every, labels)
