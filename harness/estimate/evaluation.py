@@ -632,7 +632,6 @@ def growing_accuracy(
     *,
     interval: str | None = None,
     level: float = 0.95,
-    strata: Strata = None,
     n_options: Mapping[str, int] | None = None,
 ) -> tuple[tuple[int, Estimate], ...]:
     """Number of labels and estimate at the first 1/points, 2/points, … of the labels of predicted items.
@@ -663,7 +662,6 @@ def growing_accuracy(
                 part,
                 interval=interval,
                 level=level,
-                strata=strata,
                 n_options=n_options,
                 checks=False,
             )

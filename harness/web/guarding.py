@@ -120,9 +120,6 @@ def _is_address(name: str) -> bool:
     return True
 
 
-if TYPE_CHECKING:
-    from aiohttp import web
-
 _IMPORT = re.compile(r"^import [^;]*?from \"[a-z_./]*?([a-z_]+)\.js\";\n", re.MULTILINE | re.DOTALL)
 _EXPORT = re.compile(r"^export (?=async |function |const |let |class )", re.MULTILINE)
 NOWHERE = "default-src 'none'; base-uri 'none'; form-action 'none'"

@@ -8,7 +8,7 @@ options (Eq. 1), and given a yes the item is an ordinary-labelled draw from the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,8 +22,6 @@ from oversight.harness.estimate import UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS, deco
 from oversight.harness.store import split_into_batches
 from oversight.harness.types import (
     Item,
-    Label,
-    LabelKind,
     ProtocolStatement,
     Question,
     draw_place,
@@ -152,49 +150,3 @@ class FreeExperts:
         expert = free[int(below(len(free)))].name
         load[expert] += 1
         return expert
-
-
-def complementary_labels(items: Sequence[Item], truth: Mapping[str, int], seed: int) -> list[Label]:
-    """Return one wrong option per item, uniform over the K−1 wrong ones (way i of the paper).
-
-    The propensity of a label is 1/(K−1), given the truth. K = 2 is allowed; the label then reveals the truth.
-    """
-    rng = np.random.default_rng(seed)
-    labels = []
-    for item, true_option in _with_truth(items, truth):
-        k = len(item.options)
-        wrong = (true_option + 1 + int(rng.integers(k - 1))) % k
-        labels.append(Label(item.id, wrong, LabelKind.COMPLEMENTARY, k, 1 / (k - 1)))
-    return labels
-
-
-def ordinary_labels(items: Sequence[Item], truth: Mapping[str, int]) -> list[Label]:
-    """Return the true option of every item as an ordinary label."""
-    return [
-        Label(item.id, true_option, LabelKind.ORDINARY, len(item.options), 1.0)
-        for item, true_option in _with_truth(items, truth)
-    ]
-
-
-def verified_labels(items: Sequence[Item], truth: Mapping[str, int], seed: int) -> list[Label]:
-    """Return one uniform option per item with its verified label (way ii of the paper).
-
-    The label is ordinary if the option is true, otherwise complementary. The propensity is 1/K.
-    """
-    rng = np.random.default_rng(seed)
-    labels = []
-    for item, true_option in _with_truth(items, truth):
-        k = len(item.options)
-        option = int(rng.integers(k))
-        kind = LabelKind.ORDINARY if option == true_option else LabelKind.COMPLEMENTARY
-        labels.append(Label(item.id, option, kind, k, 1 / k))
-    return labels
-
-
-def _with_truth(items: Sequence[Item], truth: Mapping[str, int]) -> Iterator[tuple[Item, int]]:
-    for item in items:
-        if item.id not in truth:
-            raise BadInput(f"truth has no entry for the item {item.id!r}")
-        if not 0 <= truth[item.id] < len(item.options):
-            raise BadInput(f"item {item.id!r}: option {truth[item.id]} of {len(item.options)}")
-        yield item, truth[item.id]

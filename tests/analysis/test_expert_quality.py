@@ -210,7 +210,7 @@ def test_every_verb_that_shows_experts_tells_it(
 def test_a_running_estimate_says_it_too_and_the_doctor_reads_the_gold(tmp_path: Path) -> None:
     study = lay_out(tmp_path, 'gold = "gold.csv"\ngold_share = 0.4\n')
     with Store(study.store_url) as store:
-        estimates, _ = estimate_running(study, store, ["good"])
+        estimates, _ = estimate_running(study, store)
     assert "experts err" in estimates["good"].why
     found = {f.what: f.detail for f in _study(str(tmp_path / "study.toml"))}
     assert found["gold"] == "200 gold items"

@@ -58,5 +58,5 @@ def test_a_search_and_a_running_estimate_make_none_of_a_label(
         assert call(["search", "show", "--json"])[0] == 0
     with inside(partitioned), Store("sqlite:///study.db") as store:
         study = read_study(Path("study.toml"))
-        estimates, undefined = estimate_running(study, store, None)
+        estimates, undefined = estimate_running(study, store)
         assert (len(estimates) > 0, undefined) == (True, {})

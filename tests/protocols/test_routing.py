@@ -11,7 +11,6 @@ from oversight.harness.estimate import decode
 from oversight.harness.types import Answer, Item, LabelKind, Verdict
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Expert, Partitioned, Roster, one_expert_per_class, read_roster
-from oversight.protocols.routing.partitioned import complementary_labels, ordinary_labels, verified_labels
 
 CLASSES = ("red", "green", "blue", "black")
 
@@ -115,21 +114,6 @@ def test_simulated_experts_err_and_abstain_at_their_rates() -> None:
 def test_rates_must_be_probabilities(rates: dict[str, float]) -> None:
     with pytest.raises(BadInput, match="must be a probability"):
         SimulatedExperts({}, **rates)  # type: ignore[arg-type]  # all of them are rates
-
-
-def test_synthetic_labels_are_made_both_ways() -> None:
-    items = many(6000)
-    truth = {item.id: 1 for item in items}
-    wrong = complementary_labels(items, truth, seed=1)
-    assert Counter(label.option for label in wrong).keys() == {0, 2, 3}
-    assert all(abs(n - 2000) < 150 for n in Counter(label.option for label in wrong).values())
-    assert {label.option for label in ordinary_labels(items, truth)} == {1}
-    mixed = verified_labels(items, truth, seed=1)
-    yes = [label for label in mixed if label.kind is LabelKind.ORDINARY]
-    assert {label.option for label in yes} == {1}
-    assert abs(len(yes) - 1500) < 140
-    with pytest.raises(BadInput, match="'i0'"):
-        ordinary_labels(items, {})
 
 
 @pytest.mark.parametrize(

@@ -112,9 +112,9 @@ class AnswerTable:
         gone = (status == _ABSENT) | self._is_excused(status, ids, items, replicate)
         return np.where(gone, FAILED, option).astype(np.int64)
 
-    def is_left_out(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
+    def is_left_out(self, ids: Sequence[str], items: Sequence[Item]) -> BoolArray:
         """Whether each answer failed while an unrelated candidate's calls also failed, shape (M, n)."""
-        return self._is_excused(self._take("status", ids, items, replicate), ids, items, replicate)
+        return self._is_excused(self._take("status", ids, items, 0), ids, items, 0)
 
     def _is_excused(
         self, status: NDArray[np.int8], ids: Sequence[str], items: Sequence[Item], replicate: int

@@ -160,10 +160,6 @@ def dollars(price: Price | None, used: Iterable[Usage], noted: Sequence[Recorded
     return total
 
 
-if TYPE_CHECKING:
-    from oversight.harness.store import RecordedPrice
-
-
 @dataclass(slots=True, eq=False)
 class Reservation:
     """The most that one call may cost, reserved until the cost of the call is known."""

@@ -197,13 +197,11 @@ class AuditRepository(Repository):
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, events)
 
-    def read_records(self, *, since: int | None = None) -> Iterator[AuditRecord]:
-        """Yield all events, or those from position `since` on, reading them in portions."""
+    def read_records(self) -> Iterator[AuditRecord]:
+        """Yield all events, reading them in portions."""
         names = [f.name for f in fields(AuditRecord)]
         columns = [sa.cast(_EVENT.c[n], sa.Text) if n == "detail" else _EVENT.c[n] for n in names]
         query = sa.select(*columns).order_by(_EVENT.c.position)
-        if since is not None:
-            query = query.where(_EVENT.c.position >= since)
         for part in self._database.read_portions(query):
             for row in zip(*part, strict=True):
                 values = dict(zip(names, row, strict=True))

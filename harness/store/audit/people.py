@@ -93,9 +93,9 @@ class PeopleRepository(Repository):
     expert opens the answer page.
     """
 
-    def read_absences(self, day: date | None = None) -> dict[str, Absence]:
-        """Return the absences in force on a day (None: today), by expert."""
-        day = day or datetime.now(UTC).date()
+    def read_absences(self) -> dict[str, Absence]:
+        """Return the absences in force today, by expert."""
+        day = datetime.now(UTC).date()
         found = self._database.read_table(Absence, _ABSENCE, _ABSENCE.c.expert)
         return {absence.expert: absence for absence in found if absence.holds(day)}
 

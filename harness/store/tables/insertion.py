@@ -16,8 +16,8 @@ from oversight.harness.store.serialization import clean_rows
 if TYPE_CHECKING:
     from sqlalchemy.dialects.sqlite import Insert
 
-Known: TypeAlias = Literal["replace", "keep", "refuse"]
-"""Treatment of a row whose key exists: replace the stored row, keep it, or refuse all rows."""
+Known: TypeAlias = Literal["replace", "keep"]
+"""Treatment of a row whose key exists: replace the stored row, or keep it."""
 
 
 def copy_rows(
@@ -70,7 +70,7 @@ def meet_known(insert: Insert, table: sa.Table, names: tuple[str, ...], known: K
     if known == "replace":
         new = {name: insert.excluded[name] for name in names if name not in key}
         return insert.on_conflict_do_update(index_elements=key, set_=new)
-    return insert.on_conflict_do_nothing(index_elements=key) if known == "keep" else insert
+    return insert.on_conflict_do_nothing(index_elements=key)
 
 
 def select_values(kind: type[Any], table: sa.Table) -> sa.Select[Any]:
@@ -94,9 +94,6 @@ def count_rows(connection: sa.Connection, table: sa.FromClause, *conditions: sa.
     query = sa.select(sa.func.count()).select_from(table).where(*conditions)
     return int(connection.execute(query).scalar_one())
 
-
-if TYPE_CHECKING:
-    from sqlalchemy.dialects.sqlite import Insert
 
 _MANY = 64
 """Number of rows from which COPY is faster on a server."""
@@ -137,14 +134,13 @@ def insert_tuples(
     table: sa.Table,
     names: tuple[str, ...],
     rows: Sequence[tuple[Any, ...]],
-    known: Known = "keep",
 ) -> int:
-    """Store rows as `upsert_tuples` does, but keep or refuse existing keys. Returns how many were new."""
+    """Store rows as `upsert_tuples` does, but keep existing keys. Returns how many were new."""
     if not rows:
         return 0
     if _is_copied(connection, rows):
-        return copy_rows(connection, table, names, rows, known)
-    sql, arrange = _compile_insertion(table, names, connection.dialect, known)
+        return copy_rows(connection, table, names, rows, "keep")
+    sql, arrange = _compile_insertion(table, names, connection.dialect, "keep")
     return connection.exec_driver_sql(sql, arrange(rows)).rowcount
 
 

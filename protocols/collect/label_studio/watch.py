@@ -12,7 +12,7 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from oversight.harness import BadInput, EstimateError
+from oversight.harness import EstimateError
 from oversight.harness.analysis import OpenStudy, describe_errors
 from oversight.harness.columns import keep_drawn, keep_predicted
 from oversight.harness.config import Study
@@ -81,7 +81,6 @@ def watch_campaign(
     campaign: Campaign,
     *,
     every: float,
-    models: Sequence[str] | None = None,
     until_width: float | None = None,
 ) -> Generator[Look]:
     """Pull repeatedly until the width is reached or all questions are answered.
@@ -90,30 +89,18 @@ def watch_campaign(
     ----------
     every
         Seconds between pulls.
-    models
-        Names of models to estimate; None for all.
     until_width
         Largest width of the widest interval at which to stop.
-
-    Raises
-    ------
-    BadInput
-        If a named model was not run.
     """
-    for name in models or ():
-        if name not in {run["name"] for run in campaign.store.runs.read_runs()}:
-            raise BadInput(f"the model {name!r} was not run; see: oversight run --help")
     while True:
-        look = take_look(campaign, models, until_width)
+        look = take_look(campaign, until_width)
         yield look
         if look.is_last:
             return
         time.sleep(every)
 
 
-def take_look(
-    campaign: Campaign, models: Sequence[str] | None = None, until_width: float | None = None
-) -> Look:
+def take_look(campaign: Campaign, until_width: float | None = None) -> Look:
     """Pull, send follow-up questions, and estimate from the stored answers; no estimate for a panel."""
     difference, follow = campaign.pull(), campaign.push_next()
     study, store = campaign.study, campaign.store
@@ -121,7 +108,7 @@ def take_look(
     estimates, undefined = dict[str, Estimate](), dict[str, str]()
     if not study.experts.is_panel:
         queues = share_queues(store)
-        estimates, undefined = estimate_running(study, store, models)
+        estimates, undefined = estimate_running(study, store)
     width = 1.0 if undefined else max((e.high - e.low for e in estimates.values()), default=1.0)
     return Look(
         difference=difference,
@@ -142,19 +129,14 @@ def _count_used(estimate: Estimate) -> int:
     return estimate.n.ordinary + estimate.n.complementary + estimate.n.abstained
 
 
-def estimate_running(
-    study: Study, store: Store, models: Sequence[str] | None
-) -> tuple[dict[str, Estimate], dict[str, str]]:
-    """Estimate each model, or the named ones, from the answers so far; or return why this is not possible.
-
-    The newest run of each model is used.
-    """
+def estimate_running(study: Study, store: Store) -> tuple[dict[str, Estimate], dict[str, str]]:
+    """Estimate the newest run of each model from the answers so far, or return why this is not possible."""
     opened = OpenStudy(study, store)
     labels, options = opened.labels, store.columns.read_options(opened.index)
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
     estimates, undefined = {}, {}
-    for name in models or newest:
-        run = store.run_columns.read_run(newest[name], opened.index).predictions
+    for name, run_id in newest.items():
+        run = store.run_columns.read_run(run_id, opened.index).predictions
         predictions = keep_drawn(run, labels)
         try:
             estimates[name] = accuracy(

@@ -26,9 +26,6 @@ from oversight.harness.output import keep_secret
 from oversight.harness.types import Finding
 from oversight.protocols.collect.label_studio.server.install import VERSION, require_client
 
-if TYPE_CHECKING:
-    import httpx
-
 URL, KEY = "LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY"
 NAME = "Label Studio"
 _MEND = "make a new one under Account & Settings → Personal Access Token"
