@@ -8,6 +8,6 @@ from .replay import Replay as Replay, replay_program as replay_program
 from .request_draws import name_model as name_model
 from .run_account import charge_before as charge_before
 from .workflow_model import (
-    WorkflowPlan as WorkflowPlan, find_runner as find_runner,
+    ProgramService as ProgramService, WorkflowPlan as WorkflowPlan, find_runner as find_runner,
     rehearse as rehearse, run_workflow as run_workflow,
 )

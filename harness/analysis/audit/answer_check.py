@@ -55,7 +55,7 @@ class BatchCheck:
         self._number, self._digest = int(record.value), str(record.detail["digest"])
         self._ways = record.way.split(", ")
         self._found, self._replaced = BatchDigest(), 0
-        self._is_text, self._count, self._foreign = True, 0, 0
+        self._count, self._foreign = 0, 0
         self._portion: list[tuple[str, str, str]] = []
 
     def check_answer(self, asked_id: str, person: str, value: str, source: str) -> None:
@@ -72,10 +72,7 @@ class BatchCheck:
 
     def _flush(self) -> None:
         if self._portion:
-            try:
-                self._found.add(*zip(*self._portion, strict=True))
-            except TypeError:  # a value that is not a text
-                self._is_text = False
+            self._found.add(*zip(*self._portion, strict=True))
             self._portion = []
 
     def end(self, findings: AuditFindings, last_withdrawn: Mapping[str, int]) -> int:
@@ -86,7 +83,7 @@ class BatchCheck:
         if self._foreign:
             ways = ", ".join(self._ways)
             findings.add(f"{name}: {self._foreign:,} of its answers have another source than {ways}")
-        if self._is_text and number == self._number and self._found.digest() == self._digest:
+        if number == self._number and self._found.digest() == self._digest:
             return 0
         withdrawn = any(last_withdrawn.get(way, -1) > self.event for way in self._ways)
         if self._replaced or (withdrawn and number < self._number):

@@ -36,42 +36,29 @@ class CheckedIds:
     unchecked: int = 0
 
 
-class IdCheck:
-    """Recomputes the ids of questions, including control questions.
+def _check_id(
+    found: CheckedIds, part: str, told: Mapping[str, Any], key: bytes | None, findings: AuditFindings
+) -> None:
+    """Recompute the id of a row of the design, column → value, if it is of a question.
 
-    Parameters
-    ----------
-    findings
-        Collects wrong sealed ids.
-    key
-        The study's key; empty if it has none, None if its key is not available.
+    The key is empty if the study has none, and None if it is not available.
     """
-
-    def __init__(self, findings: AuditFindings, key: bytes | None = b"") -> None:
-        self._findings, self.key = findings, key
-        self.found = CheckedIds()
-
-    def check_row(self, part: str, told: Mapping[str, Any]) -> None:
-        """Check a row of a part of the design, column → value."""
-        if part not in ("questions", "controls"):
-            return
-        self.found.sealed = self.key != b""
-        if is_erased(told["expert"]):  # the name is a part of a control question's id
-            self.found.unchecked += 1
-            return
-        follows = self.key is not None and _compute(part, told, self.key) == [told["id"]]
-        is_wrong = bool(self.key) and not follows and (part == "controls" or _is_known(told["protocol"]))
-        self.found.checked += follows or is_wrong
-        # without a key, a program could give its questions any id
-        self.found.unchecked += not (follows or is_wrong)
-        if is_wrong:
-            what = "control question" if part == "controls" else "question"
-            why = "its id does not follow from the study's secret key and what it asks"
-            self._findings.add(f"{what} {told['id']}: {why}")
-
-
-def _is_known(protocol: object) -> bool:
-    return protocol in PROTOCOLS or protocol == SECOND_QUESTIONS
+    if part not in ("questions", "controls"):
+        return
+    found.sealed = key != b""
+    if is_erased(told["expert"]):  # the name is a part of a control question's id
+        found.unchecked += 1
+        return
+    follows = key is not None and _compute(part, told, key) == [told["id"]]
+    is_known = told["protocol"] in (*PROTOCOLS, SECOND_QUESTIONS) if part == "questions" else True
+    is_wrong = bool(key) and not follows and is_known
+    found.checked += follows or is_wrong
+    # without a key, a program could give its questions any id
+    found.unchecked += not (follows or is_wrong)
+    if is_wrong:
+        what = "control question" if part == "controls" else "question"
+        why = "its id does not follow from the study's secret key and what it asks"
+        findings.add(f"{what} {told['id']}: {why}")
 
 
 def _compute(part: str, told: Mapping[str, Any], key: bytes) -> list[str]:
@@ -168,12 +155,13 @@ class AuditCheck:
     head
         A link recorded earlier, or None.
     key
-        The study's key, as for `IdCheck`.
+        The study's key; empty if it has none, None if it is not available.
     """
 
     def __init__(self, head: str | None = None, key: bytes | None = b"") -> None:
         self.findings = AuditFindings()
-        self.trail, self.ids = TrailCheck(self.findings, head), IdCheck(self.findings, key)
+        self.trail, self.ids = TrailCheck(self.findings, head), CheckedIds()
+        self.key = key
         self.parts = {name: RowsDigest() for name in DESIGN_PARTS}
         self._answers: dict[str, AnswerCheck] = {}
         self._about: dict[str, AuditRecord] = {}
@@ -199,7 +187,7 @@ class AuditCheck:
         """Add the next row of a part of the design, column → value; an unknown place is left out."""
         names = DESIGN_PARTS[part].columns
         self.parts[part].add([[told[name] for name in names if name != "place" or name in told]])
-        self.ids.check_row(part, told)
+        _check_id(self.ids, part, told, self.key, self.findings)
 
     def add_answer(self, table: str, answer: StoredAnswerValue) -> tuple[int | None, int | None]:
         """Check the next answer, with its last own event and its batch."""
@@ -243,7 +231,7 @@ class AuditCheck:
             findings=self.findings, events=trail.events, head=head, covered=trail.covered,
             comments=trail.comments, forgotten=trail.forgotten, answers=self.answers,
             uncovered=self.uncovered, unchecked=unchecked, redacted=len(trail.redacted),
-            freezes=list(_list_freezes(trail)), ids=self.ids.found,
+            freezes=list(_list_freezes(trail)), ids=self.ids,
             drawn=any(rows.number for rows in self.parts.values()), **of_bundle,
         )  # fmt: skip
 

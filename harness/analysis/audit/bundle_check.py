@@ -146,7 +146,7 @@ class _BundleCheck:
         record = str(told["record"])
         if record == "head":
             self._study, self._told_head = str(told["study"]), told
-            self._check.ids.key = None if told.get("sealed") else b""
+            self._check.key = None if told.get("sealed") else b""
         elif record == "event":
             event = AuditRecord(**{"comment": None, "salt": "", **told["event"]})
             self._first_link = self._first_link or event.link

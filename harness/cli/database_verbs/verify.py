@@ -8,7 +8,6 @@ without one, the owner of the database or the file could have replaced it comple
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from oversight.harness.output import counted, make_printable
 from oversight.harness.store import Store
 
 if TYPE_CHECKING:
-    from oversight.harness.analysis import Audit, AuditFindings, CheckedIds, Freeze
+    from oversight.harness.analysis import Audit, CheckedIds
 
 _UNCHECKED = "not checked against a head: whoever wrote the file could also have written the head"
 
@@ -53,36 +52,32 @@ def verify(args: argparse.Namespace) -> int:
 
 
 def _tell_bundle(found: Audit, head: str | None) -> list[str]:
-    lines = [
+    first = (
         f"audit of {make_printable(found.study)!r}: {counted(found.lines, 'line')}, "
-        f"{counted(found.events, 'event')}, {counted(found.answers, 'answer')}"
-        + _tell_uncovered(found.uncovered, found.unchecked)
-        + _tell_redacted(found),
-        *_tell_freezes(found.freezes, drawn=True),
-        *_tell_ids(found.ids),
-        f"head: {found.head}",
-    ]
-    if head is None or head.strip().lower() == found.head:
-        return [*lines, _conclude(found.findings, "every byte is as it was written")]
-    lines += _tell_covered(found)
-    return [
-        *lines,
-        _conclude(found.findings, "the events are those of the head, and nothing contradicts them"),
-    ]
+        f"{counted(found.events, 'event')}, {_tell_answers(found)}{_tell_redacted(found)}"
+    )
+    is_whole = head is None or head.strip().lower() == found.head
+    holds = "the events are those of the head, and nothing contradicts them"
+    return _tell_rest(found, [first], not is_whole, "every byte is as it was written" if is_whole else holds)
 
 
 def _tell_study(found: Audit, head: str | None) -> list[str]:
-    lines = [
+    first = [
         f"{counted(found.events, 'event')} in the trail{_tell_redacted(found)}",
         f"{counted(found.comments, 'comment')} checked, {found.forgotten:,} forgotten",
-        counted(found.answers, "answer") + _tell_uncovered(found.uncovered, found.unchecked),
-        *_tell_freezes(found.freezes, drawn=found.drawn),
-        *_tell_ids(found.ids),
-        f"head: {found.head}",
+        _tell_answers(found),
     ]
-    if head is not None:
-        lines += _tell_covered(found)
-    return [*lines, _conclude(found.findings, "nothing contradicts the trail")]
+    return _tell_rest(found, first, head is not None, "nothing contradicts the trail")
+
+
+def _tell_rest(found: Audit, first: list[str], is_covered: object, holds: str) -> list[str]:
+    """Add designs, ids, head, what a given head covers, and the conclusion."""
+    lines = [*first, *_tell_freezes(found), *_tell_ids(found.ids), f"head: {found.head}"]
+    if is_covered and found.covered is not None:
+        after = found.events - found.covered
+        told = f"the given head covers {found.covered:,} of {counted(found.events, 'event')}"
+        lines.append(told + (f"; {after:,} followed" if after else ""))
+    return [*lines, "it does not hold" if found.findings.number else f"it holds: {holds}"]
 
 
 def _tell_redacted(found: Audit) -> str:
@@ -90,42 +85,28 @@ def _tell_redacted(found: Audit) -> str:
     return f" ({redacted:,} tell less than they did: an item or a person was erased)" if redacted else ""
 
 
-def _tell_covered(found: Audit) -> list[str]:
-    """Describe which of the events a known head covers."""
-    if found.covered is None:
-        return []
-    after = found.events - found.covered
-    told = f"the given head covers {found.covered:,} of {counted(found.events, 'event')}"
-    return [told + (f"; {after:,} followed" if after else "")]
-
-
-def _conclude(findings: AuditFindings, holds: str) -> str:
-    return "it does not hold" if findings.number else f"it holds: {holds}"
-
-
-def _tell_uncovered(uncovered: int, unchecked: int) -> str:
-    text = (
-        f" ({uncovered:,} not covered: no event tells of them, as older versions wrote none)"
-        if uncovered
-        else ""
-    )
-    if unchecked:
-        text += f" ({unchecked:,} not checked: a part of their batch was replaced later)"
+def _tell_answers(found: Audit) -> str:
+    text = counted(found.answers, "answer")
+    if found.uncovered:
+        text += f" ({found.uncovered:,} not covered: no event tells of them, as older versions wrote none)"
+    if found.unchecked:
+        text += f" ({found.unchecked:,} not checked: a part of their batch was replaced later)"
     return text
 
 
-def _tell_freezes(freezes: Sequence[Freeze], *, drawn: bool) -> list[str]:
+def _tell_freezes(found: Audit) -> list[str]:
     """Describe how the design was frozen, and what changed between freezes."""
-    if not freezes:
-        why = "drawn by a version that did not freeze designs" if drawn else "nothing was drawn"
+    if not found.freezes:
+        is_drawn = found.drawn or found.lines  # a bundle has lines
+        why = "drawn by a version that did not freeze designs" if is_drawn else "nothing was drawn"
         return [f"design not covered: {why}"]
     lines = []
-    for freeze in freezes:
+    for freeze in found.freezes:
         when = (
             f"with {counted(freeze.answers, 'answer')} there" if freeze.answers else "before the first answer"
         )
         numbers = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in freeze.numbers.items())
-        again = "design frozen" if freeze is freezes[0] else "frozen anew"
+        again = "design frozen" if freeze is found.freezes[0] else "frozen anew"
         lines.append(f"{again} {when}, {make_printable(freeze.at)}: {numbers}")
         lines += [f"  {text}" for text in freeze.changes]
     return lines

@@ -1,9 +1,10 @@
 from .audit_trail import (
     AuditEvent as AuditEvent, AuditRepository as AuditRepository, AuditRecord as AuditRecord,
-    BatchDigest as BatchDigest, PAGE as PAGE, REFUSED as REFUSED, START as START,
+    PAGE as PAGE, REFUSED as REFUSED, START as START,
     append_events as append_events,
 )
 from .design_rows import (
+    BatchDigest as BatchDigest,
     DESIGN_PARTS as DESIGN_PARTS, DesignRepository as DesignRepository,
     StoredAnswerValue as StoredAnswerValue, REPLY_TABLES as REPLY_TABLES, RowsDigest as RowsDigest,
 )

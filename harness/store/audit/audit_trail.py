@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-import orjson
 import sqlalchemy as sa
 
 from oversight.harness.output import make_storable
@@ -131,28 +130,6 @@ _ERASABLE = ("person", "value", "comment", "salt", "comment_digest", "seconds", 
 _HASHED = tuple(f.name for f in fields(AuditRecord) if f.name not in ("comment", "salt", "link"))
 
 
-class BatchDigest:
-    """A hash of replies that arrived together, because one event per reply would be expensive.
-
-    The hash covers ids, people and values in the order of arrival. It does not depend on how the replies are
-    split into portions.
-    """
-
-    def __init__(self) -> None:
-        self._hashes = tuple(sha256() for _ in range(3))
-        self.number = 0
-
-    def add(self, ids: Sequence[str], people: Sequence[str], values: Sequence[str]) -> None:
-        """Add a portion of replies, column by column."""
-        for hashed, column in zip(self._hashes, (ids, people, values), strict=True):
-            hashed.update(orjson.dumps(list[Any](column))[1:-1] + b"," * bool(column))
-        self.number += len(ids)
-
-    def digest(self) -> str:
-        """Return the hash of all added replies."""
-        return sha256(b"".join(hashed.digest() for hashed in self._hashes)).hexdigest()
-
-
 class TrailStep(NamedTuple):
     """An audit event without the answer's value."""
 
@@ -210,7 +187,14 @@ class AuditRepository(Repository):
 
     def find_last(self, kind: str) -> AuditRecord | None:
         """Return the last event of a kind."""
-        query = select_values(AuditRecord, _EVENT).where(_EVENT.c.kind == kind)
+        return self._find_last(_EVENT.c.kind == kind)
+
+    def find_key(self, key: str) -> AuditRecord | None:
+        """Return the event with a key, or None."""
+        return self._find_last(_EVENT.c.key == key)
+
+    def _find_last(self, condition: sa.ColumnElement[bool]) -> AuditRecord | None:
+        query = select_values(AuditRecord, _EVENT).where(condition)
         found = self._database.read_values(AuditRecord, query.order_by(_EVENT.c.position.desc()).limit(1))
         return found[0] if found else None
 
@@ -267,11 +251,6 @@ class AuditRepository(Repository):
         """Count each person's answers that do not count, because the question was answered elsewhere."""
         query = sa.select(_EVENT.c.person, sa.func.count()).where(_EVENT.c.kind == REFUSED)
         return dict(self._database.read_tuples(query.group_by(_EVENT.c.person)))
-
-    def find_key(self, key: str) -> AuditRecord | None:
-        """Return the event with a key, or None."""
-        query = select_values(AuditRecord, _EVENT).where(_EVENT.c.key == key)
-        return next(iter(self._database.read_values(AuditRecord, query)), None)
 
     def read_steps(self, since: int) -> list[TrailStep]:
         """Return the events from a position on, in order."""

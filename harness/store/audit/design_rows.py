@@ -95,7 +95,7 @@ class RowsDigest:
         self._hash = sha256()
         self.number = 0
 
-    def add(self, rows: Sequence[Sequence[Any]]) -> None:
+    def add(self, rows: Sequence[Any]) -> None:
         """Add a portion of rows."""
         if rows:
             # A value whose type differs from the column's type changes the hash, as intended.
@@ -106,6 +106,31 @@ class RowsDigest:
     def digest(self) -> str:
         """Return the hash of all added rows."""
         return self._hash.hexdigest()
+
+
+class BatchDigest:
+    """A hash of replies that arrived together, because one event per reply would be expensive.
+
+    The hash covers ids, people and values in the order of arrival. It does not depend on how the replies are
+    split into portions.
+    """
+
+    def __init__(self) -> None:
+        self._columns = tuple(RowsDigest() for _ in range(3))
+
+    @property
+    def number(self) -> int:
+        """Number of replies so far."""
+        return self._columns[0].number
+
+    def add(self, ids: Sequence[str], people: Sequence[str], values: Sequence[str]) -> None:
+        """Add a portion of replies, column by column."""
+        for digest, column in zip(self._columns, (ids, people, values), strict=True):
+            digest.add(list(column))
+
+    def digest(self) -> str:
+        """Return the hash of all added replies."""
+        return sha256(b"".join(bytes.fromhex(each.digest()) for each in self._columns)).hexdigest()
 
 
 class DesignRepository(Repository):
