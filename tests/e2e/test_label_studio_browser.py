@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from oversight.harness.estimate import decode
 from oversight.harness.store import Store
 from oversight.harness.types import Prediction, Verdict
 from oversight.protocols.collect.label_studio.server.own_server import LabelStudioServer
 from tests.e2e.conftest import EXPERTS, PASSWORD, Bench, Person
+from tests.e2e.test_label_studio_open import FIELDS, open_campaign
+from tests.open_answers.test_campaign import key_by_question, true_scores
 from tests.store.test_study_store import SPEC
 
 pytestmark = [pytest.mark.label_studio, pytest.mark.browser, pytest.mark.slow]
@@ -26,8 +28,7 @@ _QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
 
 
 @pytest.fixture
-def page(label_studio: LabelStudioServer, people: dict[str, Person]) -> Iterator[Page]:
-    """Chromium, logged in as ana."""
+def browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         pytest.skip("there is no chromium on the path")
@@ -36,16 +37,26 @@ def page(label_studio: LabelStudioServer, people: dict[str, Person]) -> Iterator
             executable_path=chromium,
             args=["--no-sandbox", "--no-first-run", *(f"--disable-{q}" for q in _QUIET)],
         )
-        page = browser.new_context(viewport={"width": 1200, "height": 760}).new_page()
-        page.set_default_timeout(60_000)
-        expect.set_options(timeout=60_000)
-        page.goto(f"{label_studio.url}/user/login")
-        page.fill("input[name=email]", people["ana"].email)
-        page.fill("input[name=password]", PASSWORD)
-        page.click("button[type=submit]")
-        page.wait_for_url(lambda url: "/user/login" not in url)
-        yield page
+        yield browser
         browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, label_studio: LabelStudioServer, people: dict[str, Person]) -> Page:
+    """Chromium, logged in as ana."""
+    return log_in(browser, label_studio, people["ana"])
+
+
+def log_in(browser: Browser, label_studio: LabelStudioServer, person: Person) -> Page:
+    page = browser.new_context(viewport={"width": 1200, "height": 760}).new_page()
+    page.set_default_timeout(60_000)
+    expect.set_options(timeout=60_000)
+    page.goto(f"{label_studio.url}/user/login")
+    page.fill("input[name=email]", person.email)
+    page.fill("input[name=password]", PASSWORD)
+    page.click("button[type=submit]")
+    page.wait_for_url(lambda url: "/user/login" not in url)
+    return page
 
 
 def sends(page: Page) -> Any:
@@ -176,3 +187,37 @@ def test_options_of_the_items_own_can_be_clicked(make_bench: Callable[..., Bench
     assert bench.call("label", "pull")["answers"] == 1
     with Store(bench.url) as store:
         assert [r.label for r in store.panel.read_ratings()] == ["<b>blue</b>"]
+
+
+def test_three_experts_judge_open_answers(
+    make_bench: Callable[..., Bench], browser: Browser, label_studio: LabelStudioServer
+) -> None:
+    """Each opens the own queue; one says "not my field", and every judgement is stored as it was made."""
+    bench = open_campaign(make_bench, 90)
+    queues, key = bench.call("label", "push")["experts"], key_by_question()
+    passed = bench.tasks("ana")[3]["data"]["question_id"]
+    for name in EXPERTS:
+        page = log_in(browser, label_studio, bench.people[name])
+        page.goto(queues[name]["url"])
+        for task in bench.tasks(name):
+            data = task["data"]
+            shows(page, data["question"])
+            expect(page.locator(".ask-text")).to_contain_text(data["text"].split("\n")[0])
+            verdict, field = key[data["question_id"]]
+            assert field == FIELDS[name]
+            page.keyboard.press("s" if data["question_id"] == passed else verdict[0])
+            if data["question_id"] == passed:
+                expect(page.locator("input.ant-radio-input[name='Not my field']")).to_be_checked()
+                page.screenshot(path=bench.folder / "open.png")
+            with sends(page):
+                page.get_by_test_id("bottombar-submit-button").click()
+        page.context.close()
+    pulled = bench.call("label", "pull")
+    assert (pulled["new"], pulled["quarantined"]) == (len(key), 0)
+    with Store(bench.url) as store:
+        replies = store.replies(panel=False).read_replies()
+    expected = {question: verdict for question, (verdict, _) in key.items()} | {passed: Verdict.SKIP.value}
+    assert {question: reply.value for question, reply in replies.items()} == expected
+    found = bench.call("estimate")["models"]
+    for model, truth in true_scores().items():
+        assert found[model]["score"]["low"] <= truth <= found[model]["score"]["high"], model

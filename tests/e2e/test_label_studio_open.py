@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -17,16 +16,22 @@ pytestmark = [pytest.mark.label_studio, pytest.mark.slow]
 FIELDS = dict(zip(EXPERTS, ("medicine", "finance", "physics"), strict=True))
 
 
-def test_open_answers_are_judged_on_a_server(make_bench: Callable[..., Bench], tmp_path: Path) -> None:
+def open_campaign(make_bench: Callable[..., Bench], questions: int) -> Bench:
+    """The bundled study with the server's three experts, its questions drawn."""
     bench = make_bench(1, classes=FIELDS)
-    roster = (tmp_path / "experts.toml").read_text()
-    (tmp_path / "items.csv").unlink()
-    lay_out(tmp_path, bench.call)
-    (tmp_path / "experts.toml").write_text(roster)
-    routed = bench.call("label", "route", "--questions", "120")
+    roster = (bench.folder / "experts.toml").read_text()
+    (bench.folder / "items.csv").unlink()
+    lay_out(bench.folder, bench.call)
+    (bench.folder / "experts.toml").write_text(roster)
+    routed = bench.call("label", "route", "--questions", str(questions))
     assert routed["experts"].keys() == EXPERTS.keys()
-    assert bench.call("label", "push")["sent"] == routed["new"]
+    return bench
+
+
+def test_open_answers_are_judged_on_a_server(make_bench: Callable[..., Bench]) -> None:
+    bench = open_campaign(make_bench, 120)
     key, passed = key_by_question(), ""
+    assert bench.call("label", "push")["sent"] == len(key)
     for person in EXPERTS:
         tasks = bench.tasks(person)
         for task in tasks:
@@ -38,7 +43,7 @@ def test_open_answers_are_judged_on_a_server(make_bench: Callable[..., Bench], t
             is_passed = task["data"]["question_id"] == passed
             bench.people[person].answer(task["id"], Verdict.SKIP.value if is_passed else verdict)
     pulled = bench.call("label", "pull")
-    assert (pulled["new"], pulled["quarantined"]) == (routed["new"], 0)
+    assert (pulled["new"], pulled["quarantined"]) == (len(key), 0)
     with Store(bench.url) as store:
         said = store.replies(panel=False).read_replies()
     expected = {name: verdict for name, (verdict, _) in key.items()} | {passed: Verdict.SKIP.value}
