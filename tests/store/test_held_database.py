@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,21 @@ def test_wait_for_a_locked_database_names_the_holder_and_ends(
         assert Path(sys.executable).name in told[0]
     assert main(["predictions", "export", "out.csv"]) == 2  # as no model was imported
     assert "another program" not in capsys.readouterr().err
+
+
+def test_switch_to_a_log_waits_for_a_program_that_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite itself refuses to switch at once, for example while another command creates the study."""
+    monkeypatch.setenv("OVERSIGHT_LOCK_WAIT", "0.5")
+    url = f"sqlite:///{tmp_path / 'new.db'}"
+    with closing(sqlite3.connect(tmp_path / "new.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="another program holds the database"), Store(url):
+            pass
+        other.execute("ROLLBACK")
+        with Store(url) as store:
+            assert store.content.read_items() == []
 
 
 def test_work_continues_when_the_database_is_free(study: Path) -> None:

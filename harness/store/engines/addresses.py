@@ -21,7 +21,6 @@ from oversight.harness.store.engines.retrying import ATTEMPT, RetryingConnection
 
 PATIENT = f"PRAGMA busy_timeout={ATTEMPT * 1000:.0f}"
 _SETTINGS = (
-    "journal_mode=WAL",
     "synchronous=NORMAL",
     "foreign_keys=ON",
     "cache_size=-65536",  # KiB; large, because writes to indices of hashes are scattered
@@ -62,6 +61,8 @@ def set_up_sqlite(connection: Any, _record: object) -> None:
     """Configure a new connection."""
     cursor = connection.cursor()
     cursor.execute(PATIENT)
+    if isinstance(connection, RetryingConnection):  # a database in memory has no log
+        connection.use_log()
     for setting in _SETTINGS:
         cursor.execute(f"PRAGMA {setting}")
     cursor.close()

@@ -154,6 +154,22 @@ class RetryingConnection(sqlite3.Connection):
         """Run an operation of this connection as soon as no other program holds the database."""
         return wait_for_lock(self.file, attempt, _is_busy, lambda: _name_openers(self.file))
 
+    def use_log(self) -> None:
+        """Switch the file to a write-ahead log, which SQLite refuses at once while another program writes."""
+        switch = partial(sqlite3.Cursor(self).execute, "PRAGMA journal_mode=WAL")
+        try:
+            switch()
+        except sqlite3.OperationalError:
+            from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed  # noqa: PLC0415
+
+            again = Retrying(
+                retry=retry_if_exception(_is_busy),
+                stop=stop_after_delay(ATTEMPT),
+                wait=wait_fixed(_FIRST / 5),
+                reraise=True,
+            )
+            self.wait(partial(again, switch))
+
 
 class _RetryingCursor(sqlite3.Cursor):
     connection: RetryingConnection
@@ -165,7 +181,7 @@ class _RetryingCursor(sqlite3.Cursor):
         return self.connection.wait(partial(super().executemany, *given))
 
 
-def _is_busy(error: Exception) -> bool:
+def _is_busy(error: BaseException) -> bool:
     """Whether an error is due to a lock; the higher bits of its code give the kind of lock."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
