@@ -1,4 +1,4 @@
-"""A workflow outside its search: the file that ``oversight search export`` writes, and its answers."""
+"""Use a workflow without its search: read and write files of ``oversight search export``, answer items."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from oversight.harness.types import Item, Prediction, Program
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workflow:
-    """A workflow with its wording, roles and examples, stored as data.
+    """A workflow with its prompt format, roles and examples, stored as data.
 
-    Its source runs only in the sandbox, whatever a model wrote into it.
+    Its source may have been written by a model, so it runs only in the sandbox.
 
     Attributes
     ----------
     program
         The program.
     options
-        The options of every item; empty if items have different options.
+        The options that every item has; empty if items have different options.
     shape, roles
-        Wording of the workflow's calls, and the roles that it may name.
+        Prompt format of the workflow's calls, and the roles that it may assign.
     tier
-        The sandbox tier of its search.
+        Name of the sandbox tier in which it runs.
     search
-        Id of the search that it won.
+        Id of the search that it won; empty if there was none.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Workflow:
         Raises
         ------
         DataError
-            If the file is not an exported workflow; names the file and the first wrong field.
+            If the file is not an exported workflow; the error names the file and the first invalid field.
         """
         path = Path(file)
         try:
@@ -78,16 +78,16 @@ class Workflow:
             raise DataError(f"not an exported workflow: {first['msg']}", file=path, field=where) from None
 
     def write_json(self) -> str:
-        """Write the workflow as the text of a file."""
+        """Return the workflow as JSON text, the content of an exported file."""
         return json.dumps(asdict(self), ensure_ascii=False, indent=2) + "\n"
 
     def check_options(self, items: Sequence[Item]) -> None:
-        """Raise an error for items with other options than those for which the workflow was chosen.
+        """Refuse items with other options than those for which the workflow was chosen.
 
         Raises
         ------
         BadInput
-            If an item has other options; names the first such item.
+            If an item has other options; the message names the first such item.
         """
         for item in items:
             if self.options and sorted(item.options) != sorted(self.options):
@@ -96,16 +96,16 @@ class Workflow:
                 )
 
     async def answer(self, items: Sequence[Item], model: Model, *, concurrency: int = 8) -> list[Prediction]:
-        """Answer items in order; the status of a prediction shows a missing option or a failure.
+        """Answer items. Returns one prediction per item, in order; its status shows a failure, if any.
 
         Raises
         ------
         BadInput
             If the items have other options.
         FatalModelError
-            If the endpoint refuses every request.
+            If the endpoint refuses in a way that no retry can change.
         ProgramRefused, SandboxError
-            If the source is refused, or the sandbox does not work here.
+            If the source is refused, or the sandbox does not work on this machine.
         """
         self.check_options(items)
         broker = Broker(model, "", budget=Budget(None, None, None), concurrency=concurrency)

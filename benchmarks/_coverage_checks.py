@@ -1,8 +1,8 @@
-"""Measure how often checks of assumptions fail, in sound studies and with each fault.
+"""Measure how often checks of assumptions fail, in studies without a fault and with each kind of fault.
 
-Studies are drawn as columns: models of unequal accuracy whose errors are correlated, classes that are not
-equally common or equally easy, questions by each protocol's propensities, answers without error or with a
-fault.
+Simulated studies have models of unequal accuracy whose errors are correlated, and classes of unequal
+frequency and difficulty. Questions are drawn by each protocol's propensities. Experts answer without error,
+or with one kind of fault.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class CheckDesign:
     Attributes
     ----------
     accuracy
-        Mean over the models, which range from .15 below it to .15 above it.
+        Mean accuracy of the models; their accuracies range from .15 below it to .15 above it.
     skew
-        Spread of the classes' frequencies and difficulties, as the standard deviation of their logits.
+        Standard deviation of the logits of the classes' frequencies and difficulties.
     fault
-        One of `FAULTS`: how experts answer, or that the middle model follows half of the answers.
+        One of `FAULTS`: how experts answer wrongly, or (``"seen"``) that one model knows half of the answers.
     """
 
     protocol: str = "partitioned"
@@ -63,7 +63,10 @@ class CheckDesign:
 
 @dataclass(frozen=True, slots=True)
 class FailedShare:
-    """Share of a design's studies in which any check of any model failed, and the share of each check."""
+    """Share of a design's studies in which a check failed for any model.
+
+    `by_check` counts the studies in which each check failed.
+    """
 
     design: CheckDesign
     share: float
@@ -72,12 +75,12 @@ class FailedShare:
 
     @property
     def is_high(self) -> bool:
-        """Whether a sound design fails more often than 5 % by more than 2.6 standard errors."""
+        """Whether studies without a fault fail in significantly more than 5 % of the draws (2.6 SE)."""
         return self.design.fault == "none" and falls_short(1 - self.share, self.draws)
 
 
 def count_failed(design: CheckDesign, draws: int, seed: int = 1) -> FailedShare:
-    """Draw studies of a design and run all checks on all models."""
+    """Draw studies of a design, run all checks on all models, and count the failures."""
     rng = np.random.default_rng([seed, sum(map(ord, str(design)))])
     failing, by_check = 0, Counter[str]()
     for _ in range(draws):
@@ -88,14 +91,14 @@ def count_failed(design: CheckDesign, draws: int, seed: int = 1) -> FailedShare:
 
 
 def check_study(design: CheckDesign, rng: np.random.Generator) -> Iterator[Check]:
-    """Run the checks of every model of one drawn study."""
+    """Draw one study, and yield all checks of every model."""
     models, labels = draw_study(design, rng)
     for j, model in enumerate(models):
         yield from run_checks(model, labels, others=[*models[:j], *models[j + 1 :]])
 
 
 def draw_study(design: CheckDesign, rng: np.random.Generator) -> tuple[list[PredictionColumns], LabelColumns]:
-    """Predictions of all models, and labels."""
+    """Draw a study. Returns the predictions of all models, and the labels."""
     n, K = design.n, design.K
     truth, predicted = _draw_world(design, rng)
     index = _index(n)
@@ -134,7 +137,7 @@ def _index(n: int) -> ItemIndex:
 
 
 def _draw_world(design: CheckDesign, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Truth, shape (n,), and predictions, shape (n, models)."""
+    """Draw true options, shape (n,), and predicted options, shape (n, models)."""
     n, K, models = design.n, design.K, design.models
     weight = np.exp(design.skew * rng.standard_normal(K))
     truth = rng.choice(K, n, p=weight / weight.sum())
@@ -152,7 +155,7 @@ def _draw_world(design: CheckDesign, rng: np.random.Generator) -> tuple[IntArray
 def _ask(
     design: CheckDesign, truth: IntArray, predicted: IntArray, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray, FloatArray, OfferedOptions]:
-    """Item, option and propensity of every question, and the propensities of all options."""
+    """Draw questions. Returns their items, options and propensities, and the propensities of all options."""
     n, K = design.n, design.K
     if design.protocol == "partitioned":
         return np.arange(n), rng.integers(0, K, n), np.full(n, 1 / K), OfferedOptions.of([()] * n)
@@ -173,7 +176,10 @@ def _ask(
 
 
 def _ask_in_turn(truth: IntArray, predicted: IntArray, K: int, *, says_no: bool) -> tuple[IntArray, IntArray]:
-    """Predicted options by falling posterior until one is confirmed, wave by wave."""
+    """Return items and options of sequential questions.
+
+    Each item's predicted options are asked about in order of falling posterior until one is confirmed.
+    """
     n = len(truth)
     votes = np.stack([(predicted == k).sum(axis=1) for k in range(K)], axis=1)
     order = np.argsort(-vote_posterior(predicted, K, K) - 1e-9 * (votes > 0), axis=1, kind="stable")
@@ -189,7 +195,7 @@ def _ask_in_turn(truth: IntArray, predicted: IntArray, K: int, *, says_no: bool)
 
 
 def _put_to(design: CheckDesign, item: IntArray, option: IntArray, rng: np.random.Generator) -> IntArray:
-    """Experts of classes: several share a class, or each judges several."""
+    """Return the expert of every question. Several experts share a class, or an expert judges several."""
     E, K = design.experts, design.K
     if E <= K:
         return option % E
@@ -206,7 +212,7 @@ def _answer(
     expert: IntArray,
     rng: np.random.Generator,
 ) -> IntArray:
-    """1 yes, 0 no."""
+    """Return the experts' answers with the design's fault: 1 for yes, 0 for no."""
     right: IntArray = (truth[item] == option).astype(np.int64)
     if design.fault in ("all no", "all yes"):
         return np.full(item.size, int(design.fault == "all yes"))
@@ -222,7 +228,10 @@ def _answer(
 def _follow(
     predicted: IntArray, item: IntArray, option: IntArray, kind: IntArray, K: int, rng: np.random.Generator
 ) -> IntArray:
-    """A model that knows half of the answers: it takes confirmed options, and leaves refuted ones."""
+    """Return the predictions of a model that knows half of the experts' answers.
+
+    For these answers, it chooses confirmed options and replaces refuted choices.
+    """
     found: IntArray = predicted.copy()
     knows = rng.random(item.size) < 0.5
     yes, no = knows & (kind == 1), knows & (kind == 0) & (predicted[item] == option)
@@ -232,7 +241,7 @@ def _follow(
 
 
 def sound_designs(sizes: tuple[int, ...] = (100, 300, 1000)) -> list[CheckDesign]:
-    """Designs in which every assumption holds."""
+    """Return designs in which every assumption holds."""
     grid = product(STATEMENTS, (1, 20), (2, 20), (4, 10), sizes)
     return [
         CheckDesign(protocol=p, models=2 if p == "disagreement" else m, experts=e, K=K, n=n)
@@ -242,13 +251,16 @@ def sound_designs(sizes: tuple[int, ...] = (100, 300, 1000)) -> list[CheckDesign
 
 
 def quick_check_designs() -> list[CheckDesign]:
-    """A few sound designs, for the quick part of the coverage benchmark."""
+    """Return a few designs without a fault, for the quick version of the coverage benchmark."""
     small = [d for d in sound_designs((100,)) if d.experts == 20 and d.K == 10 and d.models < 20]
     return [*small, CheckDesign(models=20, n=100)]
 
 
 def measure_false_alarms(draws: int, *, quick: bool = False) -> list[FailedShare]:
-    """Share of sound studies with a failed check, by design; high ones are drawn once more."""
+    """Measure the share of studies without a fault in which a check fails, for each design.
+
+    A design with a high share is measured again with four times as many draws.
+    """
     designs = quick_check_designs() if quick else sound_designs()
     cells = [count_failed(design, draws) for design in designs]
     return [count_failed(cell.design, 4 * draws, seed=2) if cell.is_high else cell for cell in cells]

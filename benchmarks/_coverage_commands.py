@@ -1,4 +1,4 @@
-"""Ten cells of the coverage matrix through the real commands: files in, `oversight … --json` out."""
+"""Measure coverage in ten designs with the real commands: write input files, run `oversight … --json`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMMAND_CELLS = [
 
 
 def run_commands(draws: int) -> dict[str, float]:
-    """Coverage over all draws of all cells, and the number of commands."""
+    """Return the coverage over all draws of all cells, and the share of draws without an interval."""
     covered, printed, withheld = 0, 0, 0
     for number, design in enumerate(COMMAND_CELLS):
         for seed in range(draws):
@@ -52,7 +52,10 @@ def run_commands(draws: int) -> dict[str, float]:
 
 
 def _draw_one(design: Design, rng: np.random.Generator, seed: int) -> tuple[float, float, float, bool] | None:
-    """Ends of the printed interval of the first model (or difference), the truth, and `holds`."""
+    """Run one study with commands. Returns ends of the printed interval, the true value, and `holds`.
+
+    The interval is that of the first model's accuracy, or of the difference. None if it was withheld.
+    """
     items, models, truth = world(design, rng)
     with tempfile.TemporaryDirectory() as folder, _inside(Path(folder)):
         _write(design, items, models, truth, seed)
@@ -95,7 +98,7 @@ def _write(
     truth: dict[str, int],
     seed: int,
 ) -> None:
-    """Write the files of a study, and the models' predictions as tables."""
+    """Write the files of a study, and the models' predictions as CSV tables."""
     classes = list(CLASSES[: design.K[0]])
     cluster = 'cluster = "patient"\n' if design.cluster else ""
     Path("study.toml").write_text(

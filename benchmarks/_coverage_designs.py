@@ -1,4 +1,4 @@
-"""A design of a study, and a draw of it: items, predictions, questions by the protocol's rule, answers."""
+"""Designs of simulated studies, and draws of items, predictions, questions and answers from a design."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLUSTER_SIZES = {
     "one large": (50, *(1,) * 100),
     "too few": (100, *(1,) * 30),
 }
-"""Sizes of all clusters, by name; their effective numbers are 11, 6.8, 8.7 and 1.7."""
+"""Sizes of all clusters, by name; the effective numbers of clusters are 11, 6.8, 8.7 and 1.7."""
 LEVEL = 0.95
 MISSED = 20.0
 """Cost of missing an item of the first class; any other error costs 1."""
@@ -38,41 +38,43 @@ _ITEMS: dict[tuple[int, int], Item] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """A cell of the grid.
+    """The design of a simulated study, which is one cell of the coverage matrix.
 
     Attributes
     ----------
     kind
         Kind of interval: a name of `KINDS` or `APART` in `_coverage_kinds`.
     protocol
-        Name of the rule.
+        Name of the routing protocol.
     K
-        Numbers of options, each for an equal number of items.
+        Numbers of options; items have these numbers in turn.
     accuracies
-        True accuracies of the models; the last `later` of them are run after the draw.
+        True accuracies of the models.
     n
-        Items.
+        Number of items.
+    later
+        Number of models, the last ones, whose predictions are not used to draw the questions.
     together
-        Correlation of the models' latent difficulty.
+        Correlation between models of the latent normal variables that decide whether a model is right.
     unreadable, failed, abstained
-        Shares, independent of the truth.
+        Shares of unreadable and failed predictions and of abstentions, all independent of the truth.
     strata
-        Number of strata; accuracies differ between them.
+        Number of strata; accuracies differ between them. 0 for none.
     slow
-        Share of their queues that half of the experts have answered; the others have answered all.
+        Share of the questions that every second expert has answered; the other experts have answered all.
     cluster
-        Items per cluster, or a name of `CLUSTER_SIZES`.
+        Number of items per cluster, or a name of `CLUSTER_SIZES`; 0 for independent items.
     correlation
-        Latent correlation of the items of a cluster.
+        Correlation of the latent normal variables of the items in a cluster.
     asked
-        Questions per item (partitioned).
+        Number of questions per item (protocol ``"partitioned"``).
     gold
-        Number of gold items of each kind, for experts who say yes to 5 % of wrong options and no to 10 % of
-        right ones.
+        Number of gold items of each kind. If above 0, experts make errors: they say yes to 5 % of wrong
+        options and no to 10 % of right options.
     rare
-        Share of the items whose truth is the first option; 0 means equal frequencies.
+        Share of items whose true option is the first one; 0 means equal frequencies.
     options
-        Passed on to the call.
+        Arguments for the public call that is checked.
     """
 
     kind: str = "accuracy"
@@ -95,7 +97,7 @@ class Design:
     options: dict[str, Any] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
-        """The differences from a plain design, on one line."""
+        """Return the kind, the main attributes, and all attributes that differ from the defaults."""
         known = Design(kind=self.kind)
         plain = ("kind", "protocol", "K", "accuracies", "n", "options")
         shown = {
@@ -110,12 +112,12 @@ class Design:
 
 
 def falls_short(share: float, draws: int, level: float = LEVEL) -> bool:
-    """Whether a share is below a level by more than chance, which is 2.6 standard errors."""
+    """Return whether a share is significantly below a level, by more than 2.6 standard errors."""
     return draws > 0 and share < level - 2.6 * math.sqrt(level * (1 - level) / draws)
 
 
 def clusters_of(design: Design) -> IntArray:
-    """Number of every item's cluster, shape (n,)."""
+    """Return the number of each item's cluster, shape (n,)."""
     if isinstance(design.cluster, int):
         return np.arange(design.n) // max(1, design.cluster)
     sizes = CLUSTER_SIZES[design.cluster]
@@ -124,7 +126,19 @@ def clusters_of(design: Design) -> IntArray:
 
 @dataclass(frozen=True)
 class Drawn:
-    """One draw: labels, every model's predictions by name, what was drawn, and answers on gold items."""
+    """One drawn study.
+
+    Attributes
+    ----------
+    labels
+        Labels from the experts' answers.
+    models
+        Predictions by model name.
+    truth, strata
+        True option and stratum by item id; None without strata.
+    gold
+        Counts of the experts' answers on gold items; None without gold items.
+    """
 
     labels: Sequence[Label]
     models: dict[str, list[Prediction]]
@@ -134,7 +148,7 @@ class Drawn:
 
 
 def item_of(number: int, K: int) -> Item:
-    """Return an item, created once."""
+    """Return the item with this number and K options; it is cached."""
     key = number, K
     if key not in _ITEMS:
         _ITEMS[key] = Item(f"{number}-{K}", "?", CLASSES[:K], tuple(range(K)))
@@ -144,7 +158,7 @@ def item_of(number: int, K: int) -> Item:
 def world(
     design: Design, rng: np.random.Generator
 ) -> tuple[list[Item], dict[str, list[Prediction]], dict[str, int]]:
-    """Items, every model's predictions by name, and the truth."""
+    """Draw the items, each model's predictions by name, and the true options by item id."""
     items, models, truth, _ = _world(design, rng)
     return items, models, truth
 
@@ -172,7 +186,7 @@ def _draw_truth(design: Design, K: IntArray, rng: np.random.Generator) -> IntArr
 
 
 def draw(design: Design, rng: np.random.Generator) -> Drawn:
-    """Draw a world and collect answers."""
+    """Draw a study with its labels."""
     items, models, truth, stratum = _world(design, rng)
     labels = collect(design, items, models, truth, rng)
     names = {item.id: f"s{s}" for item, s in zip(items, stratum, strict=True)} if design.strata else None
@@ -186,7 +200,10 @@ def draw(design: Design, rng: np.random.Generator) -> Drawn:
 def _predict(
     design: Design, K: IntArray, y: IntArray, stratum: IntArray, rng: np.random.Generator
 ) -> list[IntArray]:
-    """Draw every model's options; models and clusters share a latent normal of right and wrong ones."""
+    """Draw the options that each model chooses, one array of shape (n,) per model.
+
+    Latent normal variables, correlated between models or within clusters, decide which choices are right.
+    """
     n = len(y)
     shared = rng.normal(size=n) * np.sqrt(design.together)
     if design.cluster:
@@ -223,7 +240,10 @@ def _predictions(
 
 
 def true_result(design: Design, model: int = 0) -> dict[str, float]:
-    """Add results by class for one model: of the first class, and their means."""
+    """Return one model's true results by class: of the first class, macro means, and the cost.
+
+    They are simulated with `_MANY` items.
+    """
     return _true_results(replace(design, n=_MANY, cluster=0), model)
 
 
@@ -255,7 +275,10 @@ def collect(
     truth: dict[str, int],
     rng: np.random.Generator,
 ) -> Labels:
-    """Questions by the rule's own draw, answered without error; abstentions and slow experts as designed."""
+    """Draw questions by the design's protocol, and let simulated experts answer them.
+
+    Experts abstain, answer only a part, and make errors as the design says.
+    """
     routed = list(models)[: len(models) - design.later]
     votes = {name: {p.item_id: p.option for p in models[name]} for name in routed}
     seed = int(rng.integers(1 << 31))
@@ -282,7 +305,7 @@ def collect(
 
 
 def _reach(drawn: Sequence[Question], share: float) -> set[str]:
-    """Return the reached questions: all of half the experts, and a first share of the others' queues."""
+    """Return the ids of answered questions: every second expert answers all, the others the first `share`."""
     found = set[str]()
     for j, expert in enumerate(sorted({q.expert for q in drawn})):
         queue = sorted((q for q in drawn if q.expert == expert), key=lambda q: q.place or 0)
@@ -291,6 +314,6 @@ def _reach(drawn: Sequence[Question], share: float) -> set[str]:
 
 
 def true_accuracies(design: Design) -> list[float]:
-    """Return the estimated accuracies: an unreadable prediction is wrong, a failed one is left out."""
+    """Return the true values of the estimates: unreadable predictions are wrong, failed ones left out."""
     readable = 1 - design.unreadable / (1 - design.failed)
     return [a * readable for a in design.accuracies]

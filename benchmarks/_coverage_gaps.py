@@ -1,8 +1,8 @@
-"""Measure intervals and gates if experts leave questions open because of their answers.
+"""Measure intervals and gates when unanswered questions are not missing at random.
 
-Each expert leaves open the hardest questions, on which models are wrong more often, or those whose answers
-contradict the model; or answers easy questions first. Only intervals with `holds` true count, except those
-of the ``worst_case`` row, which must cover whatever is open.
+Each expert leaves the hardest questions unanswered, on which models are wrong more often, or the questions
+whose answers would contradict the model, or answers easy questions first. Only intervals with `holds` true
+are counted, except those of the ``worst_case`` row, which must cover in every case.
 """
 
 from __future__ import annotations
@@ -29,16 +29,18 @@ AGAIN = 5
 
 @dataclass(frozen=True, kw_only=True)
 class GapCell:
-    """Share of a design's studies in which an interval covered, or in which a gate stayed undecided.
+    """Result of one interval or gate in the studies of a design.
 
     Attributes
     ----------
     coverage
-        Share of the `counted` studies, whose interval was printed with `holds` true.
+        Share of the `counted` studies in which the interval covers, or the gate makes no wrong decision.
     width
-        Mean width of these intervals; NaN for gates.
+        Mean width of the counted intervals; NaN for gates.
     unsure
-        Share of all studies whose interval was withheld or had `holds` false.
+        Share of all studies in which the interval was withheld or had `holds` false.
+    counted
+        Number of all other studies.
     """
 
     name: str
@@ -49,22 +51,22 @@ class GapCell:
 
     @property
     def low(self) -> bool:
-        """Whether the coverage is below the level by more than chance."""
+        """Whether the coverage is significantly below the level."""
         return falls_short(self.coverage, self.counted)
 
     def __str__(self) -> str:
-        """Give a line of the table."""
+        """Return a line of the printed table."""
         mark = "  LOW" if self.low else ""
         return f"{self.coverage:8.3f} {self.width:7.3f} unsure {self.unsure:.2f}  {self.name}{mark}"
 
 
 def _see(truth: float, found: Any, *, always: bool = False) -> Outcome:
-    """Return the outcome of an interval that was printed with `holds` true, or always."""
+    """Compare an interval with the truth if `holds` is true or `always`; otherwise return WITHHELD."""
     return compare_ends(truth, found) if found is not None and (found.holds or always) else WITHHELD
 
 
 def see_accuracies(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]:
-    """The main accuracy of the first model, and the interval that covers whatever is open."""
+    """Check the first model's main accuracy and, if it exists, the worst-case interval."""
     try:
         found = h.accuracies(study.models["m0"], study.collect(gaps))
     except EstimateError:
@@ -76,7 +78,7 @@ def see_accuracies(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]
 
 
 def see_difference(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]:
-    """The difference of the first two models by `oversight.harness.compare`."""
+    """Check the difference of the first two models by `oversight.harness.compare`."""
     try:
         (pair,) = h.compare({m: study.models[m] for m in ("m0", "m1")}, study.collect(gaps)).pairs
     except EstimateError:
@@ -86,7 +88,7 @@ def see_difference(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]
 
 
 def see_anytime(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]:
-    """The running interval at ten interim analyses; all with `holds` true must cover."""
+    """Check the anytime interval at ten interim analyses; all intervals with `holds` true must cover."""
     seen = []
     for look in range(1, LOOKS + 1):
         try:
@@ -100,7 +102,10 @@ def see_anytime(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]:
 
 
 def see_gates(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]:
-    """Gates with the bar at the truth, evaluated ten times: whether one ever passes, or fails."""
+    """Evaluate gates ten times, with the threshold at the true value.
+
+    Passing counts as an error in one cell, and failing in the other.
+    """
     m = study.models
     parts = [study.collect(gaps, look / LOOKS) for look in range(1, LOOKS + 1)]
     found = {}
@@ -116,7 +121,7 @@ def see_gates(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Watch:
-    """A protocol, the pattern of open questions, and the calls that are measured on the same studies."""
+    """A protocol, patterns of unanswered questions, and the check that is made on the same studies."""
 
     protocol: str
     see: Callable[[GapStudy, Gaps], Iterator[tuple[str, Outcome]]]
@@ -125,7 +130,7 @@ class Watch:
 
 
 def measure_watch(watch: Watch, draws: int, seed: int = 1) -> list[tuple[Gaps, GapCell]]:
-    """Draw studies, and count every result for every pattern of open questions."""
+    """Draw studies, and count the outcomes of each result for each pattern of unanswered questions."""
     seen = defaultdict[tuple[Gaps, str], list[Outcome]](list)
     for draw in range(draws):
         study = GapStudy(watch.protocol, watch.n, 1_000_000 * seed + draw)
@@ -161,7 +166,7 @@ ORDERS = (
 
 
 def quick_watches() -> list[Watch]:
-    """A part of the designs, about half a second of one core per draw."""
+    """Return a part of the designs; a draw of all takes about half a second on one core."""
     first = (Gaps(share=0.04), Gaps(share=0.15, known=False), TELLING[0])
     orders = (ORDERS[0], ORDERS[3])
     return [
@@ -178,7 +183,7 @@ def quick_watches() -> list[Watch]:
 
 
 def full_watches() -> list[Watch]:
-    """Intervals over gaps by all protocols, and gates over gaps and in informative orders."""
+    """Return all designs: intervals with all patterns of gaps, gates also with informative orders."""
     whole = ("partitioned", "targeted for one", "targeted")
     gaps = HARDEST + TELLING
     found = []
@@ -193,7 +198,7 @@ def full_watches() -> list[Watch]:
 
 
 def _measure_twice(task: tuple[Watch, int]) -> list[GapCell]:
-    """Measure one design; patterns with a low cell are drawn once more with more draws."""
+    """Measure one design; patterns with low coverage are measured again with `AGAIN` times as many draws."""
     watch, draws = task
     measured = measure_watch(watch, draws)
     bad = tuple(dict.fromkeys(gaps for gaps, cell in measured if cell.low))
@@ -202,7 +207,7 @@ def _measure_twice(task: tuple[Watch, int]) -> list[GapCell]:
 
 
 def measure_gaps(draws: int, *, quick: bool = False) -> Iterator[GapCell]:
-    """Coverage of every cell, on two cores."""
+    """Measure every cell, with two processes."""
     tasks = [(watch, draws) for watch in (quick_watches() if quick else full_watches())]
     with get_context("fork").Pool(2) as pool:
         for cells in pool.imap(_measure_twice, tasks):

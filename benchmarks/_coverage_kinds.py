@@ -1,4 +1,4 @@
-"""Check the interval of one draw of a design through the public calls, with one function per kind."""
+"""Check whether the interval of a public call covers the true value in one draw; one function per kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from oversight.harness.types import Labels, Prediction, design_of
 
 @dataclass(frozen=True)
 class Outcome:
-    """Whether an interval covered (None: withheld), its `holds`, and its width."""
+    """Whether an interval covers the true value (None: it was withheld), its `holds`, and its width."""
 
     covered: bool | None
     holds: bool = True
@@ -33,13 +33,13 @@ NEAR = 1e-9
 
 
 def compare_ends(truth: float, found: Any) -> Outcome:
-    """Return whether an interval covers the truth."""
+    """Compare the ends of an interval with the true value."""
     inside = found.low - NEAR <= truth <= found.high + NEAR
     return Outcome(bool(inside), found.holds, found.high - found.low)
 
 
 def cover_accuracy(design: Design, drawn: Drawn) -> list[Outcome]:
-    """Accuracy of every model by `oversight.harness.accuracy`; a later model uses the same labels."""
+    """Check the accuracy of the last model if it was added later, else of the first, by `accuracy`."""
     found, options = [], dict(design.options)
     if drawn.gold is not None:
         options["gold"] = drawn.gold
@@ -54,7 +54,7 @@ def cover_accuracy(design: Design, drawn: Drawn) -> list[Outcome]:
 
 
 def cover_difference(design: Design, drawn: Drawn) -> list[Outcome]:
-    """The difference of the first two models by `oversight.harness.compare`."""
+    """Check the difference of the first two models by `oversight.harness.compare`."""
     a, b = true_accuracies(design)[:2]
     models = dict(list(drawn.models.items())[:2])
     try:
@@ -65,7 +65,7 @@ def cover_difference(design: Design, drawn: Drawn) -> list[Outcome]:
 
 
 def cover_joint(design: Design, drawn: Drawn) -> list[Outcome]:
-    """All models' accuracies at once by `model_accuracies(joint=True)`."""
+    """Check whether the intervals of `model_accuracies(joint=True)` cover all models' accuracies at once."""
     found = h.model_accuracies(drawn.models, drawn.labels, joint=True)
     outcomes = []
     for truth, made in zip(true_accuracies(design), found.values(), strict=True):
@@ -75,14 +75,14 @@ def cover_joint(design: Design, drawn: Drawn) -> list[Outcome]:
 
 
 def cover_assisted(design: Design, drawn: Drawn) -> list[Outcome]:
-    """The first model's accuracy with the votes of all, by `model_accuracies`."""
+    """Check the first model's accuracy, assisted by the votes of all models, by `model_accuracies`."""
     made = h.model_accuracies(drawn.models, drawn.labels)["m0"]
     found = made.get("assisted")
     return [WITHHELD] if found is None else [compare_ends(true_accuracies(design)[0], found)]
 
 
 def cover_judged(design: Design, drawn: Drawn) -> list[Outcome]:
-    """The first model's accuracy with a simulated judge, by `model_accuracies`."""
+    """Check the first model's accuracy, assisted by a simulated judge, by `model_accuracies`."""
     rng, width = np.random.default_rng(list(drawn.truth.values())), max(design.K)
     y, k = np.array([*drawn.truth.values()]), np.resize(design.K, len(drawn.truth))
     weight = np.exp(2 * (rng.normal(size=(len(y), width)) + 2 * (np.arange(width) == y[:, None])))
@@ -101,7 +101,7 @@ def cover_judged(design: Design, drawn: Drawn) -> list[Outcome]:
 
 
 def cover_class(design: Design, drawn: Drawn) -> list[Outcome]:
-    """One result by class of the first model, or the difference of two models."""
+    """Check one result by class of the first model, or the difference of two models in it."""
     K, name = design.K[0], design.options["result"]
     costs = 1.0 - np.eye(K)
     costs[0, 1:] = MISSED
@@ -125,7 +125,7 @@ def cover_class(design: Design, drawn: Drawn) -> list[Outcome]:
 
 
 def cover_ranking(design: Design, drawn: Drawn) -> list[Outcome]:
-    """All differences at once by `oversight.harness.compare` of three or more models, and no wrong order."""
+    """Check whether all differences of three or more models are covered at once, and no verdict is wrong."""
     truth = dict(zip(drawn.models, true_accuracies(design), strict=True))
     try:
         pairs = h.compare(drawn.models, drawn.labels).pairs
@@ -140,13 +140,13 @@ def cover_ranking(design: Design, drawn: Drawn) -> list[Outcome]:
 
 
 def cover_anytime(design: Design, drawn: Drawn) -> list[Outcome]:
-    """The running interval at ten interim analyses, all of which must cover."""
+    """Check the anytime interval at ten interim analyses, all of which must cover."""
     (truth,), (predictions,) = true_accuracies(design), drawn.models.values()
     n_options = {x.item_id: x.n_options for x in drawn.labels}
     outcomes = []
     for look in range(1, 11):
         first = drawn.labels[: max(1, len(drawn.labels) * look // 10)]
-        # answers arrive in that order, so the design has no open questions
+        # Labels arrive in this random order, so the part is treated as a study without open questions.
         part = Labels(first, replace(design_of(drawn.labels), drawn=()))
         try:
             running = h.accuracy(predictions, part, interval="anytime", n_options=n_options)
@@ -164,7 +164,7 @@ def _all_of(outcomes: list[Outcome]) -> list[Outcome]:
 
 
 def cover_certificate(design: Design, rng: np.random.Generator) -> list[Outcome]:
-    """A model as good as the average annotator with independent errors must rarely be certified."""
+    """Check that a model exactly as good as an annotator, with independent errors, is not certified."""
     n, classes = design.n, design.K[0]
     people, human = int(design.options.get("annotators", 3)), design.accuracies[0]
     y = rng.integers(0, classes, n)
@@ -176,7 +176,7 @@ def cover_certificate(design: Design, rng: np.random.Generator) -> list[Outcome]
 
 
 def cover_parity(design: Design, rng: np.random.Generator) -> list[Outcome]:
-    """A model that answers as any annotator does: the interval of the gap to the panel contains 0."""
+    """Check that the interval of the gap contains 0 for a model that answers like any annotator."""
     n, classes = design.n, design.K[0]
     people = int(design.options.get("annotators", 5))
     y = rng.integers(0, classes, n)
@@ -204,14 +204,14 @@ KINDS: dict[str, Callable[[Design, Drawn], list[Outcome]]] = {
 
 
 def cover_winner(design: Design, rng: np.random.Generator) -> list[Outcome]:
-    """The winner of an archive of `candidates`, K options, n items."""
+    """Check the interval of the winner of a simulated search."""
     archive, kind, size = (design.options[name] for name in ("archive", "labels", "candidates"))
     truth, low, high = draw_winner(archive, kind, design.K[0], design.n, size, rng)
     return [Outcome(low - NEAR <= truth <= high + NEAR, width=high - low)]
 
 
 def cover_pool(design: Design, rng: np.random.Generator) -> list[Outcome]:
-    """The accuracy on a whole pool, from the drawn items."""
+    """Check the accuracy on a whole pool, estimated from the items drawn from it."""
     return [
         WITHHELD if found is None else compare_ends(truth, found)
         for truth, found in draw_from_pool(design, rng)
@@ -219,7 +219,7 @@ def cover_pool(design: Design, rng: np.random.Generator) -> list[Outcome]:
 
 
 def cover_panel(design: Design, rng: np.random.Generator) -> list[Outcome]:
-    """A score of a panel, named by ``score`` of the options."""
+    """Check a score of a panel of annotators; its name is the design's option ``score``."""
     truth, found = draw_panel_score(design, rng)
     return [WITHHELD if found is None else compare_ends(truth, found)]
 
@@ -234,7 +234,7 @@ APART: dict[str, Callable[[Design, np.random.Generator], list[Outcome]]] = {
 
 
 def cover(design: Design, rng: np.random.Generator) -> list[Outcome]:
-    """One draw of a design."""
+    """Draw one study of a design, and check its intervals."""
     if design.kind in APART:
         return APART[design.kind](design, rng)
     return KINDS[design.kind](design, draw(design, rng))

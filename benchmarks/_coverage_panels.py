@@ -1,4 +1,4 @@
-"""Scores of panels on few items: agreement, accuracies, and precision, recall and F1 of one class."""
+"""Scores of panels of annotators on few items: agreement, accuracies, and results of one class."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SIZES = (5, 8, 10, 15, 20, 30, 50, 100)
 
 
 def panel_cells(sizes: tuple[int, ...] = SIZES) -> list[Design]:
-    """Every score of four panels on few items, and of one panel with its items in clusters."""
-    # classes, share of the first class, accuracies of people and model, number of people
+    """Return designs for every score of four panels on few items, and of one panel with clustered items."""
+    # (number of classes, share of the first class, annotators' accuracy, model's accuracy, annotators)
     panels = ((2, 0.1, 0.8, 0.9, 3), (2, 0.05, 0.98, 0.95, 2), (3, 0.3, 0.8, 0.6, 3), (2, 0.5, 0.5, 0.7, 5))
     alone = [
         _design(score, n, panel)
@@ -47,7 +47,7 @@ def _design(score: str, n: int, panel: tuple[int, float, float, float, int], **o
 
 
 def draw_panel_score(design: Design, rng: np.random.Generator) -> tuple[float, Agreement | Share | None]:
-    """A score of the population, and that of a draw; None if undefined or withheld."""
+    """Return the true value of a score, and its estimate from one draw; None if undefined or withheld."""
     score = design.options["score"]
     if str(design) not in _TRUE:
         many = _measure(*_draw(design, np.random.default_rng(0), _MANY), score)
@@ -56,7 +56,7 @@ def draw_panel_score(design: Design, rng: np.random.Generator) -> tuple[float, A
 
 
 def _draw(design: Design, rng: np.random.Generator, least: int = 0) -> tuple[Panel, np.ndarray[Any, Any]]:
-    """Draw a panel and predictions; items or clusters are repeated until there are about `least` items."""
+    """Draw a panel and a model's predictions; clusters are repeated until there are about `least` items."""
     K, people = design.K[0], design.options["annotators"]
     sizes = _CLUSTERS.get(design.options.get("clusters", ""), np.ones(max(1, design.n), dtype=np.int64))
     sizes = np.tile(sizes, max(1, least // int(sizes.sum())))
@@ -97,5 +97,5 @@ _CLUSTERS = {
     "even": np.full(12, 5),
     "zipf": np.maximum(1, np.round(60 / np.arange(1, 31) ** 1.2)).astype(np.int64),
 }
-"""Sizes of clusters; Zipf's are 60, 26, 16, …, as much as 6.8 of equal size."""
+"""Sizes of clusters; ``"zipf"`` has 60, 26, 16, … items, an effective number of 6.8 clusters."""
 _TRUE: dict[str, float] = {}

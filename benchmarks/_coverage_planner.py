@@ -1,8 +1,8 @@
-"""Measure whether the planner keeps its promises on half-widths and power.
+"""Measure whether studies of the planned size reach the promised half-width or power.
 
-Every cell uses the call behind `oversight plan` to get the number of questions for a half-width or a
-difference. The protocol's own rule then asks this number on average about items of a stand-in population,
-experts answer without error, and the public call estimates or compares.
+Every cell plans the number of questions for a half-width or a difference, as `oversight plan` does. Then
+studies with this number of questions on average are simulated: the protocol draws questions about items of
+a synthetic population, experts answer without error, and the public call estimates or compares.
 """
 
 from __future__ import annotations
@@ -42,17 +42,21 @@ _ROWS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """A promise of the planner: a half-width that 80 % of studies reach, or a power of 80 %.
+    """A promise of the planner: 80 % of studies reach a half-width, or detect a difference.
 
     Attributes
     ----------
     kind
-        ``width`` or ``power``.
+        ``"width"`` or ``"power"``.
+    accuracy
+        Accuracy that the plan assumes.
     size
-        The half-width, or the difference of the two models.
+        The half-width, or the difference of the two models' accuracies.
+    models
+        Number of models.
     centred
-        Whether the models of a comparison lie on both sides of the assumed accuracy; otherwise the first
-        has it.
+        Whether the assumed accuracy is the mean of the two compared models; otherwise it is that of the
+        better model.
     """
 
     kind: str
@@ -65,19 +69,19 @@ class Promise:
 
     @property
     def row(self) -> str:
-        """The protocol in the planner's terms."""
+        """Name of the protocol in the planner's output."""
         return _ROWS[self.kind, self.protocol, self.models]
 
     @property
     def accuracies(self) -> tuple[float, ...]:
-        """Accuracies of the models."""
+        """True accuracies of the models."""
         if self.kind == "width":
             return (self.accuracy,) * self.models
         first = self.accuracy + (self.size / 2 if self.centred else 0)
         return first, first - self.size
 
     def __str__(self) -> str:
-        """In a table."""
+        """Return the name of this cell in the table."""
         return f"{self.kind}: {self.row}, K={self.K}, A={self.accuracy:g}, {self.size:g}" + (
             ", centred" if self.centred else ""
         )
@@ -99,7 +103,7 @@ def _questions_per_item(promise: Promise) -> float:
 
 
 def planned_items(promise: Promise) -> tuple[int, int]:
-    """Number of questions that the planner requests, and number of items that need this many on average."""
+    """Return the planned number of questions, and the number of items that need this many on average."""
     made = plan(promise.K, promise.accuracy, models=promise.models, half_width=promise.size)
     rows = made.accuracy if promise.kind == "width" else made.difference
     questions = next(row.questions for row in rows if row.protocol == promise.row)
@@ -107,7 +111,7 @@ def planned_items(promise: Promise) -> tuple[int, int]:
 
 
 def kept(promise: Promise, items: int, seed: int) -> bool:
-    """Whether one simulated study with this number of items keeps the promise."""
+    """Return whether one simulated study with this number of items keeps the promise."""
     rng = np.random.default_rng([seed, items])
     truth, options = synthesise_population(items, promise.K, promise.accuracies, rng)
     asked = [item_of(j, promise.K) for j in range(items)]
@@ -129,7 +133,7 @@ def kept(promise: Promise, items: int, seed: int) -> bool:
 
 
 def full_promises() -> Iterator[Promise]:
-    """Every protocol that the planner prices, numbers of options, and accuracies from .6 to .95."""
+    """Yield promises for every protocol of the planner, K of 4 and 10, and accuracies from .6 to .95."""
     for (kind, protocol, models), K, accuracy in product(_ROWS, (4, 10), (0.6, 0.8, 0.95)):
         wide = protocol in ("sign", "complementary") or (protocol == "partitioned" and K == 10)
         size = (0.1 if wide else 0.06) if kind == "width" else (0.15 if wide else 0.08)
@@ -142,7 +146,7 @@ def full_promises() -> Iterator[Promise]:
 
 
 def quick_promises() -> list[Promise]:
-    """One small cell of every kind."""
+    """Return three promises that need few questions."""
     return [
         Promise(kind="width", protocol="partitioned", K=4, accuracy=0.8, size=0.1),
         Promise(kind="width", protocol="targeted", K=4, accuracy=0.9, size=0.06),
@@ -151,7 +155,7 @@ def quick_promises() -> list[Promise]:
 
 
 def measure_promises(*, quick: bool, draws: int | None = None) -> list[dict[str, Any]]:
-    """The share of studies that keep each promise, and whether it is below 80 % by more than chance."""
+    """Measure the share of studies that keep each promise, and whether it is significantly below 80 %."""
     number = draws or (60 if quick else 300)
     found = []
     for promise in quick_promises() if quick else full_promises():

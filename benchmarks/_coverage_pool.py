@@ -1,4 +1,4 @@
-"""Check the interval for a whole pool from items drawn in proportion within strata."""
+"""Check intervals for a whole pool of items, from a stratified sample with proportional allocation."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from oversight.harness.estimate import draw_in_proportion, guess_right, split_by
 from oversight.harness.types import Estimate, PredictionStatus
 
 TIMES = 6
-"""Items of the pool, over those drawn."""
+"""Size of the pool as a multiple of the sample size."""
 
 
 def draw_from_pool(design: Design, rng: np.random.Generator) -> list[tuple[float, Estimate | None]]:
-    """Accuracy on the pool, and the estimates of the first model: the protocol's own, and with all votes.
+    """Draw a pool and a sample. Returns pairs of the first model's true accuracy and an estimate.
 
-    The first of the design's `options` is the number of ``targets``. The other models are side information
-    that defines the ``strata`` of the draw: by ``agreement``, the same ``reversed``, by ``noise``, or by
-    the ``truth`` of the first model.
+    The estimates are the protocol's own and the one assisted by all votes; None if withheld. The design's
+    option ``targets`` is the number of models for which questions are drawn. The option ``strata`` says how
+    items are stratified: by the models' ``agreement``, by agreement ``reversed``, by ``noise``, or by the
+    ``truth``, whether the first model is right.
     """
     items, models, truth = world(replace(design, n=TIMES * design.n), rng)
     rows = [[-1 if p.option is None else p.option for p in each] for each in models.values()]

@@ -1,9 +1,10 @@
-"""Widths of reference intervals on the same draws.
+"""Compare the width of our intervals with reference intervals on the same draws.
 
 If options are drawn uniformly and K is the same for all items, the reference is the exact interval of the
-likelihood (times that of the readable share). Otherwise it is the narrowest one that covers among Student's
-t with an item added at either end, hedged betting and empirical Bernstein. For winners of archives of equal
-candidates, it is a lower bound for every interval that also holds for a lead.
+likelihood, multiplied by the interval of the readable share. Otherwise the reference is the narrowest
+interval that covers among three: Student's t with one item added at each end, hedged betting, and empirical
+Bernstein. For winners of searches with equal candidates, the reference is a lower bound for all intervals
+that also cover if one candidate leads.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ Ends = tuple[float, float]
 
 
 def reference_widths(design: Design, draws: int) -> tuple[float, float]:
-    """Mean width of our interval, and of the narrowest reference that covers; NaN if not applicable."""
+    """Return the mean widths of our interval and of the narrowest reference that covers.
+
+    Both are NaN if no reference applies to the design.
+    """
     if design.kind == "winner" and design.options["archive"] == "all equal":
         return winner_widths(
             design.options["labels"], design.K[0], design.n, design.options["candidates"], draws
@@ -55,7 +59,7 @@ def reference_widths(design: Design, draws: int) -> tuple[float, float]:
 
 
 def _references(drawn: Drawn) -> dict[str, Ends]:
-    """Every reference interval of the first model, on unbiased item scores from a flat posterior."""
+    """Return reference intervals of the first model: the exact one, else three from unbiased item scores."""
     exact = _exact(drawn)
     if exact is not None:
         return {"exact": exact}
@@ -75,11 +79,11 @@ def _references(drawn: Drawn) -> dict[str, Ends]:
 
 
 def _betting(g: FloatArray, low: float, high: float, level: float = 0.95, points: int = 200) -> Ends:
-    """Interval for the mean of g ∈ [low, high], independent items, from bets against every possible mean.
+    """Return a betting interval for the mean of independent g ∈ [low, high].
 
-    Scaled to [0, 1], K±_t(m) = Π_i (1 ± λ_i^±(m)(g_i − m)) is a martingale if the mean is m; where
-    max(½K⁺, ½K⁻) ≥ 1/(1 − level) the mean m is refuted for good (Ville). Bets λ_t =
-    √(2 log(2/α)/(σ̂²_{t−1} t log(t + 1))), cut at ½/m and ½/(1 − m), use only earlier g (the hedged
+    After scaling to [0, 1], K±_t(m) = Π_i (1 ± λ_i^±(m)(g_i − m)) is a martingale if the mean is m. The value
+    m is excluded permanently once max(½K⁺, ½K⁻) ≥ 1/(1 − level) (Ville's inequality). The bets λ_t =
+    √(2 log(2/α)/(σ̂²_{t−1} t log(t + 1))), truncated at ½/m and ½/(1 − m), use only earlier g (the hedged
     capital process of Waudby-Smith & Ramdas 2024, JRSS B 86).
     """
     x = np.clip((g - low) / (high - low), 0.0, 1.0)
@@ -96,14 +100,14 @@ def _betting(g: FloatArray, low: float, high: float, level: float = 0.95, points
         down += np.log1p(-np.minimum(bet, cap_down) * (value - means))
         alive &= np.maximum(up, down) < threshold
         kept = means[alive]
-        # All are refuted with probability at most 1 − level; then the last interval is returned.
+        # With probability at most 1 − level, all means are excluded; then the last interval is returned.
         ends = (float(kept[0]), float(kept[-1])) if kept.size else ends
     step = 1 / points
     return low + (high - low) * max(ends[0] - step, 0.0), low + (high - low) * min(ends[1] + step, 1.0)
 
 
 def _bets(x: FloatArray, alpha: float) -> FloatArray:
-    """Predictable plug-in bets: the t-th uses only x_1..x_{t−1}, with one pseudo-value at ½."""
+    """Return predictable plug-in bets: bet t uses only x_1..x_{t−1}, and one pseudo-value at ½."""
     t = np.arange(1, len(x) + 1)
     mean = (0.5 + np.cumsum(x)) / (t + 1)
     variance = (0.25 + np.cumsum((x - mean) ** 2)) / (t + 1)
@@ -113,7 +117,10 @@ def _bets(x: FloatArray, alpha: float) -> FloatArray:
 
 
 def _exact(drawn: Drawn) -> Ends | None:
-    """Exact interval of the likelihood, times Clopper & Pearson's of the readable share; None if K varies."""
+    """Return the exact interval of the likelihood, times Clopper & Pearson's interval of the readable share.
+
+    None if K varies, or options were not drawn uniformly.
+    """
     predictions = drawn.models["m0"]
     readable = {p.item_id for p in predictions if p.option is not None}
     labels = [x for x in drawn.labels if x.item_id in readable]
@@ -127,7 +134,7 @@ def _exact(drawn: Drawn) -> Ends | None:
 
 
 def _scores(drawn: Drawn) -> tuple[FloatArray, float, float]:
-    """Unbiased score of every item, and the bounds that the design gives."""
+    """Return an unbiased score of every item, and the smallest and largest score that can occur."""
     predicted = {p.item_id: p.option for p in drawn.models["m0"]}
     g, ends = [], []
     for label in drawn.labels:

@@ -1,7 +1,7 @@
-"""Measure by which factor both ends of an interval could move in and still cover.
+"""Measure by which factor intervals could be shortened and still have the nominal coverage.
 
-The designs are accuracies from questions drawn for other models, and from targeted questions, where other
-models' votes help or mislead (all wrong on one option).
+The designs are accuracies of a model from questions that were drawn for other models, and from targeted
+questions; the votes of other models are helpful or misleading (all wrong on one option).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from oversight.harness.estimate.routed_means import routed_accuracy
 
 @dataclass(frozen=True)
 class WidthCell:
-    """Results of a design; the factor is 1 if no narrower interval around the estimates covers."""
+    """Results of a design. A factor above 1 means that intervals shorter by this factor would still cover."""
 
     name: str
     coverage: float
@@ -31,7 +31,7 @@ class WidthCell:
 
     @property
     def low(self) -> bool:
-        """Whether the coverage is below the level by more than chance."""
+        """Whether the coverage is significantly below the level."""
         return falls_short(self.coverage, self.draws)
 
 
@@ -48,17 +48,17 @@ ROUTED = [
 def accuracy_cells(
     draws: int, designs: Sequence[Design] = (*LATER, *ROUTED), seed: int = 0
 ) -> list[WidthCell]:
-    """Accuracy of the last model of each design if it was added later, otherwise of the first."""
+    """Measure each design, for the accuracy of the last model if it was added later, else of the first."""
     return [_measure(str(design), _shared_draw(design, draws, seed)) for design in designs]
 
 
 def misled_cell(draws: int, seed: int = 0) -> WidthCell:
-    """Votes that are all wrong on one option of most items, and a model added later that is rarely right."""
+    """Measure a model that is rarely right and was added later, with other votes wrong on the same option."""
     return _measure("votes all wrong on one option, K=4, n=100", _misled_draw(draws, seed))
 
 
 def _needed(truth: float, value: float, low: float, high: float) -> float:
-    """Share of the way from the estimate to the end on its side at which the truth lies."""
+    """Return the truth's distance from the estimate in units of the interval's arm on that side."""
     room = high - value if truth > value else value - low
     return abs(truth - value) / max(room, 1e-9)
 

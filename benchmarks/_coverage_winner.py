@@ -1,4 +1,4 @@
-"""Check the interval of a search's winner in one draw, by the standings in its report."""
+"""Draw simulated archives of a search, and compute the interval of the winner as in the search's report."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from oversight.harness.estimate import synthesise_population
 from oversight.harness.types import Candidate, Item, Prediction, Program
 
 LEVEL, LEADS = 0.6, (0.7, 0.75, 0.8, 0.85, 0.9)
-"""Accuracy of candidates that are all equal, and of one that leads them."""
+"""Accuracy of equal candidates, and accuracies of a candidate that leads them."""
 
 
 def accuracies_of(archive: str, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
-    """True accuracies of an archive's candidates."""
+    """Return the true accuracies of the `size` candidates of an archive of this kind."""
     if archive == "two":
         return np.array([0.55, 0.65])
     if archive == "a spread":
@@ -30,19 +30,19 @@ def accuracies_of(archive: str, rng: np.random.Generator, size: int) -> NDArray[
 def draw_winner(
     archive: str, kind: Kind, K: int, n: int, size: int, rng: np.random.Generator
 ) -> tuple[float, float, float]:
-    """The winner's true accuracy, and the ends of its interval."""
+    """Draw an archive. Returns the winner's true accuracy, and the ends of its interval."""
     board, best, own = _score(accuracies_of(archive, rng, size), kind, K, n, rng)
     return own, max(0.0, board.standing(best).low), min(1.0, board.standing(best).high)
 
 
 def winner_widths(kind: Kind, K: int, n: int, size: int, draws: int) -> tuple[float, float]:
-    """With equal candidates: mean width of the winner's interval, and a lower bound for such intervals.
+    """Return the mean width of the winner's interval with equal candidates, and a lower bound for it.
 
-    The lower bound follows Neyman and Pearson. An interval that misses at most one winner in twenty with a
-    real lead must reach this far in the draws whose winner stands out as much as nineteen in twenty of
-    those do, and equal candidates also produce such draws by chance. In other draws the bound is the width
-    of the crowd's interval, which holds for equal candidates only. The largest bound over leads counts,
-    because one interval must hold for all.
+    The lower bound follows Neyman and Pearson. If one candidate really leads, an interval with 95 % coverage
+    must reach its accuracy in all draws whose winner stands out as much as 95 % of such leaders do. Equal
+    candidates produce some of these draws by chance, and an interval must be as wide there. In all other
+    draws, the bound is the width of an interval that is valid only for equal candidates. The largest bound
+    over all leads is returned, because one interval must be valid for all of them.
     """
     rng = np.random.default_rng([4, n, K])
     equal = [_stand_out(np.full(size, LEVEL), kind, K, n, rng) for _ in range(draws)]
@@ -59,7 +59,11 @@ def winner_widths(kind: Kind, K: int, n: int, size: int, draws: int) -> tuple[fl
 def _stand_out(
     true: NDArray[np.float64], kind: Kind, K: int, n: int, rng: np.random.Generator
 ) -> tuple[float, float, float, float]:
-    """Width of the winner's interval, ends of the crowd's interval, and the lead in standard errors."""
+    """Draw an archive. Returns four numbers about its winner.
+
+    They are the width of its interval, the ends of an interval valid for equal candidates, and its lead over
+    the mean of the others in standard errors.
+    """
     board, best, _ = _score(true, kind, K, n, rng)
     standing, row = board.standing(best), board.ids.index(best)
     half = 1.96 * float(np.hypot(board.shrunk.sd[row], board.shrunk.level_se))
@@ -74,7 +78,7 @@ def _stand_out(
 def _score(
     true: NDArray[np.float64], kind: Kind, K: int, n: int, rng: np.random.Generator
 ) -> tuple[Board, str, float]:
-    """One draw of an archive: its board, the winner, and the winner's true accuracy."""
+    """Draw an archive and score it. Returns the board, the winner's id, and its true accuracy."""
     truth, answers = synthesise_population(n, K, true.tolist(), rng, correlation=0.5, temptation=0.5)
     labels = simulated_labels(truth, answers.T, K, kind, rng)
     options = tuple(str(k) for k in range(K))

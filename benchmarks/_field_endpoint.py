@@ -1,4 +1,4 @@
-"""Measure how much of an endpoint's limit a search uses, with a loopback server of known latency."""
+"""Measure how much of an endpoint's concurrency a search uses, with a local server of known latency."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _COMPLETION = (
 
 @dataclass(frozen=True)
 class Usage:
-    """Mean number of calls under way between the first call and the last reply, all calls, all seconds."""
+    """Mean number of concurrent calls between first call and last reply, number of calls, and seconds."""
 
     mean: float
     calls: int
@@ -51,7 +51,10 @@ class Usage:
 
 
 def _reply(body: bytes) -> bytes:
-    """Return every part that the request names: a choice by the item's number, otherwise some words."""
+    """Return a reply with every part that the request asks for.
+
+    A part with options gets the option given by the item's number; any other part gets a fixed word.
+    """
     cases = _CASE.findall(body)
     number = int(cases[-1]) if cases else 0
     lines = []
@@ -62,7 +65,7 @@ def _reply(body: bytes) -> bytes:
 
 
 def measure_usage() -> Usage:
-    """A search with default settings, from its first call to its last."""
+    """Run a search with default settings against the local server, and measure its calls."""
     with tempfile.TemporaryDirectory() as scratch, loopback(Behaviour(LATENCY, body=_reply)) as server:
         folder, task = Path(scratch), FieldTask(4, ITEMS, 0)
         task.truth = np.random.default_rng(0).integers(4, size=ITEMS)

@@ -1,9 +1,9 @@
-"""gepa on the tasks of `search_field`; runs in its own environment (see `_peers`).
+"""Run gepa on the tasks of `search_field`, in a separate environment (see `_peers`).
 
     python _field_gepa.py RUNS.json
 
-The file has every run's labels. For every setting, the true and the reported accuracy of its pick and the
-number of edits are printed.
+RUNS.json contains the labels of every run. For every setting and run, the script prints the true and the
+reported accuracy of the winner, and the number of edits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 task_of: Any = importlib.import_module("_field_task")
 real: Any = importlib.import_module("_field_real")
-"""Neighbours in this folder: nothing of the project is installed here."""
+"""Modules of this folder, imported by name, because the project is not installed in this environment."""
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "pareto, 120 items": {},
@@ -52,7 +52,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 class Adapter:
-    """Answers items, scores answers by labels, and edits instructions as all searches do."""
+    """gepa's interface to a task: answer items, score answers by labels, and edit instructions."""
 
     def __init__(self, task: Any, run: dict[str, Any], rng: Any) -> None:
         self._task, self._rng = task, rng
@@ -62,7 +62,7 @@ class Adapter:
         self._batch = importlib.import_module("gepa").EvaluationBatch
 
     def evaluate(self, batch: list[int], candidate: dict[str, str], capture_traces: Any = None) -> Any:
-        """Per-item scores on the accuracy scale."""
+        """Return gepa's batch of answers with per-item scores on the accuracy scale."""
         said = self._task.answers(candidate["instruction"])[batch]
         truth, refused = (np.array([self._labels[i][side] for i in batch]) for side in (0, 1))
         scores = ((said >= 0) * task_of.transformed(said, truth, refused, self._task.K)).tolist()
@@ -72,24 +72,24 @@ class Adapter:
         )
 
     def make_reflective_dataset(self, _: Any, batch: Any, components: list[str]) -> Any:
-        """Return what a reflecting model would read; the editor of this task reads nothing."""
+        """Return traces as gepa requires; this task's editor does not use them."""
         return dict.fromkeys(components, batch.trajectories)
 
     def propose_new_texts(self, candidate: dict[str, str], _: Any, components: list[str]) -> dict[str, str]:
-        """One edit."""
+        """Return each component with one random edit, the same kind of edit as in all compared searches."""
         self.edits += 1
         return {name: self._task.edit(candidate[name], self._rng) for name in components}
 
 
 class Silent:
-    """A logger."""
+    """A logger that discards all messages."""
 
     def log(self, message: str) -> None:
-        """Nothing."""
+        """Discard a message."""
 
 
 def search_once(run: dict[str, Any], setting: dict[str, Any]) -> tuple[float, float, int]:
-    """True accuracy of the pick, the one reported, and the number of edits."""
+    """Run one search. Returns the winner's true and reported accuracy, and the number of edits."""
     gepa: Any = importlib.import_module("gepa")
     seed = int(run["seed"])
     task = task_of.FieldTask(run["K"], run["items"], seed)
@@ -104,7 +104,7 @@ def search_once(run: dict[str, Any], setting: dict[str, Any]) -> tuple[float, fl
     adapter = Adapter(task, run, np.random.default_rng([seed, 6]))
     result = gepa.optimize(
         seed_candidate={"instruction": run["start"]},
-        trainset=[i for i in rows if i not in set(chosen)] or chosen,  # without feedback items, as gepa does
+        trainset=[i for i in rows if i not in set(chosen)] or chosen,  # gepa's default if there are no others
         valset=chosen,
         adapter=adapter,
         max_metric_calls=run["calls"],

@@ -1,4 +1,4 @@
-"""The project's own search on the task of `search_field`: a study, its database, sandbox and commands."""
+"""Run the project's own search on the task of `search_field`, with the real commands and sandbox."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from oversight.harness.config import read_study
 from oversight.harness.store import Store
 
 ITEMS = 343
-"""Labelled items: the default split makes 120 of them selection items, which the last rung asks for."""
+"""Number of labelled items; the default split makes 120 of them selection items, as the last rung needs."""
 CLASSES = ("amber", "birch", "cedar", "dogwood", "elm", "fir", "gum", "hazel", "ivy", "juniper")
 STUDY = """\
 [study]
@@ -53,16 +53,16 @@ labels = "{labels}"
 
 @dataclass(frozen=True, kw_only=True)
 class Labels:
-    """The data that every search may use before the test, in one order.
+    """The labels that every compared search may use before the test.
 
     Attributes
     ----------
     rows
-        Numbers of the items: for learning, for selection, for confirmation.
+        Numbers of the items, shape (n,): first those for feedback, then for selection, then for confirmation.
     truth, refused
-        Options answered yes or no, by item; −1 if there is none.
+        Option with a yes and option with a no, shape (n,); −1 if there is none.
     sizes
-        Numbers of items in the three parts.
+        Number of items in each of the three parts.
     """
 
     rows: IntArray
@@ -73,7 +73,7 @@ class Labels:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """Result of a search: true accuracy, reported accuracy with interval, numbers of calls and edits."""
+    """The winner's true and reported accuracy with interval, and the search's numbers of calls and edits."""
 
     true: float
     reported: float
@@ -84,7 +84,7 @@ class Found:
 
 
 def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labels]:
-    """Run one search through the commands with default settings; return also its labels."""
+    """Run one search by commands with default settings. Returns the result, and the labels it used."""
     task = SOLVER.tasks[seed] = FieldTask(K, ITEMS, seed)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -118,7 +118,7 @@ def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labe
 
 
 def lay_out(folder: Path, task: FieldTask, study: str) -> None:
-    """Write a study about a task, and let experts answer its questions."""
+    """Write the files of a study about a task, and let simulated experts answer its questions."""
     classes = CLASSES[: task.K]
     rows = [{"id": f"{i:04}", "text": f"Case {i} of {task.seed}"} for i in range(task.n)]
     files = {
@@ -134,7 +134,7 @@ def lay_out(folder: Path, task: FieldTask, study: str) -> None:
 
 
 def _join(parts: list[ExpertLabels]) -> Labels:
-    """Return each part in the order of item numbers, which is independent of the answers."""
+    """Join the labels of the three parts, each sorted by item number, so that the order is uninformative."""
     feedback, select, confirm = (len(part.items) for part in parts)
     orders = [np.argsort([int(name) for name in part.items]) for part in parts]
     refused = [np.where(p.refused.any(axis=1), p.refused.argmax(axis=1), -1) for p in parts]
@@ -147,7 +147,7 @@ def _join(parts: list[ExpertLabels]) -> Labels:
 
 
 def call_command(folder: Path, *words: str) -> None:
-    """Run a command of the project on the study; what it prints is shown if it fails."""
+    """Run a command of the project on the study. If it fails, exit and show its output."""
     said = io.StringIO()
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):

@@ -1,10 +1,10 @@
-"""The real world of `search_field`: committees, cascades and routers of twenty models on MMLU-Pro.
+"""The task of `search_field` with real data: committees, cascades and routers of twenty models on MMLU-Pro.
 
-The models' answers to 4,000 questions with ten options are the published ones (TIGER-AI-Lab/MMLU-Pro, data
-MIT, predictions Apache-2.0), so nothing here is simulated but the experts and the edits. A method is a text:
-its rule, its one to five models, and for a router which of them answers each category. An edit changes one
-model, the rule or one route, so a child shares most answers of its parent. The accuracy of a method is its
-share of right answers to the questions that its search does not label.
+The models' answers to 4,000 questions with ten options are published (TIGER-AI-Lab/MMLU-Pro, data MIT,
+predictions Apache-2.0); only the experts and the edits are simulated. A method is a JSON text with a rule,
+one to five models, and for a router the model that answers each category. An edit changes one model, the rule
+or one route, so a child gives mostly the same answers as its parent. The accuracy of a method is its share of
+right answers to the questions that the search does not label.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
-"""Nothing of the project is imported: rivals in separate environments have the same methods."""
+"""Defined here, because rivals also use this module, in environments without the project."""
 DATA = Path(__file__).parent / "data" / "mmlu_pro_answers.csv.gz"
 MOST = 5
 RULES = ("vote", "cascade", "route")
 FIRST = "Qwen1.5-72B-Chat"
-"""Right on 45 % of the questions: what a search begins with."""
+"""Model with which a search starts; it is right on 45 % of the questions."""
 
 
 @cache
 def read_answers() -> tuple[tuple[str, ...], IntArray, IntArray, IntArray]:
-    """Model names; category of every question, shape (N,); its answer; the models' answers, (M, N)."""
+    """Return model names, categories (N,), right options (N,), and the models' options (M, N).
+
+    Options are indices from 0; −1 if an answer is unreadable.
+    """
     with gzip.open(DATA, "rt", encoding="utf-8") as file:
         rows = list(csv.reader(file))
     names, body = tuple(rows[0][2:]), np.array(rows[1:])
@@ -42,14 +45,14 @@ def read_answers() -> tuple[tuple[str, ...], IntArray, IntArray, IntArray]:
 
 @dataclass
 class RealTask:
-    """Questions that a search labels, and all others, on which methods are scored.
+    """Questions that a search labels, and all other questions, which give the true accuracy of methods.
 
     Attributes
     ----------
     n, seed
-        Number of labelled questions, and the seed that draws them.
+        Number of labelled questions, and seed of their draw.
     truth
-        Their right options, shape (n,).
+        Right options of the labelled questions, shape (n,).
     """
 
     n: int
@@ -68,11 +71,11 @@ class RealTask:
         return _answer(text)[self._rows]
 
     def accuracy(self, text: str) -> float:
-        """Share of right answers to all other questions."""
+        """Return a method's share of right answers to the questions that are not labelled."""
         return float((_answer(text) == read_answers()[2])[self._others].mean())
 
     def edit(self, text: str, rng: Any) -> str:
-        """Return a method that differs from another in one respect."""
+        """Return a method with one random change."""
         method = json.loads(text)
         models, names = method["models"], read_answers()[0]
         what = rng.choice(["swap", "add", "drop", "rule", "route"], p=[0.3, 0.3, 0.15, 0.1, 0.15])
@@ -91,7 +94,7 @@ class RealTask:
 
 
 def first_method() -> str:
-    """Return the method at the start of a search: one model."""
+    """Return the method with which a search starts: a single model."""
     routes = [0] * (int(read_answers()[1].max()) + 1)
     return json.dumps({"rule": "vote", "models": [FIRST], "routes": routes})
 
@@ -112,7 +115,7 @@ def _answer(text: str) -> IntArray:
 
 
 def _vote(said: IntArray) -> IntArray:
-    """Return the most frequent option; ties go to the first model; −1 if no answer is readable."""
+    """Return the most frequent option per question; the first model breaks ties; −1 if none is readable."""
     counts = (said[:, :, None] == np.arange(10)).sum(axis=0)
     best = counts.max(axis=1)
     chosen: IntArray = np.full(said.shape[1], -1)

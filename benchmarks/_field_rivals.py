@@ -1,7 +1,7 @@
-"""Rivals on the tasks of `search_field`: random search, greedy halving and AFlow's published rule.
+"""Rival searches on the tasks of `search_field`: random search, greedy halving and AFlow's published rule.
 
-Each makes as many calls as ours made. Each scores natural labels as ours does, by maximum likelihood, and by
-the published transform as well.
+Each makes as many calls as the project's own search. Each is run with scores by maximum likelihood, as in the
+project's search, and by the published transform.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from oversight.agents.search.policies.proposal import POOL, choose, published_pr
 from oversight.harness import FloatArray, IntArray
 
 SELECTION = 120
-"""Selection items of a study of `_field_ours`."""
+"""Number of selection items in a study of `_field_ours`."""
 
 Picked = tuple[float, float, int]
-"""True and reported accuracy of a pick, and the number of edits that it is one of."""
+"""True and reported accuracy of the winner, and number of edits that were tried."""
 
 
 @dataclass
 class Trial:
-    """State of a rule: instructions and their scores.
+    """State of one search by a rival: the methods tried so far (`tried`), and their `scores`.
 
     Attributes
     ----------
     task, labels, calls, start
-        The task, the experts' answers, the number of calls allowed, and the method at the start.
+        The task, the experts' labels, the maximum number of calls, and the method at the start.
     rng
-        Source of all random draws.
+        Generator of all random draws.
     items
-        Validation items: this number of the selection items, or all labelled ones.
+        Number of selection items on which methods are validated; None uses all labelled items.
     runs
-        Validation runs of every instruction.
+        Number of validation runs of every method.
     raw
-        Whether a score is the share of items that experts' answers do not refute, else on the accuracy scale.
+        Whether a score is the share of answers that are not refuted, instead of an accuracy.
     ml
-        Whether the accuracy is estimated by maximum likelihood, as ours is, else by the published transform.
+        Whether accuracies are estimated by maximum likelihood, instead of the published transform.
     """
 
     task: FieldTask | RealTask
@@ -64,7 +64,7 @@ class Trial:
         self.scores = [self._validate(self.tried[0])]
 
     def go(self, draw_parent: Callable[[FloatArray], int]) -> Picked:
-        """Edit drawn parents while calls last, and pick the largest score's."""
+        """Edit parents that `draw_parent` selects by score while calls are left. Returns the best method."""
         n = len(self._rows) * self.runs
         for _ in range(self.calls // n - 1):
             parent = self.tried[draw_parent(np.array(self.scores))]
@@ -73,7 +73,10 @@ class Trial:
         return self._pick()
 
     def halve(self, batch: int) -> Picked:
-        """Edit the best so far, a batch at a time; half of a batch goes on after 1/4 and 1/2 of the items."""
+        """Make batches of edits of the best method so far, until no calls are left. Returns the best method.
+
+        Half of a batch is dropped after 1/4 and again after 1/2 of the items.
+        """
         n = len(self._rows)
         rungs = (n // 4, n // 2, n)
         left, edits = self.calls - n, 0
@@ -99,7 +102,7 @@ class Trial:
         return self.task.accuracy(self.tried[best]), reported, len(self.tried) - 1
 
     def _validate(self, method: str, first: int | None = None) -> float:
-        """Score a method on the first of the items, or on all of them."""
+        """Return the score of a method on the first `first` items; None for all items."""
         K, truth, refused = self.task.K, self._truth[:first], self._refused[:first]
         said = np.array([self.task.answers(method, run)[self._rows[:first]] for run in range(self.runs)])
         if self.ml:
@@ -122,27 +125,27 @@ def _as_labels(truth: IntArray, refused: IntArray, K: int) -> ExpertLabels:
 
 
 def random_search(trial: Trial) -> Picked:
-    """Draw parents uniformly among all instructions so far."""
+    """Draw parents uniformly among all methods so far."""
     return trial.go(lambda scores: int(trial.rng.integers(len(scores))))
 
 
 def around_start(trial: Trial) -> Picked:
-    """Edit the start every time."""
+    """Always edit the method at the start."""
     return trial.go(lambda _: 0)
 
 
 def halving(trial: Trial) -> Picked:
-    """Batches of eight edits of the best so far."""
+    """Make batches of eight edits of the best method so far."""
     return trial.halve(8)
 
 
 def small_batches(trial: Trial) -> Picked:
-    """Batches of three edits of the best so far."""
+    """Make batches of three edits of the best method so far."""
     return trial.halve(3)
 
 
 def aflow(trial: Trial) -> Picked:
-    """Draw parents among the start and the three best others, by the published formula."""
+    """Draw parents among the start and the three best other methods, by the published formula."""
 
     def draw(scores: FloatArray) -> int:
         others = sorted(range(1, len(scores)), key=lambda j: -scores[j])

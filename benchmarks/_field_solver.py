@@ -1,4 +1,4 @@
-"""The models of a `search_field` study as Python callables: one answers items, one edits programs."""
+"""The two simulated models of a `search_field` study: one answers items, one edits programs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _INSTRUCTION = re.compile(r"Method \d\.\d{4}-\d+")
 
 @dataclass
 class Solver:
-    """Tasks by number, and the items asked of them."""
+    """Tasks by seed, and the number of times each item was asked, by seed, instruction and item."""
 
     tasks: dict[int, FieldTask] = field(default_factory=dict)
     asked: Counter[tuple[int, str, int]] = field(default_factory=Counter)
 
     async def answer(self, conversation: str) -> str:
-        """Answer the last question of a conversation as its instruction determines."""
+        """Answer the last question of a conversation; the accuracy depends on its instruction."""
         question = conversation[conversation.rindex("### Question") :]
         found, instruction = _CASE.search(question), _INSTRUCTION.search(question)
         assert found is not None
@@ -39,7 +39,7 @@ class Solver:
         return json.dumps({"answer": LETTERS[option]})
 
     def calls(self, number: int) -> int:
-        """Number of answers requested on a task."""
+        """Return the number of answers requested on a task."""
         return sum(count for (task, _, _), count in self.asked.items() if task == number)
 
 
@@ -47,12 +47,12 @@ SOLVER = Solver()
 
 
 async def answer(conversation: str) -> str:
-    """The model that answers."""
+    """Reply as the model that answers items."""
     return await SOLVER.answer(conversation)
 
 
 async def propose(conversation: str) -> str:
-    """The model that edits: it returns the given program with another instruction."""
+    """Reply as the model that edits programs: return the given program with another instruction."""
     seed = int.from_bytes(hashlib.sha256(conversation.encode()).digest()[:8], "big")
     source = next(text for text in _SOURCE.findall(conversation) if _INSTRUCTION.search(text))
     old = _INSTRUCTION.search(source)
@@ -62,7 +62,7 @@ async def propose(conversation: str) -> str:
 
 
 def program_text(accuracy: float, number: int = 0) -> str:
-    """The source of a program of one call."""
+    """Return the source of a program that makes one call."""
     return f'''\
 """One call."""
 

@@ -1,11 +1,12 @@
-"""The task of `search_field`: instructions that determine a solver's accuracy, and edits of them.
+"""The simulated task of `search_field`: instructions determine a solver's accuracy, and are edited.
 
-An instruction reads ``Method 0.4400-17``: its accuracy, and the number of the method with that accuracy.
-The solver is right about item i if √ρ·u_i + √(1 − ρ)·e lies below the quantile of that accuracy, with u_i
-the item's common difficulty and ρ = ½. If it is wrong it chooses the item's one popular distractor with
-probability ½, otherwise a uniform wrong option. A twentieth of e is redrawn in every run, as at a positive
-temperature. An edit moves the accuracy by a normal step, up as often as down. The module needs only numpy,
-so that rivals in separate environments have the same solver.
+An instruction is, for example, ``Method 0.4400-17``: an accuracy, and a number that distinguishes methods
+with this accuracy. The solver is right about item i if √ρ·u_i + √(1 − ρ)·e is below the normal quantile of
+the accuracy; u_i is the item's difficulty for all methods, e is the method's own noise, and ρ = ½. If the
+solver is wrong, it chooses the item's popular distractor with probability ½, otherwise a uniform wrong
+option. A twentieth of the variance of e is redrawn in every run, like sampling at a positive temperature. An
+edit adds a normal step to the accuracy, up as often as down. The module needs only numpy, so that rivals in
+separate environments can use it.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ import numpy as np
 
 RHO, LURE, FRESH = 0.5, 0.5, 0.05
 STEP = 0.06
-"""Standard deviation of an edit's effect: random search gains eight to ten points in 2,200 calls then."""
+"""Standard deviation of an edit's effect; with it, random search gains 8 to 10 points in 2,200 calls."""
 LEAST, MOST = 0.02, 0.98
 _METHOD = re.compile(r"Method (\d\.\d{4})-(\d+)")
 
 
 @dataclass
 class FieldTask:
-    """Items, their truth, and the answers under every instruction.
+    """Items with true options, and the solver's answers with each instruction.
 
     Attributes
     ----------
     K, n, seed
-        Options per item, number of items, and the seed of all draws.
+        Number of options per item, number of items, and seed of all draws.
     truth
-        The right options, shape (n,).
+        Right options, shape (n,).
     """
 
     K: int
@@ -49,7 +50,7 @@ class FieldTask:
         self._lure = 1 + rng.integers(self.K - 1, size=self.n)
 
     def answers(self, instruction: str, run: int = 0) -> Any:
-        """The option answered to every item, shape (n,), in one of several runs."""
+        """Return the options that the solver chooses with an instruction in one run, shape (n,)."""
         accuracy, number = read_method(instruction)
         key = (write_method(accuracy, number), run)
         if key not in self._known:
@@ -65,16 +66,16 @@ class FieldTask:
         return self._known[key]
 
     def accuracy(self, text: str) -> float:
-        """Return the accuracy of an instruction."""
+        """Return the true accuracy of an instruction."""
         return read_method(text)[0]
 
     def edit(self, text: str, rng: Any) -> str:
-        """Return an instruction with about the same accuracy."""
+        """Return another instruction with a similar accuracy."""
         return edit_method(text, rng)
 
 
 def read_method(text: str) -> tuple[float, int]:
-    """Return accuracy and number of the method that a text names."""
+    """Return the accuracy and the number in the instruction that a text contains."""
     found = _METHOD.search(text)
     if found is None:
         raise ValueError("the text names no method")
@@ -82,7 +83,7 @@ def read_method(text: str) -> tuple[float, int]:
 
 
 def write_method(accuracy: float, number: int) -> str:
-    """An instruction."""
+    """Return the instruction with this accuracy and number."""
     return f"Method {accuracy:.4f}-{number}"
 
 
@@ -94,15 +95,15 @@ def edit_method(instruction: str, rng: Any) -> str:
 
 
 def transformed(answers: Any, truth: Any, refused: Any, K: int) -> Any:
-    """Return per-item scores on the accuracy scale, for rules without their own.
+    """Return per-item scores on the accuracy scale by the published transform, shape (n,).
 
     Parameters
     ----------
     answers
-        Shape (n,).
+        Chosen options, shape (n,).
     truth
-        The option that an expert said yes to; −1 where the answer was no.
+        Option with an expert's yes, shape (n,); −1 if the answer was no.
     refused
-        The option that was said no to; −1 where the answer was yes.
+        Option with an expert's no, shape (n,); −1 if the answer was yes.
     """
     return np.where(truth >= 0, answers == truth, 1 - (K - 1) * (answers == refused)).astype(float)

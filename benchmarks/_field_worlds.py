@@ -1,7 +1,8 @@
-"""Check the winner's interval in several worlds of `search_field`, through the project's loop in memory.
+"""Run the project's search in memory, in several simulated worlds and with real data, to check intervals.
 
-Edits are those of the task. In the other worlds a proposal's accuracy is independent of its parent's: one
-is right nine times in ten while all others are right 55 times in a hundred, or all are bad.
+In the world ``"edits"`` and with real data, proposals are edits of a parent. In the other worlds, a
+proposal's accuracy does not depend on its parent: one proposal has accuracy .9 and all others .55 (``"one
+breakthrough"``), or all have accuracy .05 (``"all bad"``).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from oversight.harness.types import Item, Prediction, PredictionStatus, Program
 
 SELECT, CONFIRM, TEST = 120, 86, 86
 REAL_ITEMS = SELECT + CONFIRM + TEST
-"""Numbers of the default split of the items of `_field_ours`."""
+"""Number of items in a real task; `SELECT`, `CONFIRM` and `TEST` are as in a study of `_field_ours`."""
 WORLDS = ("edits", "one breakthrough", "all bad")
 KINDS: tuple[Kind, ...] = ("natural", "complementary")
 _LEVEL = {"edits": 0.44, "one breakthrough": 0.55, "all bad": 0.05}
@@ -42,7 +43,7 @@ _BY_ITEM = ("n_options", "truth", "refused", "propensities", "routed")
 
 @dataclass
 class _Proposer:
-    """Edits a parent drawn as the project draws it; in other worlds the text depends on the slot alone."""
+    """Edits a parent drawn by the project's rule, or returns the method that `of_slot` gives for the slot."""
 
     edit: Callable[[str, np.random.Generator], str]
     of_slot: Callable[[int], str] | None = None
@@ -54,11 +55,11 @@ class _Proposer:
         return Proposal(Program(f"p{view.slot}", text), self.name, (parent.id,))
 
     async def repair(self, view: PolicyView, proposal: Proposal, reason: str, attempt: int) -> None:
-        """Do nothing, because nothing is refused."""
+        """Do nothing, because no program is refused."""
 
 
 def draw_world(world: str, kind: Kind, seed: int) -> Found:
-    """One search with default settings."""
+    """Run one search with default settings in a simulated world."""
     task = FieldTask(_OPTIONS[world], SELECT + CONFIRM, seed)
     rng = np.random.default_rng([seed, 4])
     context, counted, _ = _set_up(task, kind, write_method(_LEVEL[world], 0), rng)
@@ -70,7 +71,7 @@ def draw_world(world: str, kind: Kind, seed: int) -> Found:
 
 
 def draw_real(kind: Kind, seed: int) -> tuple[Found, Labels, float]:
-    """Return one search of the real world, its labels, and the sealed test's result for its winner."""
+    """Run one search with real data. Returns the result, its labels, and the winner's score on test items."""
     task = RealTask(REAL_ITEMS, seed)
     rng = np.random.default_rng([seed, 4])
     context, counted, said = _set_up(task, kind, first_method(), rng)
@@ -91,13 +92,13 @@ def draw_real(kind: Kind, seed: int) -> tuple[Found, Labels, float]:
 def _set_up(
     task: FieldTask | RealTask, kind: Kind, start: str, rng: np.random.Generator
 ) -> tuple[SearchContext, list[int], ExpertLabels]:
-    """Return a search with default settings, a list that collects the numbers of calls, and all labels."""
+    """Return a search with default settings, a list that will collect numbers of calls, and all labels."""
     said = simulated_labels(task.truth, np.zeros((0, task.n), np.int64), task.K, kind, rng)
     options = tuple(str(k) for k in range(task.K))
     items = [Item(f"{i:04}", "", options, tuple(range(task.K))) for i in range(task.n)]
     select = np.arange(SELECT)
     rows = {
-        "select": select[np.argsort(-said.ruled_out[select], kind="stable")],  # as in the search of a study
+        "select": select[np.argsort(-said.ruled_out[select], kind="stable")],  # see `order_by_worth`
         "confirm": np.arange(SELECT, SELECT + CONFIRM),
         "test": np.arange(SELECT + CONFIRM, task.n),
     }
@@ -138,7 +139,7 @@ def _predict(item: Item, option: int, run: int) -> Prediction:
 async def _search(
     context: SearchContext, proposer: _Proposer, task: FieldTask | RealTask, counted: Sequence[int]
 ) -> tuple[Found, str]:
-    """Search; return the winner and its source."""
+    """Run a search. Returns its result, and the winner's source."""
     await search(context, proposer)
     winner = await confirm_finalists(context)
     source = context.archive.candidates[winner.id].program.source

@@ -1,4 +1,4 @@
-"""Studies whose experts leave questions open because of their answers, or answer easy ones first."""
+"""Simulated studies in which unanswered questions are not missing at random, or easy ones come first."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from oversight.protocols.routing import Disagreement, Partitioned, Targeted, one
 CLASSES = ("a", "b", "c", "d")
 ROSTER = one_expert_per_class(CLASSES)
 HARD = 0.4
-"""Share of hard items. A model is right on .4 of them and on .9 of the others."""
+"""Share of hard items. Models have accuracy .4 on hard items and .9 on the others."""
 ACCURACY = HARD * 0.4 + (1 - HARD) * 0.9
-"""Accuracy of every model. The second is equally often right on hard items."""
+"""Accuracy of every model. The second model has this accuracy on hard and on easy items."""
 MODELS = {"partitioned": 2, "targeted": 3, "targeted for one": 1, "disagreement": 2}
-"""Number of models by protocol; those of partitioned questions do not decide what is asked."""
+"""Number of models by protocol; partitioned questions do not depend on the models."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gaps:
-    """Pattern of the questions that experts leave open.
+    """Pattern of the questions that experts leave unanswered.
 
     Attributes
     ----------
     share
-        Share of every expert's questions that remains open.
+        Share of every expert's questions that stays unanswered.
     telling
-        Whether these are the ones whose answers contradict the first model; otherwise the hardest.
+        Whether these are the questions whose answers contradict the first model, instead of the hardest.
     known
-        Whether the order of asking is stored.
+        Whether the order of the queues is stored.
     easy_first
-        Whether experts answer by difficulty; otherwise in the order of asking.
+        Whether experts answer the easiest questions first, instead of following their queues.
     """
 
     share: float = 0.0
@@ -44,7 +44,7 @@ class Gaps:
     easy_first: bool = False
 
     def __str__(self) -> str:
-        """Describe which questions are left open, and in which order experts answer."""
+        """Return a text on which questions stay unanswered, and in which order experts answer."""
         which = "that speak against the model" if self.telling else "that are hardest"
         order = "easy first" if self.easy_first else "in order" if self.known else "in unknown order"
         return f"{self.share:.0%} open {which}, {order}" if self.share else order
@@ -80,19 +80,19 @@ class GapStudy:
 
     @cached_property
     def queues(self) -> list[list[Question]]:
-        """Return every expert's questions in the order of asking."""
+        """Questions of every expert, in the order of the expert's queue."""
         found = defaultdict[str, list[Question]](list)
         for question in self.questions:
             found[question.expert].append(question)
         return [[q for q in order_queue(own) if isinstance(q, Question)] for own in found.values()]
 
     def speaks_against(self, question: Question) -> bool:
-        """Whether the answer contradicts the first model."""
+        """Return whether the answer to a question contradicts the first model."""
         is_predicted = self.said["m0"][question.item_id] == question.option
         return bool(is_predicted != (self.truth[question.item_id] == question.option))
 
     def collect(self, gaps: Gaps, part: float = 1.0) -> Labels:
-        """Return labels of the first part of every expert's work."""
+        """Return the labels after every expert has worked on this part of the questions, from 0 to 1."""
         answers = [
             Answer(q, q.expert, self._judge(q), "simulated")
             for queue in self.queues
@@ -108,7 +108,7 @@ class GapStudy:
         return Verdict.YES if self.truth[question.item_id] == question.option else Verdict.NO
 
     def _work(self, queue: list[Question], gaps: Gaps) -> list[Question | None]:
-        """Return questions in an expert's order, None for one that remains open."""
+        """Return an expert's questions in the order of work; None for each that stays unanswered."""
         hardest = sorted(queue, key=lambda q: self.ease[q.item_id])
         order = hardest[::-1] if gaps.easy_first else queue
         first = [q for q in queue if self.speaks_against(q)] if gaps.telling else hardest

@@ -1,4 +1,4 @@
-"""Studies that `benchmarks.gate` evaluates repeatedly: designs at a bar, and one study's looks."""
+"""Designs of studies on which `benchmarks.gate` evaluates a gate repeatedly while answers arrive."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ LEVEL, MARGIN = 0.95, 0.02
 
 @dataclass(frozen=True, kw_only=True)
 class GateCell:
-    """A design whose truth is at a distance above its bar, evaluated after a fixed number of answers.
+    """A design, and a gate that is evaluated on its studies.
 
     Attributes
     ----------
     kind
-        ``accuracy`` of the last model, or ``difference`` of the first two.
+        ``"accuracy"`` of the last model, or ``"difference"`` of the first two.
     above
-        Distance of the truth above the bar; 0 is the boundary.
+        True value minus the gate's threshold; at 0, passing and failing are both errors.
+    every
+        Number of answers between two evaluations.
     """
 
     kind: str
@@ -33,7 +35,7 @@ class GateCell:
     every: int = 20
 
     def __str__(self) -> str:
-        """Kind and design in a line."""
+        """Return the kind, the distance from the threshold and the design on one line."""
         return f"{self.kind} {'at' if not self.above else f'{self.above:+g} from'} the bar: {self.design}"[
             :150
         ]
@@ -41,7 +43,7 @@ class GateCell:
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """Results for one study: verdicts ever reached, and number of answers at the first one (0: none)."""
+    """Verdicts that occurred in one study, and number of answers at the first verdict (0 if none)."""
 
     passed: bool
     failed: bool
@@ -49,7 +51,7 @@ class Seen:
 
 
 def _find_places(labels: LabelColumns) -> IntArray:
-    """Return the place of every label's question in its queue; labels are complete."""
+    """Return the position of each label's question in its expert's queue; requires complete labels."""
     places = np.empty(len(labels), np.int64)
     if labels.drawn is not None:
         places[labels.answers] = labels.drawn.place
@@ -57,12 +59,15 @@ def _find_places(labels: LabelColumns) -> IntArray:
 
 
 def look_on(cell: GateCell, seed: int) -> Seen:
-    """Evaluate the gate after every `every` answers; experts follow their queues in random turns."""
+    """Draw a study, and evaluate the gate after every `every` answers.
+
+    Experts take turns at random, and each follows the order of their queue.
+    """
     rng = np.random.default_rng(seed)
     drawn, truth = draw(cell.design, rng), true_accuracies(cell.design)
     models, labels = align_models(list(drawn.models.values()), drawn.labels)
     order = np.arange(len(labels))
-    if not labels.is_resolved:  # whose questions depend on answers
+    if not labels.is_resolved:  # otherwise questions depend on earlier answers, so the order is kept
         turns = rng.permutation(labels.questions.expert)
         in_turn = np.lexsort((_find_places(labels), labels.questions.expert))
         order[np.argsort(turns, kind="stable")] = in_turn
@@ -82,7 +87,7 @@ def look_on(cell: GateCell, seed: int) -> Seen:
 
 
 def boundary_cells(n: int) -> list[GateCell]:
-    """Accuracy .8 and a difference of −.02, by every protocol, for K = 2, 4, 10, one model and two."""
+    """Return gates with the threshold at the true value: accuracy .8, difference −.02, K of 2, 4 and 10."""
     cells = []
     for K in (2, 4, 10):
         one: dict[str, Any] = {"K": (K,), "n": n, "accuracies": (0.8,)}
@@ -99,7 +104,7 @@ def boundary_cells(n: int) -> list[GateCell]:
 
 
 def hard_cells(n: int) -> list[GateCell]:
-    """The same bars with faults: unreadable answers, clusters, slow experts, mixed K."""
+    """Return the same gates in difficult studies: unreadable answers, clusters, slow experts, mixed K."""
     plain = Design(n=n, K=(4,), accuracies=(0.8,))
     two = replace(plain, accuracies=(0.78, 0.8))
     kinds = [
@@ -124,7 +129,7 @@ def hard_cells(n: int) -> list[GateCell]:
 
 
 def power_cells(n: int) -> list[GateCell]:
-    """A model .05 above the bar of .8, and one as good as the baseline at a margin of .02."""
+    """Return gates that should pass: the accuracy or difference is .05 above the threshold."""
     one = Design(n=n, K=(4,), accuracies=(0.85,))
     two = replace(one, accuracies=(0.85, 0.82))
     return [

@@ -1,4 +1,4 @@
-"""Simulate studies of the size that `oversight plan` proposes as the cheapest, and count kept promises."""
+"""Simulate studies with the cheapest plan of `oversight plan`, and measure whether they keep its promises."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from oversight.harness.types import Item, Labels
 from oversight.protocols.routing import Sequential, Targeted
 
 PILOT = 150
-"""Items of a pilot."""
+"""Number of items in a pilot."""
 COSTS = CostsSection(question_usd=2.0, question_minutes=1.5, judge_usd=0.01)
 _RULES: dict[str, Any] = {"targeted": Targeted, "sequential": Sequential}
 
 
 @dataclass(frozen=True)
 class PlanCell:
-    """Number of models of a study, kind of its judge, its protocol, and the half-width wished."""
+    """A study design: number of models, kind of judge, protocol, and half-width to be reached."""
 
     models: int
     judge: str
@@ -35,7 +35,7 @@ class PlanCell:
     half_width: float
 
     def __str__(self) -> str:
-        """In a table."""
+        """Return the name of this cell in the table."""
         return f"{self.models} models, judge {self.judge}, {self.protocol}, ±{self.half_width:g}"
 
 
@@ -45,11 +45,11 @@ CELLS = (
     PlanCell(3, "calibrated", "sequential", 0.05),
     PlanCell(3, "overconfident", "targeted", 0.06),
 )
-"""The last one takes five times as long as the others, and is left out of the quick form."""
+"""The last cell takes five times as long as the others, so ``--quick`` omits it."""
 
 
 class PlannedStudies:
-    """Studies about items of a pool, by the calls behind `oversight plan`, `label route` and `estimate`."""
+    """Simulates studies about items of a pool, with the functions that the commands call."""
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
@@ -58,9 +58,10 @@ class PlannedStudies:
         self.index = ItemIndex.of([item.id for item in self.items])
 
     def plan_and_run(self, cell: PlanCell, seed: int) -> tuple[PricedPlan, float] | None:
-        """Return the cheapest mix for the first model by one pilot, and the half-width of such a study.
+        """Plan from a simulated pilot, then simulate the planned study.
 
-        None if the pilot gives no plan.
+        Returns the cheapest plan for the first model, and the half-width that the study reaches; None if no
+        plan results from the pilot.
         """
         rng = np.random.default_rng([25, seed])
         names = rng.choice(list(self.pool.models), cell.models, replace=False).tolist()
@@ -96,7 +97,7 @@ class PlannedStudies:
         seed: int,
         rng: np.random.Generator,
     ) -> float:
-        """Half-width of one study about this number of items, drawn as `label route` does."""
+        """Simulate a study with this number of items, drawn as by `label route`. Returns its half-width."""
         options = {name: one.option.astype(np.int64) for name, one in models.items()}
         right = guess_right(np.stack(list(options.values()), axis=1), self.pool.n_options)
         stratum = split_by_agreement(right, number)
@@ -118,7 +119,10 @@ class PlannedStudies:
         stratum: IntArray | None,
         seed: int,
     ) -> Labels:
-        """Labels about the drawn items, as drawn from the pool in these strata, or as all items there are."""
+        """Return labels of the drawn items.
+
+        With `stratum`, they are marked as a stratified sample of the pool; otherwise they are the population.
+        """
         places = drawn.tolist()
         known = {
             name: {str(j): int(each[j]) if each[j] >= 0 else None for j in places}

@@ -1,4 +1,4 @@
-"""Four thousand public questions with twenty models' answers, simulated judges, and their coverage."""
+"""Public answers of twenty models to 4,000 questions, simulated judges, and coverage of judge measures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LETTERS = "ABCDEFGHIJ"
 K = len(LETTERS)
 JUDGES = ("calibrated", "overconfident", "reversed", "copying", "one field")
 BAD = ("copying", "one field")
-"""Judges that say next to nothing of whether the model is right."""
+"""Judges whose probabilities are almost independent of whether the model is right."""
 FIELDS = ("math", "physics")
 STRENGTH = 1.8
 DESIGNS = ("partitioned", "targeted", "targeted for three", "sequential")
@@ -35,7 +35,7 @@ DESIGNS = ("partitioned", "targeted", "targeted for three", "sequential")
 
 @dataclass(frozen=True)
 class Pool:
-    """Truth and subject, shape (N,), and the option that each model gives, −1 for unreadable."""
+    """True option and subject of each question, and each model's option (−1: unreadable), shape (N,) each."""
 
     truth: IntArray
     subject: NDArray[np.str_]
@@ -73,7 +73,7 @@ def load_pool() -> Pool:
 
 
 def simulate(pool: Pool, kind: str, predicted: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Probabilities of all options by a judge of this kind, shape (N, K)."""
+    """Return the probabilities that a judge of this kind gives to all options, shape (N, K)."""
     if kind == "copying":
         copied = np.full((pool.size, K), 0.1 / (K - 1))
         copied[np.arange(pool.size), np.maximum(predicted, 0)] = 0.9
@@ -91,7 +91,7 @@ def simulate(pool: Pool, kind: str, predicted: IntArray, rng: np.random.Generato
 
 
 def _signs(truth: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Calibrated probabilities from a noisy sign of each option, stronger for the true one."""
+    """Return calibrated probabilities, from a normal signal per option whose mean is larger if it is true."""
     signs = rng.normal(size=(len(truth), K)) + STRENGTH * (np.arange(K) == truth[:, None])
     weight = np.exp(STRENGTH * (signs - signs.max(axis=1, keepdims=True)))
     found: FloatArray = weight / weight.sum(axis=1, keepdims=True)
@@ -101,7 +101,10 @@ def _signs(truth: IntArray, rng: np.random.Generator) -> FloatArray:
 def ask(
     pool: Pool, design: str, predicted: list[IntArray], drawn: IntArray, rng: np.random.Generator
 ) -> tuple[JudgedQuestions, JudgedQuestions]:
-    """Answered questions about the drawn items by a design, and all questions that they stand for."""
+    """Draw questions about the drawn items by a design.
+
+    Returns the answered questions, and all questions of the pool that they are a sample of.
+    """
     n = len(drawn)
     votes = np.zeros((pool.size, K))
     for option in predicted[:1] if design == "targeted" else predicted:
@@ -137,7 +140,7 @@ def _questions(pool: Pool, inside: NDArray[np.bool_], scope: str) -> JudgedQuest
 def _draw(
     pool: Pool, items: IntArray, chance: FloatArray, rng: np.random.Generator, scope: str
 ) -> JudgedQuestions:
-    """One question per item, its option drawn with these probabilities."""
+    """Draw one question per item, whose option is drawn with the probabilities `chance`, shape (n, K)."""
     rows = np.arange(len(items))
     option = np.minimum((chance.cumsum(axis=1) <= rng.random((len(items), 1))).sum(axis=1), K - 1)
     return JudgedQuestions(
@@ -151,11 +154,11 @@ def _draw(
 
 
 Held = dict[str, list[bool | None]]
-"""Measure → whether its interval held in each draw; None where it was withheld."""
+"""Name of a measure → whether its interval covers in each draw; None if the interval was withheld."""
 
 
 def see_quality(pool: Pool, design: str, kind: str, items: int, draws: int) -> Held:
-    """Measure one simulated judge, and a second one beside it, in a number of draws of a design."""
+    """Measure the quality of a simulated judge, and its dependence on a second judge, in repeated draws."""
     held: Held = {}
     names = list(pool.models)
     for seed in range(draws):

@@ -1,7 +1,8 @@
-"""Means by ppi-python, glide-py or cje-eval on saved draws; runs in separate environments (see `_peers`).
+"""Estimate means by ppi-python, glide-py or cje-eval on saved draws, in separate environments (see `_peers`).
 
-The file holds for every draw which items were labelled, whether the model is right there, and the judge's
-probability that it is right, on all items. The last line is JSON: estimate and ends of every draw.
+For every draw, the input file contains which items are labelled, whether the model is right on these, and the
+judge's probability that it is right on all items. The last line of the output is JSON with the estimate and
+the ends of its interval for every draw, or the reason why there is none.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""A fast loopback chat-completions server in a separate process, and the bare client.
+"""A fast local chat-completions server in a separate process, and a minimal client.
 
-The server reads as little as possible: heads end at a blank line, bodies by Content-Length. It does not
-check requests; the server in tests/fakes does. It can fail at random, and accept a limited number of calls
-per second.
+The server parses only the end of the head and Content-Length. Unlike the server in tests/fakes, it does not
+check requests. It can fail at random, and limit the number of calls per second.
 """
 
 from __future__ import annotations
@@ -50,14 +49,14 @@ class Behaviour:
     Attributes
     ----------
     latency
-        Seconds until an answer.
+        Seconds from a request to its reply.
     faults
-        Kinds (those above, ``"hang"`` and ``"drop"``) with their shares of all calls.
+        Kinds of faults (keys of `_FAULTS`, ``"hang"`` and ``"drop"``), each with its share of all calls.
     rate
-        Calls per second that it accepts after a first burst of one second's worth; 0 means no limit. A
-        refusal asks for one second's pause, and discloses nothing else about the limit.
+        Accepted calls per second, after an initial burst of this number; 0 means no limit. A refusal asks to
+        wait one second and does not disclose the limit.
     body
-        Body of the answer to a request, from the request's; None always answers the same.
+        Function from the body of a request to the body of the reply; None sends a fixed reply.
     """
 
     latency: float = 0.0
@@ -67,14 +66,14 @@ class Behaviour:
 
 
 class _Judge:
-    """Decides the outcome of a call."""
+    """Decides whether a call succeeds."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self._behaviour, self._random = behaviour, random.Random(7)  # noqa: S311  not for secrets
         self._left, self._counted = behaviour.rate, 0.0
 
     def fault(self, now: float) -> str | None:
-        """The kind of fault; None for an answer."""
+        """Return the kind of fault of a call at time `now`; None if it succeeds."""
         if self._behaviour.rate:
             self._left = min(self._behaviour.rate, self._left + (now - self._counted) * self._behaviour.rate)
             self._counted = now
@@ -143,9 +142,11 @@ class _Connection(asyncio.Protocol):
 
 @dataclass(frozen=True)
 class Loopback:
-    """When the first, the last and the last good call came (CLOCK_MONOTONIC), and how many calls.
+    """Address and counters of a running server.
 
-    With a latency also the seconds that all calls waited, and when the last reply was sent.
+    `first`, `last` and `last_good` are the times of the first, last and last successful call in seconds
+    (CLOCK_MONOTONIC). With a latency, `waited` is the sum of the waiting times of all calls, and `last_reply`
+    the time of the last reply.
     """
 
     url: str
@@ -206,7 +207,7 @@ def loopback(behaviour: Behaviour = Behaviour()) -> Iterator[Loopback]:
 
 
 async def bare(url: str, prompts: list[str], concurrency: int) -> None:
-    """The bare loop: aiohttp, orjson, worker tasks over one iterator; nothing stored, nothing retried."""
+    """Send prompts with a minimal client (aiohttp and orjson), which stores nothing and does not retry."""
     import aiohttp
     import orjson
 

@@ -1,4 +1,4 @@
-"""Write a study with a search of any number of candidates into the store without a call."""
+"""Write a study with a made-up search of any number of candidates into a database, without model calls."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ rungs = {rungs}
 SPLITS = {"feedback": 20, "select": 120, "confirm": 60, "test": 60}
 """Number of items in each split."""
 RUNGS, ENDS = (30, 60, 120), (0.5, 0.25, 0.25)
-"""How far candidates may come, and the share that ends there."""
+"""Numbers of selection items after which candidates stop, and the share of candidates that stop at each."""
 
 
 def source_of(j: int) -> str:
@@ -62,7 +62,10 @@ def make_search(
     hostile: bool = False,
     store: str = "",
 ) -> Study:
-    """Create a study with answers and a search in it; one candidate in four reached the end."""
+    """Create a study with expert answers and a search, in which a quarter of the proposals finished the race.
+
+    `hostile` puts HTML and script code into all texts, to test that a page escapes them.
+    """
     rng = np.random.default_rng(1)
     (folder / "study.toml").write_text(_STUDY.format(store=store and f'store = "{store}"', rungs=list(RUNGS)))
     sizes = sum(SPLITS.values())

@@ -43,7 +43,10 @@ def write_all(folder: Path) -> None:
 
 
 def chaosnli(folder: Path) -> None:
-    """SNLI items: the counts of a hundred annotators as ratings of slots, and the five of the source."""
+    """Write ChaosNLI's SNLI items: labels of a hundred anonymous annotators, and the five original labels.
+
+    The counts of labels are distributed at random over a hundred made-up annotators per item.
+    """
     data = pq.read_table(SOURCE / "chaosnli_and_models.parquet", use_threads=False).to_pylist()
     rows = [row for row in data if row["source"] == "snli"]
     hundred: list[tuple[str, str, str]] = []
@@ -60,7 +63,7 @@ def chaosnli(folder: Path) -> None:
 
 
 def bluebirds(folder: Path) -> None:
-    """39 workers; the majority of the last ten is used as a model and compared with the other 29."""
+    """Write 29 of 39 workers as the panel, the majority vote of the other ten as a model, and the truth."""
     data = read("crowd_bluebirds.csv.gz")
     workers = sorted({row["worker"] for row in data}, key=int)
     crowd: set[str] = set(workers[:29])
@@ -79,7 +82,10 @@ def bluebirds(folder: Path) -> None:
 
 
 def chexpert(folder: Path) -> None:
-    """Five radiologists whose majority is the truth, three more, one AI system; a file per finding."""
+    """Write eight radiologists as the panel, an AI system, and as truth the majority of five radiologists.
+
+    There is one file of each kind per finding.
+    """
     data = [row for row in read("chexpert_test_experts_and_ai.csv.gz") if row["finding"] in FINDINGS]
     raters = [name for name in data[0] if name.startswith("rad")]
     for finding in FINDINGS:
@@ -91,7 +97,7 @@ def chexpert(folder: Path) -> None:
 
 
 def pubmedqa(folder: Path) -> None:
-    """Two people's own answers, one with the conclusion at hand and one without; the final decision."""
+    """Write the answers of two annotators, one who read the conclusion and one who did not."""
     columns = ["pmid", "final_decision", "reasoning_required_pred", "reasoning_free_pred"]
     path = SOURCE / "pubmedqa_l_expert_annotations.parquet"
     data = pq.read_table(path, columns=columns, use_threads=False).to_pylist()
@@ -100,13 +106,13 @@ def pubmedqa(folder: Path) -> None:
 
 
 def read(name: str) -> list[dict[str, str]]:
-    """Rows of a gzipped CSV file."""
+    """Return the rows of a gzipped CSV file."""
     with gzip.open(SOURCE / name, "rt", encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 
 
 def write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """One CSV file."""
+    """Write a CSV file."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(header)

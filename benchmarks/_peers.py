@@ -1,4 +1,4 @@
-"""Run other implementations, each in a separate environment that nothing here imports from."""
+"""Run other implementations, each in a separate virtual environment."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ UV = Path(sys.executable).with_name("uv")
 def run_peers(
     script: str, requirements: Sequence[str], *words: str | Path, folder: str = "", python: str = ""
 ) -> dict[str, Any]:
-    """Run a script of this folder in the environment of these packages, and return the object it prints.
+    """Run a script of this folder in an environment with these packages. Returns the JSON object it prints.
 
-    A script that runs in several environments has a `folder` for each; `python` is what one is made with.
-
-    The environment is created in the user's cache on first use. If that fails, the reason is printed and
-    None returned.
+    The environment is created in the user's cache on first use; `folder` names it if a script uses several
+    environments, and `python` is its interpreter. If the environment cannot be created or the script fails,
+    the reason is printed, and the result is empty.
     """
     place = cache_dir() / "benchmarks" / (folder or Path(script).stem.strip("_"))
     interpreter = place / "bin" / "python"

@@ -1,4 +1,4 @@
-"""Measure how many questions a draw by agreement saves on a pool of 12,000 items and twenty models."""
+"""Measure how many questions are saved by a draw of items that is stratified by the models' agreement."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from oversight.protocols.routing import Sequential, Targeted
 
 QUESTIONS = 300
 _FURTHER = 8
-"""Draws for the variance, over those that are routed and estimated: an estimate is the share right."""
+"""Number of draws for the variance, as a multiple of the draws with simulated labels. The others need no
+labels, because an estimate equals the share of right answers."""
 SETS = 10
-"""Sets of five targets, drawn at random."""
+"""Number of random sets of five target models."""
 
 
 class AgreementDraws:
-    """Draws of items by how models agree."""
+    """Draws items of a pool, stratified by the agreement of models."""
 
     def __init__(self, pool: Pool) -> None:
         self.pool, self.names = pool, list(pool.models)
@@ -34,9 +35,9 @@ class AgreementDraws:
         self.right = guess_right(self.predicted, pool.n_options)
 
     def see(self, targets: Sequence[str], draws: int, rng: np.random.Generator) -> tuple[float, list[float]]:
-        """Variance of equally many random items over the observed one, and coverage per target.
+        """Return the variance ratio of a simple random to the stratified sample, and coverage per target.
 
-        For randomly drawn items the estimate is the share of right ones, whose variance is known.
+        The variance with a simple random sample of the same size is known exactly.
         """
         columns = [self.names.index(name) for name in targets]
         number = QUESTIONS if len(targets) == 1 else self._count(columns)
@@ -57,12 +58,12 @@ class AgreementDraws:
             held[draw] = (ends[:, 0] <= exact) & (exact <= ends[:, 1])
         size = len(self.pool.items)
         at_random = exact * (1 - exact) / number * (size - number) / (size - 1)
-        # the inverse of a mean of n squares of normal errors is too large by n/(n − 2)
+        # The expected inverse of a mean of n squared normal errors is too large by the factor n/(n − 2).
         ratio = at_random / np.square(errors).mean(axis=0) * (total - 2) / total
         return float(ratio.mean()), held.mean(axis=0).tolist()
 
     def _count(self, columns: list[int]) -> int:
-        """Return the number of items that this number of questions is expected to resolve."""
+        """Return the number of items for which `QUESTIONS` questions suffice on average."""
         predicted, accuracy = self.predicted[:, columns], self.right.mean(axis=0)[columns]
         width = int(self.pool.n_options.max())
         posterior = vote_posterior(predicted, self.pool.n_options, width, accuracy=accuracy)
@@ -81,7 +82,7 @@ class AgreementDraws:
 
 
 def see_pools(pool: Pool, draws: int) -> tuple[str, dict[str, float]]:
-    """Rows to print; ratios for one target, mean over all models, and for five; lowest coverage."""
+    """Measure draws for one target model (mean over all) and for five. Returns a text, and the results."""
     drawing, rng = AgreementDraws(pool), np.random.default_rng(18)
     one = [drawing.see([name], draws, rng) for name in drawing.names]
     sets = [rng.choice(drawing.names, 5, replace=False).tolist() for _ in range(SETS)]

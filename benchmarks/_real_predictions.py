@@ -1,4 +1,4 @@
-"""The published answers of twenty models to MMLU-Pro, and the labels that a protocol collects about them."""
+"""Read the published answers of twenty models to MMLU-Pro, and simulate labels collected by a protocol."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ Options = dict[str, int | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """Items with two options or more, their truth, and every model's options (None: unreadable), by name."""
+    """Items with at least two options, true options by item id, and each model's options by name and item id.
+
+    An option of None is an unreadable answer.
+    """
 
     items: list[Item]
     key: dict[str, int]
@@ -34,17 +37,17 @@ class Pool:
 
     @cached_property
     def n_options(self) -> h.IntArray:
-        """Number of options of every item, shape (N,)."""
+        """Number of options of each item, shape (N,)."""
         return np.array([len(item.options) for item in self.items], np.int64)
 
     @cached_property
     def truth(self) -> h.IntArray:
-        """The right option of every item, shape (N,)."""
+        """Right option of each item, shape (N,)."""
         return np.array([self.key[item.id] for item in self.items])
 
     @cached_property
     def models(self) -> dict[str, h.IntArray]:
-        """Every model's options, −1 for unreadable, shape (N,) each."""
+        """Model name → chosen options, −1 if unreadable, shape (N,)."""
         return {
             name: np.array([-1 if (k := options[item.id]) is None else k for item in self.items])
             for name, options in self.options.items()
@@ -52,13 +55,17 @@ class Pool:
 
     @cached_property
     def exact(self) -> dict[str, float]:
-        """Every model's accuracy."""
+        """Model name → accuracy on all items."""
         return {name: float((options == self.truth).mean()) for name, options in self.models.items()}
 
 
 @dataclass
 class Seen:
-    """Squared errors of the plain estimate and of ours, coverage and width of ours, and another number."""
+    """Results of simulated studies, one list entry per study.
+
+    `plain` and `ours` are squared errors of the plain and the assisted estimate. `held` is whether the
+    assisted interval covers, `widths` its width, and `others` another number that the caller chooses.
+    """
 
     plain: list[float] = field(default_factory=list)
     ours: list[float] = field(default_factory=list)
@@ -67,7 +74,7 @@ class Seen:
     others: list[float] = field(default_factory=list)
 
     def add(self, plain: float, found: h.Estimate, exact: float, other: float, unit: float = 1.0) -> None:
-        """Add a study; `plain` is an error, and squared errors are divided by `unit`."""
+        """Add a study. `plain` is the plain estimate's error; squared errors are divided by `unit`."""
         self.plain.append(plain**2 / unit)
         self.ours.append((found.value - exact) ** 2 / unit)
         self.held.append(found.low - 1e-9 <= exact <= found.high + 1e-9)
@@ -76,7 +83,7 @@ class Seen:
 
     @property
     def ratio(self) -> float:
-        """Questions that the plain estimate would need, divided by those asked."""
+        """Ratio of mean squared errors: the factor of questions that the plain estimate would need."""
         return float(np.mean(self.plain) / np.mean(self.ours))
 
 
@@ -102,7 +109,7 @@ def load() -> Pool:
 
 
 def predictions(items: Sequence[Item], options: Options) -> list[Prediction]:
-    """A model's predictions; an answer that could not be parsed is unreadable."""
+    """Return a model's predictions about these items; an option of None is unreadable."""
     return [
         Prediction(
             item.id, option, PredictionStatus.OK if option is not None else PredictionStatus.UNREADABLE
@@ -113,7 +120,7 @@ def predictions(items: Sequence[Item], options: Options) -> list[Prediction]:
 
 
 def collect(plan: Any, items: Sequence[Item], truth: dict[str, int]) -> Labels:
-    """All questions of a rule, answered from the truth."""
+    """Let a protocol draw all its questions, and answer them from the truth. Returns the labels."""
     experts, answers = SimulatedExperts(truth), list[Answer]()
     waiting = plan.route(items)
     drawn = list(waiting)

@@ -1,10 +1,10 @@
-"""The loops that `benchmarks/runner.py` compares, each in a separate process.
+"""Request loops that `benchmarks/runner.py` compares, each run in a separate process.
 
     python benchmarks/_runner_children.py WHAT URL N CONCURRENCY
 
-WHAT is ``bare`` (aiohttp, nothing retried or kept), ``client`` (the runner's HTTP client, nothing else),
-``plain`` (aiohttp, each failed call repeated by itself, nothing kept), ``stored`` (the whole runner), or
-``hurried`` (the same with the time-out of ``plain``).
+WHAT is ``bare`` (aiohttp without retries or storage), ``client`` (only the runner's HTTP client), ``plain``
+(aiohttp with retries, without storage), ``stored`` (the whole runner), or ``hurried`` (the whole runner with
+the timeout of ``plain``).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from benchmarks._loopback import bare
 TEMPLATE = "Answer with one letter.\n\n$text\n\n$options\n"
 OPTIONS = ("red", "green", "blue", "black")
 TIMEOUT = 2.0
-"""Seconds until a call counts as hanging, where some do."""
+"""Timeout of a call in seconds, for endpoints at which some calls hang."""
 
 Work = Callable[[], None]
 
 
 def main(what: str, url: str, n: int, concurrency: int) -> None:
-    """Ask n questions; print the time without start-up, and the time of repeating it."""
+    """Ask n questions; print CPU seconds without start-up, memory, and CPU seconds of a repeated run."""
     with tempfile.TemporaryDirectory() as folder:
         runs: dict[str, Callable[[str, int, int], Work]] = {
             "bare": bare_run,
@@ -82,7 +82,7 @@ def client_run(url: str, n: int, concurrency: int) -> Work:
 
 
 def plain_run(url: str, n: int, concurrency: int) -> Work:
-    """Return a loop in which a failed call waits alone, as long as requested or half a second at most."""
+    """Return a loop that repeats each failed call, after the requested pause or up to half a second."""
     import aiohttp
     import orjson
 
@@ -90,7 +90,7 @@ def plain_run(url: str, n: int, concurrency: int) -> Work:
     timeout = aiohttp.ClientTimeout(total=TIMEOUT)
 
     async def ask(session: aiohttp.ClientSession, prompt: str) -> float | None:
-        """The seconds to wait before another try; None once it is answered."""
+        """Make one attempt. Returns the seconds to wait before the next one, or None if it succeeded."""
         body = {"model": "bench", "messages": [{"role": "user", "content": prompt}], "temperature": 0.0}
         with contextlib.suppress(aiohttp.ClientError, TimeoutError, ValueError):
             async with session.post(f"{url}/chat/completions", data=orjson.dumps(body), timeout=timeout) as r:
@@ -117,7 +117,7 @@ def plain_run(url: str, n: int, concurrency: int) -> Work:
 
 
 def stored_run(folder: str, url: str, n: int, concurrency: int, timeout: float = 60.0) -> Work:
-    """Return what `oversight run` does after the items are stored; they come one by one."""
+    """Return a function that does what `oversight run` does once the items are stored."""
     from oversight.harness.config import ModelSection
     from oversight.harness.llm import PriceTable, RequestedItems, Target, make_spec, run_alone
     from oversight.harness.llm.models import http_model  # noqa: F401  imported here to exclude its time

@@ -1,9 +1,9 @@
-"""The counts behind all models' estimates as one group-by in the study's database.
+"""Compute the counts behind all models' estimates by one GROUP BY query in the study's database.
 
     python benchmarks/_scale_group_by.py URL
 
-The last line is JSON: CPU seconds of this process, seconds, megabytes of it, and the sum of all counts. A
-server's own CPU and memory are not in it.
+The last line is JSON: CPU seconds and peak megabytes of this process, elapsed seconds, and the sum of all
+counts. CPU and memory of a database server are not included.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def connect(url: str) -> Any:
 
 
 def peak_mb() -> float:
-    """Largest number of megabytes held since the program began.
+    """Return the peak memory of this process in megabytes.
 
-    Linux's `getrusage` includes what the parent held when it forked, so it is used on other systems only.
+    On Linux, `getrusage` includes the memory of the parent at the fork, so it is used only on other systems.
     """
     status = Path("/proc/self/status")
     if status.exists():

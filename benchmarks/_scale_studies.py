@@ -1,7 +1,7 @@
-"""Studies of any size, written directly into the database as the commands would write them.
+"""Create studies of any size in a database, with the same rows that the commands would write.
 
-Items go through the store. Questions, answers and predictions are written in bulk, because drawing, asking
-and reading them is not measured here.
+Items are written by the store; questions, answers and predictions by bulk inserts, because the commands that
+create them are not measured here.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _PREDICTION = (
 
 
 def make_scale_study(folder: Path, items: int, models: int, url: str = "") -> str:
-    """Make a study whose every item has one answer and a prediction by every model; return its database.
+    """Create a study in which every item has one answer, and one prediction per model. Returns its store URL.
 
-    Of the answers 3 % are unsure; of the predictions 2 % are unreadable and 1 % failed; models are right in
-    50 to 90 %. Texts have 24 words, whose frequencies fall steeply.
+    3 % of the answers are unsure, 2 % of the predictions are unreadable, and 1 % failed. The models'
+    accuracies are from 50 to 90 %. Texts have 24 words with very unequal frequencies.
     """
     url = url or f"sqlite:///{folder / 'study.db'}"
     _write_files(folder, url)
@@ -61,7 +61,7 @@ def make_scale_study(folder: Path, items: int, models: int, url: str = "") -> st
 
 
 def item_id(position: int) -> str:
-    """Return the id of an item; the order of ids is of no use to a database."""
+    """Return the id of an item. Ids are not in insertion order, because databases profit from that order."""
     return f"{position * 2_654_435_761 % 2**32:08x}-{position}"
 
 
@@ -145,6 +145,6 @@ def _load(store: Store, table: str, names: str, rows: Iterable[Sequence[Any]]) -
 
 
 def _analyze(store: Store) -> None:
-    """Let PostgreSQL collect statistics, as its own service does after a while."""
+    """Let PostgreSQL collect statistics now, as its autovacuum would do later."""
     with store.transaction() as connection:
         connection.execute(sa.text("ANALYZE"))

@@ -1,9 +1,9 @@
-"""Simulated judges of known quality beside real predictions: savings and coverage.
+"""Measure savings and coverage with simulated judges of known quality and real predictions.
 
-A judge receives a noisy signal for every option, stronger for the true one, and its probabilities follow
-from the signals. The strength is chosen so that the area under the curve of "this model's answer is right",
-over all models, has the wanted value. An adversarial judge reverses its probabilities, another lies, a
-constant one gives every item the same.
+A judge receives a noisy signal for every option, with a larger mean for the true option, and computes its
+probabilities from the signals. The strength of signals is chosen such that the mean area under the ROC curve
+(AUC) for "this model's answer is right" has a given value. Other judges reverse their probabilities, lie, or
+give every item the same probabilities.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from oversight.protocols.routing import Partitioned
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 DRAWS = {"pool": (), "deviation": (1.0,), "learned": (1 / 3, 2 / 3)}
-"""Shares of the questions that go to draws by how unsure the judge is, in turn; () draws evenly."""
+"""Shares of the questions in successive draws by the judge's uncertainty; () is one uniform draw."""
 JUDGES = {"auc .80": 0.8, "auc .93": 0.93, "reversed": 0.93, "lying": 0.93, "constant": 0.5}
 
 
 def listen(pool: Pool, kind: str, seed: int) -> tuple[IntArray, FloatArray]:
-    """Return the option that a judge names for every item, and its certainty; shape (N,) each."""
+    """Return a judge's most probable option of each item, and its probability, shape (N,) each."""
     rng = np.random.default_rng([11, seed])
     option, sure = _judge(pool.truth, pool.n_options, _strength(JUDGES[kind], pool), rng)
     if kind == "reversed":
@@ -49,9 +49,9 @@ def listen(pool: Pool, kind: str, seed: int) -> tuple[IntArray, FloatArray]:
 
 
 def judge_pool(pool: Pool, kind: str, questions: int, draws: int, *, shares: Sequence[float]) -> Seen:
-    """Draw about this number of items of a pool as `label route` does, asked about one model.
+    """Simulate studies of one model about items drawn from a pool, as by `label route`.
 
-    The plain estimate takes items with equal chances; its variance is known.
+    The plain estimate uses a simple random sample of the same size, whose variance is known exactly.
     """
     seen, index = Seen(), ItemIndex.of([item.id for item in pool.items])
     for seed, (name, predicted) in enumerate(list(pool.models.items()) * -(-draws // len(pool.models))):
@@ -70,7 +70,7 @@ def judge_pool(pool: Pool, kind: str, questions: int, draws: int, *, shares: Seq
 
 
 def judge_uniform(pool: Pool, kind: str, items: int, draws: int) -> Seen:
-    """Ask about a random option of this number of items, through the public calls."""
+    """Simulate studies with one random option per item, with the public functions."""
     seen, names = Seen(), list(pool.models)
     for seed in range(draws):
         rng = np.random.default_rng([13, seed])
@@ -91,7 +91,7 @@ def judge_uniform(pool: Pool, kind: str, items: int, draws: int) -> Seen:
 def _draw(
     pool: Pool, predicted: IntArray, judge: JudgeOpinion, sizes: Sequence[int], rng: np.random.Generator
 ) -> RoutedSample:
-    """Draw by the judge's uncertainty about the prediction, each draw using the answers to earlier ones."""
+    """Draw items by the judge's uncertainty about the prediction; each draw uses earlier draws' answers."""
     size = len(predicted)
     drawn: IntArray = np.zeros(0, np.int64)
     chance: FloatArray = np.zeros(0)
@@ -116,7 +116,7 @@ def _take(pool: Pool, predicted: IntArray, questions: int, rng: np.random.Genera
 
 
 def _ask(pool: Pool, predicted: IntArray, drawn: IntArray, rho: FloatArray) -> RoutedSample:
-    """Ask about readable predictions of drawn items; a probability of 0 gives no information on others."""
+    """Ask about the readable predictions of drawn items; all other options have propensity 0."""
     chances = np.zeros((len(predicted), int(pool.n_options.max())))
     asked = predicted[drawn] >= 0
     items = drawn[asked]
@@ -139,7 +139,7 @@ _found: dict[float, float] = {}
 
 
 def _strength(wanted: float, pool: Pool) -> float:
-    """Return the strength of signals for this mean area under the curve."""
+    """Return the strength of signals that results in this mean AUC."""
     if wanted <= 0.5:
         return 0.0
     if wanted not in _found:
@@ -154,7 +154,7 @@ def _strength(wanted: float, pool: Pool) -> float:
 
 
 def _area(pool: Pool, name: str, option: IntArray, sure: FloatArray) -> float:
-    """Area under the curve of the judge's probability that a model's readable answer is right."""
+    """Return the AUC of the judge's probability that a readable answer of a model is right."""
     predicted = pool.models[name]
     p = np.where(option == predicted, sure, (1 - sure) / (pool.n_options - 1))[predicted >= 0]
     right = (predicted == pool.truth)[predicted >= 0]

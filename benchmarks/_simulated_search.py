@@ -1,8 +1,9 @@
-"""A search over a simulated task: programs with known accuracies and correlated errors, and labels.
+"""Simulate a search: programs with known accuracies and correlated errors, and labels.
 
-A program is right if √ρ·u_i + √(1 − ρ)·e is below its quantile, with u_i the item's common difficulty and ρ
-= ½. A wrong one chooses the item's one popular distractor with probability ½, otherwise a uniform wrong
-option. A twentieth of e is redrawn in every run, as with a model at a positive temperature.
+A program is right about item i if √ρ·u_i + √(1 − ρ)·e is below the normal quantile of its accuracy; u_i is
+the item's difficulty for all programs, e is the program's own noise, and ρ = ½. If it is wrong, it chooses
+the item's popular distractor with probability ½, otherwise a uniform wrong option. A twentieth of the
+variance of e is redrawn in every run, like sampling at a positive temperature.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ RHO, LURE, FRESH = 0.5, 0.5, 0.05
 
 @dataclass
 class Task:
-    """Items, their truth, and all answers."""
+    """Items with true options, and the answers of all programs."""
 
     K: int
     n: int
@@ -43,7 +44,7 @@ class Task:
         self._lure = 1 + rng.integers(self.K - 1, size=self.n)
 
     def program(self, name: str, accuracy: float) -> Program:
-        """Make a program that is right with this probability."""
+        """Return a new program with this accuracy, clipped to [.02, .98]."""
         program = Program(name, f"# {name}: {accuracy!r} of {self.seed}\n")
         self.accuracy[program.id] = float(np.clip(accuracy, 0.02, 0.98))
         return program
@@ -62,15 +63,15 @@ class Task:
         return answers
 
     async def evaluate(self, program: Program, items: Sequence[Item], run: int) -> list[Prediction]:
-        """Answer as `oversight.agents.search.context.Evaluate` requires; one call per item."""
+        """Return a program's predictions, see `oversight.agents.search.context.Evaluate`; count the calls."""
         self.calls += len(items)
         answers = self.answers(program, run)
         return [Prediction(x.id, int(answers[int(x.id)]), sample=run, output_tokens=1) for x in items]
 
     def labelled(self, rows: slice, kind: Kind, voters: Sequence[Program] = ()) -> ExpertLabels:
-        """One expert answer about each of these items.
+        """Return one expert answer about each of these items.
 
-        The kinds are those of `oversight.agents.search.fitness.power.simulated_labels`.
+        For `kind` and `voters` see `oversight.agents.search.fitness.power.simulated_labels`.
         """
         rng = np.random.default_rng([self.seed, 2, rows.start or 0])
         votes = np.array([self.answers(p)[rows] for p in voters])
@@ -80,7 +81,7 @@ class Task:
 
 @dataclass
 class FreshDraws:
-    """A proposer whose programs are independent draws, as in a search for novelty."""
+    """A proposer whose programs do not depend on their parents."""
 
     task: Task
     mean: float = 0.6
@@ -97,7 +98,7 @@ class FreshDraws:
 
 @dataclass
 class Steps:
-    """A proposer that changes a selected parent slightly, for better or worse."""
+    """A proposer that adds a small random step to the accuracy of a drawn parent."""
 
     task: Task
     sd: float = 0.04
@@ -114,7 +115,7 @@ class Steps:
 
 @dataclass
 class World:
-    """Seven library programs around .6 on a task with selection and confirmation items."""
+    """A simulated task with a search whose seven library programs have accuracies around .6."""
 
     seed: int = 0
     K: int = 5
@@ -154,5 +155,5 @@ class World:
 
 
 def spread(values: FloatArray) -> float:
-    """Standard error of a mean."""
+    """Return the standard error of the mean of independent values."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values)))

@@ -1,9 +1,10 @@
-"""Run a command and print its time and memory, from a process too small to affect its peak memory.
+"""Run a command, and print its time and peak memory.
 
     python benchmarks/_timed_command.py SECONDS WORD ...
 
-The command's own output goes nowhere, its errors to standard error. The last line is JSON: CPU seconds,
-seconds, megabytes, and the exit code; null if it did not end in time.
+The command runs in a child of this small process, because a large parent would affect its measured peak
+memory. Its output is discarded; its errors go to standard error. The last line is JSON: CPU seconds, elapsed
+seconds, megabytes, and the exit code; null if the command did not end in time.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ COMMANDS = {
 
 READ = {
     "item_words": "SELECT position, id || ' ' || text || ' ' || options FROM item ORDER BY position",
-    # in the order of the file; the command writes them in another order
+    # In the order of the imported file, because the command stores rows in another order.
     "answer": "SELECT * FROM answer ORDER BY position",
 }
 
@@ -84,7 +84,7 @@ def main() -> None:
 
 
 def lay_out(folder: Path, number: int) -> None:
-    """Write items of 24 words, and a log in which 2 % of the answers name no option."""
+    """Write a study with items of 24 words, and a model's answers, of which 2 % name no option."""
     draw = random.Random(7)  # noqa: S311  nothing secret
     experts = "".join(f'[[expert]]\nname = "{c}-expert"\nclasses = ["{c}"]\n\n' for c in CLASSES)
     folder.joinpath("experts.toml").write_text(experts, encoding="utf-8")
@@ -105,7 +105,7 @@ def lay_out(folder: Path, number: int) -> None:
 
 
 def write_answers(folder: Path) -> None:
-    """Fill the questions in as `label export` writes them, in random order."""
+    """Write a file of answered questions, in the format of `label export` and in random order."""
     draw = random.Random(8)  # noqa: S311  nothing secret
     query = (
         "SELECT q.id, q.expert, i.text, q.option, i.permutation "
@@ -131,7 +131,10 @@ def write_answers(folder: Path) -> None:
 
 
 def write_raw(folder: Path, tables: tuple[str, ...]) -> tuple[float, float]:
-    """Seconds of CPU and wall-clock time to write the rows of some tables again, after required rows."""
+    """Write the rows of these tables into a new database. Returns CPU and elapsed seconds.
+
+    Rows that the tables refer to are written first, and not measured.
+    """
     copy = folder / "raw.db"
     cpu = wall = 0.0
     with closing(sqlite3.connect(folder / "study.db")) as source, closing(sqlite3.connect(copy)) as target:

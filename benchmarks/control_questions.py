@@ -33,7 +33,11 @@ GOLD = 'gold = "gold.csv"\ngold_share = 0.1'
 
 @dataclass(frozen=True)
 class Design:
-    """The inserted questions, the experts' error rates, and the estimate that is checked."""
+    """A study design: its control questions, the experts' error rates, and the estimate that is checked.
+
+    `extra` are lines of the [experts] section of study.toml. `spread` is the largest difference of an
+    expert's error rates from the mean, and `experts` the number of experts per class.
+    """
 
     name: str
     extra: str
@@ -57,11 +61,11 @@ DESIGNS = (
     Design("overlap 30 %", "overlap = 0.3", experts=2, estimate="hui_walter"),
     Design("ranges .85-1, .9-1", "sensitivity = [0.85, 1.0]\nspecificity = [0.9, 1.0]", estimate="bounded"),
 )
-"""The first is the one that a study is planned by."""
+"""Designs that are measured. The first design is the standard one; the others vary it."""
 
 
 def lay_out(folder: Path, design: Design, seed: int) -> tuple[Study, dict[str, int]]:
-    """Write a study with a model's predictions and gold items; return it with the truth of its items."""
+    """Write the files of a study, with a model's predictions. Returns the study, and true options by item."""
     rng = np.random.default_rng(derive_seed(seed, design.name))
     truth, gold = rng.integers(OPTIONS, size=ITEMS), rng.integers(OPTIONS, size=ITEMS // 5)
     wrong = (truth + rng.integers(1, OPTIONS, size=ITEMS)) % OPTIONS
@@ -84,7 +88,7 @@ def lay_out(folder: Path, design: Design, seed: int) -> tuple[Study, dict[str, i
 
 
 def answer(study: Study, truth: dict[str, int], design: Design, seed: int) -> None:
-    """Let every expert answer the whole queue, with individual error rates."""
+    """Let every expert answer all their questions, with individual error rates."""
     rng = np.random.default_rng(derive_seed(seed, "rates", design.name))
     with Store(study.store_url) as store:
         asked = read_pending(study, store)
@@ -102,7 +106,10 @@ def answer(study: Study, truth: dict[str, int], design: Design, seed: int) -> No
 
 
 def run_once(design: Design, seed: int) -> tuple[bool, float, bool] | None:
-    """Whether the interval covers, its width, and whether that of the uncorrected estimate covers."""
+    """Run one study. Returns whether the interval covers, its width, and whether the uncorrected one covers.
+
+    None if the estimate was withheld.
+    """
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         study, truth = lay_out(folder, design, seed)

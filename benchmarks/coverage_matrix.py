@@ -48,15 +48,15 @@ class Cell:
     Attributes
     ----------
     coverage, draws
-        Coverage and number of the printed intervals.
+        Coverage and number of the intervals with ``holds: true``.
     width
-        Their mean width.
+        Mean width of these intervals.
     withheld, unsure
-        Shares of draws that were withheld, and printed with ``holds: false``.
+        Share of intervals that were withheld, and share of intervals with ``holds: false``.
     reference
-        Mean width of the narrowest reference that covers; NaN if none is computed.
+        Mean width of the narrowest reference interval that covers; NaN if none is computed.
     compared
-        Mean width on the draws with references.
+        Mean width of our intervals on the draws of the reference.
     """
 
     design: Design
@@ -70,12 +70,12 @@ class Cell:
 
     @property
     def low(self) -> bool:
-        """Whether the coverage is below the level by more than chance, or no interval holds."""
+        """Whether the coverage is significantly below the level."""
         return falls_short(self.coverage, self.draws)
 
 
 def measure(task: tuple[Design, int, int]) -> Cell:
-    """Draw a design this number of times from a seed."""
+    """Measure one design; `task` is the design, the number of draws and the seed."""
     design, draws, seed = task
     rng = np.random.default_rng([seed, sum(map(ord, str(design)))])
     seen = [outcome for _ in range(draws) for outcome in cover(design, rng)]
@@ -91,7 +91,10 @@ def measure(task: tuple[Design, int, int]) -> Cell:
 
 
 def measure_twice(task: tuple[Design, int, int]) -> Cell:
-    """Call `measure`, once more if the coverage is low, and add the reference width."""
+    """Measure one design, again with more draws if the coverage is low, and add the reference width.
+
+    `task` is the design, the number of draws, and the number of draws for the reference.
+    """
     design, draws, compared = task
     cell = measure((design, draws, 1))
     if cell.low:
@@ -101,7 +104,7 @@ def measure_twice(task: tuple[Design, int, int]) -> Cell:
 
 
 def measure_grid(tasks: Sequence[tuple[Design, int, int]]) -> list[Cell]:
-    """Measure all designs in two processes, and print each as it is done."""
+    """Measure all designs with two processes, and print each result when it is known."""
     cells = []
     with get_context("fork").Pool(2) as pool:
         for cell in pool.imap(measure_twice, tasks):

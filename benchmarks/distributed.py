@@ -61,7 +61,7 @@ def main() -> None:
 
 @contextmanager
 def cluster() -> Iterator[str]:
-    """Start a cluster on this machine and return its address."""
+    """Start a Ray cluster on this machine, and yield its address."""
     import ray
 
     os.environ.update(QUIET)
@@ -73,7 +73,7 @@ def cluster() -> Iterator[str]:
 
 
 def measure(address: str, n: int, concurrency: int, workers: int) -> float:
-    """Answers per second with this number of workers."""
+    """Run a study with this number of workers. Returns the calls per second at the endpoint."""
     with study(n, concurrency) as (folder, server):
         end(start(address, folder, workers), folder)
         assert server.calls == n
@@ -81,7 +81,7 @@ def measure(address: str, n: int, concurrency: int, workers: int) -> float:
 
 
 def kill(address: str, n: int, concurrency: int) -> tuple[int, int]:
-    """Calls beyond one per item, and stored rows, if one of two workers is killed half-way."""
+    """Kill one of two workers during a run. Returns the calls beyond one per item, and the stored rows."""
     with study(n, concurrency) as (folder, server):
         run = start(address, folder, 2)
         while server.calls < n // 2:
@@ -95,7 +95,7 @@ def kill(address: str, n: int, concurrency: int) -> tuple[int, int]:
 
 
 def find_worker() -> int:
-    """Find the process of a worker of this benchmark by an environment variable."""
+    """Return the process id of a worker of this benchmark, found by an environment variable."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             is_worker = path.read_bytes().startswith(b"ray::NodeWorker")
@@ -106,7 +106,7 @@ def find_worker() -> int:
 
 @contextmanager
 def study(n: int, concurrency: int) -> Iterator[tuple[Path, Loopback]]:
-    """A study, and its endpoint."""
+    """Yield the folder of a new study with n items, and its endpoint."""
     with tempfile.TemporaryDirectory() as name, loopback(Behaviour(latency=LATENCY)) as server:
         folder = Path(name)
         (folder / "items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}\n" for j in range(n)))
@@ -118,7 +118,7 @@ def study(n: int, concurrency: int) -> Iterator[tuple[Path, Loopback]]:
 
 
 def start(address: str, folder: Path, workers: int) -> subprocess.Popen[bytes]:
-    """A run on the cluster."""
+    """Start `oversight run` on the cluster."""
     words = [sys.executable, "-m", "oversight.harness.cli.main", "run", "--on", "ray"]
     words += ["--ray-address", address, "--workers", str(workers)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -127,7 +127,7 @@ def start(address: str, folder: Path, workers: int) -> subprocess.Popen[bytes]:
 
 
 def end(run: subprocess.Popen[bytes], folder: Path) -> None:
-    """Wait for a run, and show its output if it failed."""
+    """Wait for a run; if it failed, exit with its output."""
     if run.wait():
         sys.exit((folder / SAID).read_text())
 

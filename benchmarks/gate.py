@@ -33,23 +33,26 @@ from oversight.harness.estimate.sample_size import (
 )
 
 STRICT = 2.6
-"""Standard errors by which a share may exceed 5 % by chance, with this number of cells."""
+"""Number of standard errors by which the largest share of all cells may exceed 5 % by chance."""
 
 
 def watch(pool: Pool, cell: GateCell, studies: int, seed: int) -> list[Seen]:
-    """Evaluate this number of studies of a design."""
+    """Simulate this number of studies of a design, and evaluate the gate on each."""
     seeds = [(cell, 1_000_003 * seed + j) for j in range(studies)]
     return pool.starmap(look_on, seeds, chunksize=max(1, studies // 16))
 
 
 def error_row(cell: GateCell, seen: Sequence[Seen]) -> dict[str, Any]:
-    """Shares of studies at the bar that ever passed, and ever failed."""
+    """Return the share of studies in which the gate ever passed, and in which it ever failed."""
     passed, failed = (float(np.mean([getattr(s, name) for s in seen])) for name in ("passed", "failed"))
     return {"cell": str(cell), "studies": len(seen), "passed": passed, "failed": failed}
 
 
 def power_row(cell: GateCell, seen: Sequence[Seen]) -> dict[str, Any]:
-    """Number of answers until a pass, divided by that of one analysis of fixed size with power .8."""
+    """Return quantiles of the number of answers until the gate passes.
+
+    If known, `fixed` is the number of answers that one analysis of fixed size needs for power .8.
+    """
     answers = sorted(s.answers if s.passed else math.inf for s in seen)
     row: dict[str, Any] = {"cell": str(cell), "passed": float(np.mean([s.passed for s in seen]))}
     row |= {
@@ -65,7 +68,7 @@ def power_row(cell: GateCell, seen: Sequence[Seen]) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run and print; return 1 if a verdict is wrong more often than chance allows."""
+    """Run and print all cells. Returns 1 if wrong verdicts are significantly more frequent than 5 %."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--studies", type=int, default=400)

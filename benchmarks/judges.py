@@ -55,13 +55,13 @@ from oversight.harness.judges import JudgeProbabilities, PricedPlan, calibrate, 
 RIVALS = {"ppi": "ppi-python", "glide": "glide-py", "cje": "cje-eval"}
 QUESTIONS, ITEMS = 200, 300
 FEW = 0.03
-"""Least share of draws of a cell in which a number is not withheld, for its coverage to count."""
+"""Minimum share of draws in which a measure is not withheld, for its coverage to be counted."""
 STUDIES: list[PlannedStudies] = []
 REAL = ("gemini-1.5-pro-002", "Meta-Llama-3_1-70B-Instruct")
 Rows = list[tuple[float, float, float]]
-"""Errors of the estimate and of both ends, over the standard deviation of a plain mean."""
+"""Per draw: errors of the estimate and of both ends, divided by the standard error of a plain mean."""
 Drawn = tuple[Rows, tuple[Rows, list[float]], dict[str, list[Any]]]
-"""Ours; the plain mean, and every draw's true accuracy; the draws for the rivals."""
+"""Rows of our estimate; rows of the plain mean, and true accuracies; the draws, saved for the rivals."""
 
 
 def main() -> None:
@@ -90,7 +90,7 @@ def main() -> None:
 
 
 def show_quality(pool: Pool, draws: int) -> tuple[float, float]:
-    """Print how often intervals of quality hold; the lowest coverage, and the largest share withheld."""
+    """Print the coverage of quality measures. Returns the lowest one, and the largest share withheld."""
     print(f"quality, {draws} draws per judge and design, {ITEMS} items: coverage over all judges (withheld)")
     least, most = 1.0, 0.0
     for design in DESIGNS:
@@ -111,7 +111,11 @@ def show_quality(pool: Pool, draws: int) -> tuple[float, float]:
 
 
 def show_pool(pool: Pool, draws: int) -> tuple[float, list[float], float]:
-    """Print savings on a pool beside the rivals'; lowest coverage of ours, ratios, width with a bad judge."""
+    """Print our savings and the rivals' on a pool.
+
+    Returns our lowest coverage, the ratios of our saving to the best rival's, and the largest relative width
+    with a bad judge.
+    """
     print(f"\n{QUESTIONS} items of {pool.size}, {draws} draws per judge: saving / coverage / width")
     least, width, ratios = 1.0, 0.0, list[float]()
     made = {kind: _draw_pool(pool, kind, draws) for kind in (*JUDGES, *REAL)}
@@ -133,7 +137,7 @@ def show_pool(pool: Pool, draws: int) -> tuple[float, list[float], float]:
 
 
 def _draw_pool(pool: Pool, kind: str, draws: int) -> Drawn:
-    """Ours, the plain mean with every draw's true accuracy and scale, and the draws for the rivals."""
+    """Draw items and estimate with a judge, and by the plain mean. Also returns the draws for the rivals."""
     ours, plain, exacts = Rows(), Rows(), list[float]()
     saved: dict[str, list[Any]] = {"right": [], "score": [], "drawn": []}
     names = [name for name in pool.models if name != kind]
@@ -170,9 +174,9 @@ def _scaled(value: float, low: float, high: float, exact: float) -> tuple[float,
 
 
 def _ask_rivals(made: Mapping[str, Drawn]) -> dict[str, dict[str, Rows]]:
-    """Each rival's estimates on the same draws, by judge.
+    """Return each rival's estimates on the same draws, by rival and judge.
 
-    A rival that cannot be installed is named and left out, and so is one on a judge that it refuses.
+    Rivals that cannot be installed, and judges that a rival refuses, are printed and left out.
     """
     found = dict[str, dict[str, Rows]]()
     saved = [one[2] for one in made.values()]
@@ -195,7 +199,7 @@ def _ask_rivals(made: Mapping[str, Drawn]) -> dict[str, dict[str, Rows]]:
 
 
 def _read_rows(package: str, rows: list[Any], made: Mapping[str, Drawn]) -> dict[str, Rows]:
-    """A rival's rows by judge, scaled."""
+    """Split a rival's results by judge, and scale them; a judge with refused draws is left out."""
     found, start = dict[str, Rows](), 0
     for kind, (_, (_, exacts), _) in made.items():
         mine = rows[start : start + len(exacts)]
@@ -212,7 +216,7 @@ def _read_rows(package: str, rows: list[Any], made: Mapping[str, Drawn]) -> dict
 
 
 def _find_python() -> str:
-    """A Python of version 3.12 or newer, which glide-py needs; uv looks for one if none is found."""
+    """Return a Python of version 3.12 or newer, as glide-py requires; uv searches for one if necessary."""
     if sys.version_info >= (3, 12):
         return sys.executable
     installed = sorted(Path.home().glob(".pyenv/versions/3.1[2-9]*/bin/python"))
@@ -220,7 +224,10 @@ def _find_python() -> str:
 
 
 def show_partitioned(pool: Pool, draws: int) -> tuple[float, float]:
-    """Print savings where one random option is asked about; lowest coverage, width with a bad judge."""
+    """Print savings with one random option per item.
+
+    Returns the lowest coverage, and the largest relative width with a bad judge.
+    """
     print(f"\none random option of {ITEMS} items, {draws} draws per judge: saving / coverage / width")
     least, worst = 1.0, 0.0
     names = list(pool.models)
@@ -253,7 +260,7 @@ def show_partitioned(pool: Pool, draws: int) -> tuple[float, float]:
 
 
 def show_transport(pool: Pool, draws: int) -> float:
-    """Print verdicts by how far the calibration is off on the target; the largest share of false passes."""
+    """Print the verdicts of transport checks. Returns the largest share of false passes."""
     margin = 0.1
     print(f"\ntransport, {draws} draws, 400 answers here and 1000 there, margin {margin:g}: verdicts")
     worst = 0.0
@@ -293,10 +300,10 @@ def show_transport(pool: Pool, draws: int) -> float:
 
 
 def show_plans(pool: Pool, cells: Sequence[PlanCell], draws: int) -> float:
-    """Print how often planned studies reach the half-width that they were planned for; the lowest share."""
+    """Print the share of planned studies that reach their half-width. Returns the lowest share."""
     print(f"\ncheapest mix by a pilot of {PILOT} items, {draws} studies: share that reaches the half-width")
     least = 1.0
-    STUDIES.append(PlannedStudies(pool))  # workers inherit what is loaded before they start
+    STUDIES.append(PlannedStudies(pool))  # before the fork, so that workers inherit it
     with ProcessPoolExecutor(mp_context=get_context("fork")) as workers:
         for cell in cells:
             found = [one for one in workers.map(partial(_plan_and_run, cell), range(draws)) if one]
@@ -314,7 +321,7 @@ def _plan_and_run(cell: PlanCell, seed: int) -> tuple[PricedPlan, float] | None:
 
 
 def _check(pool: Pool, predicted: np.ndarray[Any, Any], items: np.ndarray[Any, Any]) -> Any:
-    """Questions about a model's predictions on these items, drawn with replacement."""
+    """Return answered questions about a model's predictions on these items, which may repeat."""
     questions, _ = ask(pool, "targeted", [predicted], items, np.random.default_rng(0))
     return questions
 

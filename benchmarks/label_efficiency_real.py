@@ -46,7 +46,7 @@ from oversight.protocols.routing import Partitioned, Targeted
 Design = tuple[str, int, int]
 """Protocol, number of models, number of items."""
 JudgedWay = tuple[str, str]
-"""Way to draw, kind of judge."""
+"""Way to draw items, and kind of judge."""
 DESIGNS: tuple[Design, ...] = tuple(
     (protocol, models, items)
     for protocol in ("uniform", "targeted")
@@ -55,7 +55,7 @@ DESIGNS: tuple[Design, ...] = tuple(
 )
 TARGETS = 4
 LOADED: list[Pool] = []
-"""Data that is loaded once, before workers start."""
+"""The data, loaded once before the workers start."""
 
 
 def main() -> None:
@@ -65,7 +65,7 @@ def main() -> None:
     args = parser.parse_args()
     draws, started = args.draws or (30 if args.quick else 200), time.perf_counter()
     LOADED.append(load())
-    # workers inherit loaded modules
+    # Forked workers inherit the loaded data.
     with ProcessPoolExecutor(mp_context=get_context("fork")) as workers:
         pools = workers.submit(_see_pools, draws)
         studies = {design: workers.submit(see, design, draws) for design in DESIGNS}
@@ -94,7 +94,7 @@ def main() -> None:
 
 
 def show_studies(studies: Mapping[Design, Future[Seen]], draws: int) -> dict[Design, Seen]:
-    """Print what votes save, a row a design."""
+    """Print what votes save, with one row per design. Returns the results by design."""
     print(f"{draws} studies a design, {TARGETS} targets each")
     print(f"{'protocol':<9} {'models':>6} {'items':>5} {'saves':>6} {'holds':>6} {'width':>6} {'plain':>6}")
     found = {}
@@ -107,7 +107,7 @@ def show_studies(studies: Mapping[Design, Future[Seen]], draws: int) -> dict[Des
 
 
 def show_judges(judged_draws: Mapping[JudgedWay, Future[Seen]], draws: int) -> dict[JudgedWay, Seen]:
-    """Print what judges save, a row a way to draw and a kind of judge."""
+    """Print what judges save, with one row per way to draw and kind of judge. Returns the results."""
     print(f"{draws} studies with a judge each ({draws // 2} with even draws of a pool), 300 questions")
     print(f"{'items':<9} {'judge':<9} {'auc':>5} {'saves':>6} {'holds':>6} {'width':>6}")
     found = {}
@@ -119,7 +119,7 @@ def show_judges(judged_draws: Mapping[JudgedWay, Future[Seen]], draws: int) -> d
 
 
 def see(design: Design, draws: int) -> Seen:
-    """Draw a design this number of times."""
+    """Simulate this number of studies of a design."""
     (protocol, number, size), pool = design, LOADED[0]
     rng, seen = np.random.default_rng([number, size]), Seen()
     for seed in range(draws):
@@ -137,7 +137,7 @@ def see(design: Design, draws: int) -> Seen:
 
 
 def see_judge(way: str, kind: str, draws: int) -> Seen:
-    """One kind of judge, on items of the whole pool or on items that are all asked about."""
+    """Simulate studies with one kind of judge, about items from a pool or (``"uniform"``) all given items."""
     if way == "uniform":
         return judge_uniform(LOADED[0], kind, 300, draws)
     return judge_pool(LOADED[0], kind, 300, draws, shares=DRAWS[way])

@@ -43,17 +43,18 @@ LEVEL, STRICT, AGAIN = 0.95, 2.6, 10
 _FACTOR_STUDIES = 2_000
 CONTROLS = 150
 POPULATION = 20_000
-AREA = 1.190  # distance of two normal scores with area .8 between them
+AREA = 1.190  # difference of the means of two unit normal scores that results in an AUC of .8
 JUDGES = {"good": 1.5, "fair": AREA, "useless": 0.0, "reversed": -1.5}
 
 
 @dataclass(frozen=True)
 class Design:
-    """One kind of study; `ask` units per answer are asked about on average.
+    """One kind of study.
 
-    `share` holds the parameters of the Beta distribution of an answer's share of good units, `same` the share
-    of items to which all models give one answer. `slope` says how much rarer units with more points are good,
-    `right` P("yes" | yes) and P("no" | no) of experts, who then get `CONTROLS` control questions.
+    `ask` is the mean number of questions per answer. `share` contains the parameters of the Beta distribution
+    of an answer's share of good units, and `same` is the share of items to which all models give the same
+    answer. With a larger `slope`, units with more points are good less often. `right` is P("yes" | yes) and
+    P("no" | no) of experts; if they err, they get `CONTROLS` control questions.
     """
 
     items: int = 60
@@ -81,20 +82,23 @@ class Design:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Numbers that such a draw identifies."""
+        """Metrics that this scheme of drawing questions identifies."""
         if not self.scheme.startswith("first no"):
             return ("score", "met")
         return ("no_error",) if "order" in self.scheme else ("score", "met", "no_error")
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is wrong with the study: every question gets a yes or no."""
+        """Whether every question gets a correct yes or no."""
         return not self.abstain and self.right == (1.0, 1.0)
 
 
 @dataclass(frozen=True)
 class World:
-    """A population of items; arrays of shape (P, U) or (P, M, U), and the true value of every number."""
+    """A population of P items with up to U units per answer, answered by M models.
+
+    Arrays have shape (P, U), (P, M, U), or (P,) for `same`. `truth` contains the true value of every result.
+    """
 
     points: Any
     field: Any
@@ -107,7 +111,7 @@ class World:
 
 @lru_cache(maxsize=4)
 def make_world(design: Design) -> World:
-    """Make the population of a design."""
+    """Draw the population of a design."""
     rng = np.random.default_rng(7)
     size, (least, most), M = POPULATION, design.units, design.models
     rows = 1 if not design.claims else M
@@ -139,7 +143,7 @@ def make_world(design: Design) -> World:
 
 
 def find_truth(design: Design, world: World) -> dict[tuple[Any, ...], float]:
-    """Means over the population of every number that the design estimates."""
+    """Return the true value of every result of a design, by metric, models and field."""
     found: dict[tuple[Any, ...], float] = {}
     for f in [None, *range(design.fields)]:
         inside = world.there & (True if f is None else world.field[:, None, :] == f)
@@ -170,7 +174,7 @@ def find_truth(design: Design, world: World) -> dict[tuple[Any, ...], float]:
 
 
 def draw_study(design: Design, world: World, rng: np.random.Generator) -> tuple[Any, ...]:
-    """One study's table of units, whether each is met, its field, and the judge's probabilities."""
+    """Draw a study: its table of units, whether each unit is met, its field, and the judge's probability."""
     chosen = rng.integers(POPULATION, size=design.items)
     place, model, unit = np.nonzero(world.there[chosen])
     item = chosen[place]
@@ -196,7 +200,10 @@ def draw_study(design: Design, world: World, rng: np.random.Generator) -> tuple[
 
 
 def ask(design: Design, seed: int) -> tuple[Any, ...]:
-    """One study: its table of units, whether each is met, the draw, the replies, and the judge."""
+    """Draw a study and its replies.
+
+    Returns the table of units, whether each is met, the drawn questions, the replies, and the judge.
+    """
     world = make_world(design)
     rng = np.random.default_rng([seed, design.items])
     table, met, true_field, judge = draw_study(design, world, rng)
@@ -229,13 +236,13 @@ def ask(design: Design, seed: int) -> tuple[Any, ...]:
 
 
 def say(is_met: Any, right: tuple[float, float], rng: np.random.Generator) -> Any:
-    """Replies of experts who are right with these chances about what is met, and about what is not."""
+    """Draw replies of experts; `right` is P(right reply) about units that are met, and about others."""
     is_right = rng.random(len(is_met)) < np.where(is_met, *right)
     return np.where(is_met == is_right, "yes", "no").astype(object)
 
 
 def add_controls(design: Design, judgements: Judgements, seed: int) -> Judgements:
-    """The judgements, and replies to control questions, as many true as not."""
+    """Add replies to control questions, of which half are about units that are met."""
     rows = judgements.take(np.arange(CONTROLS) % len(judgements))
     is_met = np.arange(CONTROLS) % 2 == 0
     control = replace(
@@ -254,12 +261,12 @@ def add_controls(design: Design, judgements: Judgements, seed: int) -> Judgement
 
 
 def find_experts(design: Design) -> dict[str, str]:
-    """One expert per field."""
+    """Return one expert per field: name → field."""
     return {f"e{f}": f"f{f}" for f in range(design.fields)}
 
 
 def run_study(design: Design, seed: int) -> dict[tuple[Any, ...], OpenEstimate]:
-    """Draw, ask and estimate once; every number by metric, models and field."""
+    """Run one study. Returns every estimate by metric, models and field."""
     table, _, drawn, reply, judge = ask(design, seed)
     judgements = join_replies(table, drawn, reply)
     most = int(table.unit.max()) + 1
@@ -283,19 +290,19 @@ def run_study(design: Design, seed: int) -> dict[tuple[Any, ...], OpenEstimate]:
 
 
 def count_questions(design: Design, seed: int) -> int:
-    """Questions that one study asks."""
+    """Return the number of questions that one study asks."""
     return int((ask(design, seed)[3] != "").sum())
 
 
 def find_error(design: Design, seed: int) -> float:
-    """Estimated mean score minus that of the answers drawn."""
+    """Return the estimated mean score minus the true mean over the drawn answers."""
     met = ask(design, seed)[1]
     value = run_study(design, seed)["score", "m0", None, None].value
     return float(value) - float(met.mean()) if value is not None else math.nan
 
 
 def stop_at_first_error(drawn: Any, table: Any, met: Any, reply: Any) -> Any:
-    """Replies with "" for units after the first error of its answer."""
+    """Return the replies, with "" for all units after the first error in their answer."""
     bad = (met != (table.points >= 0))[drawn.row]
     _, answer = np.unique(drawn.answer, return_inverse=True)
     first = np.full(answer.max() + 1, 10**6)
@@ -305,7 +312,7 @@ def stop_at_first_error(drawn: Any, table: Any, met: Any, reply: Any) -> Any:
 
 
 def full_grid() -> list[Design]:
-    """More than 120 designs."""
+    """Return all designs, more than 120."""
     shares = ((6.0, 1.5), (60.0, 0.6), (0.6, 60.0), (0.5, 0.15), (1.0, 1.0))
     plain = Design(units=(2, 12))
     grid = [
@@ -357,14 +364,14 @@ def full_grid() -> list[Design]:
 
 @dataclass
 class Tally:
-    """How often a number was given, and held the truth."""
+    """Number of studies that give an interval, and number of these whose interval covers the true value."""
 
     given: int = 0
     held: int = 0
 
     @property
     def is_low(self) -> bool:
-        """Whether it held more rarely than chance explains."""
+        """Whether the coverage is significantly below the level."""
         if self.given < 20:
             return False
         return self.held / self.given < LEVEL - STRICT * math.sqrt(LEVEL * (1 - LEVEL) / self.given)
@@ -372,7 +379,7 @@ class Tally:
 
 @dataclass
 class Seen:
-    """Cells of a design, and how many numbers were made and were withheld or not said to hold."""
+    """Cells of a design, number of results, and number of results that are withheld or have `holds` false."""
 
     cells: dict[tuple[Any, ...], Tally]
     made: int = 0
@@ -380,7 +387,7 @@ class Seen:
 
 
 def simulate(design: Design, studies: int, seed: int) -> Seen:
-    """Run studies of a design."""
+    """Run this number of studies of a design, and count how often intervals cover."""
     truth = make_world(design).truth
     seen = Seen({})
     for study in range(studies):
@@ -402,7 +409,7 @@ def simulate(design: Design, studies: int, seed: int) -> Seen:
 
 
 def check_design(design: Design, studies: int) -> tuple[Seen, list[str]]:
-    """Run a design, and again with ten times the studies if a cell is low; the cells that stay low."""
+    """Measure a design, again with ten times the studies if a cell is low. Returns also cells still low."""
     seen = simulate(design, studies, 0)
     low = [key for key, cell in seen.cells.items() if cell.is_low]
     if not low:
@@ -416,7 +423,7 @@ def check_design(design: Design, studies: int) -> tuple[Seen, list[str]]:
 
 
 def measure_factors() -> dict[str, float]:
-    """Savings by stopping at the first error, a judge's order, and a judge as control variate."""
+    """Measure the savings by stopping at the first error, a judge's order, and a judge as control variate."""
     design = Design(items=100, units=(8, 8), judge="fair")
     found = {}
     for name, scheme in (("stop_first", "first no"), ("stop_judge", "first no, judge's order")):
@@ -433,7 +440,7 @@ def measure_factors() -> dict[str, float]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run and print; 1 if a cell stays low."""
+    """Run and print all designs. Returns 1 if the coverage of a cell stays low."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--studies", type=int, default=200)

@@ -23,13 +23,16 @@ REPLIES = Path(__file__).parents[1] / "tests" / "reading"
 
 
 def load_replies(half: str) -> list[dict[str, Any]]:
-    """Load the ``open`` or the ``held`` replies."""
+    """Load one half of the replies, ``"open"`` or ``"held"``."""
     lines = (REPLIES / f"{half}_replies.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
 def judge(row: dict[str, Any]) -> str:
-    """How a reply is read: ``right``, as ``other`` option, or ``unread`` although it states one answer."""
+    """Return how a reply is read: ``right``, as an ``other`` option, or ``unread``.
+
+    A reply is ``unread`` if it states one answer but no option is found.
+    """
     option = read_reply(row["reply"], tuple(row["options"])).option
     read = "unreadable" if option is None else row["options"][option]
     if option is None:
@@ -38,7 +41,7 @@ def judge(row: dict[str, Any]) -> str:
 
 
 def count(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Shares among all replies, and among those that state one answer."""
+    """Return the share of all replies read as another option, and shares of replies that state one answer."""
     outcomes = Counter(map(judge, rows))
     stated = sum(row["states_one_answer"] for row in rows)
     return {

@@ -41,7 +41,7 @@ FAULTS = {
 }
 LIMITS = (20, 60, 300)
 LIMITED_SECONDS = 6.0
-"""The least time that the calls take which are left after the first second's worth."""
+"""Minimum number of seconds for the calls that exceed the server's initial burst."""
 
 
 def main() -> None:
@@ -71,9 +71,9 @@ def main() -> None:
 
 
 def compare(latency: float, concurrency: int, n: int, rounds: int) -> dict[str, float]:
-    """Run all loops in turn; print medians; return the runner's median ratios to the bare loop."""
+    """Run all loops in turn, and print medians. Returns the runner's median ratios to the bare loop."""
     if latency:
-        n //= 20 if concurrency == 8 else 4  # otherwise a round takes minutes
+        n //= 20 if concurrency == 8 else 4  # because a round would take minutes
     found: dict[str, list[dict[str, float]]] = defaultdict(list)
     for _ in range(rounds):
         for what in LOOPS:
@@ -94,10 +94,10 @@ def compare(latency: float, concurrency: int, n: int, rounds: int) -> dict[str, 
 
 
 def measure(what: str, server: Loopback, n: int, concurrency: int) -> dict[str, float]:
-    """Run a loop; return its rate, CPU seconds, memory, start-up time, and seconds until all was answered."""
+    """Run a loop. Returns its rate, CPU seconds, memory, start-up seconds, and seconds to the last answer."""
     script = Path(__file__).with_name("_runner_children.py")
     command = [sys.executable, str(script), what, server.url, str(n), str(concurrency)]
-    # Without bytecode every start would compile its imports.
+    # Allow bytecode files, because otherwise every start would compile all imports.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     begun = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603  itself
@@ -113,7 +113,7 @@ def measure(what: str, server: Loopback, n: int, concurrency: int) -> dict[str, 
 
 
 def beside(peer: str, rate: float, *, quick: bool) -> float | None:
-    """Ratio of our rate to a peer's, at latency 0 and concurrency 64."""
+    """Return our rate divided by a peer's, at latency 0 and concurrency 64; None if the peer fails."""
     n = {"inspect_ai": 200 if quick else 400, "lm_eval": 2_000}[peer]
     with loopback() as server:
         found = run_peers(f"_{peer}_peer.py", PEERS[peer], server.url, str(n), "64")
@@ -129,7 +129,7 @@ def beside(peer: str, rate: float, *, quick: bool) -> float | None:
 
 
 def memory(many: int) -> tuple[float, float]:
-    """Additional megabytes for `many` items compared with `FEW`, and CPU seconds of a run without work."""
+    """Return the additional megabytes of `many` items compared with `FEW`, and CPU seconds of a rerun."""
     found: dict[int, dict[str, Any]] = {}
     for n in (FEW, many):
         with loopback() as server:
@@ -144,17 +144,17 @@ def memory(many: int) -> tuple[float, float]:
 
 
 def under_all_faults(rounds: int) -> float:
-    """The worst ratio of `under_faults`."""
+    """Return the largest ratio of `under_faults`."""
     return max(under_faults(kind, rounds) for kind in FAULTS)
 
 
 def under_all_limits(rounds: int) -> float:
-    """The worst median of `under_a_limit`."""
+    """Return the largest median of `under_a_limit`."""
     return max(statistics.median(under_a_limit(limit) for _ in range(rounds)) for limit in LIMITS)
 
 
 def under_faults(kind: str, rounds: int) -> float:
-    """Our time divided by that of a plain retry loop, with random faults."""
+    """Return our time divided by that of a plain retry loop, with random faults."""
     behaviour, n = Behaviour(0.05, faults=FAULTS[kind]), 2_000
     spans: dict[str, list[float]] = defaultdict(list)
     for _ in range(rounds):
@@ -168,7 +168,7 @@ def under_faults(kind: str, rounds: int) -> float:
 
 
 def under_a_limit(limit: int) -> float:
-    """Our time divided by the minimum, if a server limits requests per second without announcing it."""
+    """Return our time divided by the minimum, at a server with an undisclosed rate limit."""
     n = round(limit * (1 + LIMITED_SECONDS))
     with loopback(Behaviour(0.05, rate=limit)) as server:
         span = measure("stored", server, n, 64)["span"]

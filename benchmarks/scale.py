@@ -71,7 +71,7 @@ def main() -> None:
     for engine in args.engine or (ENGINES[:1] if quick else ENGINES):
         for models in args.models or (QUICK_MODELS if quick else MODELS):
             for items in sizes:
-                # of the smaller cells a quick run only measures how the estimate grows
+                # A quick run needs smaller studies only to measure how the time of the estimate grows.
                 few = ["first estimate", "estimate"]
                 wanted = few if quick and items < max(sizes) else list(COMMANDS)
                 cells[engine, models, items] = measure(engine, items, models, limit, wanted)
@@ -102,7 +102,7 @@ def measure(engine: str, items: int, models: int, limit: float, commands: Sequen
 
 
 def show(name: str, cost: Cost | None, base: Cost | None, limit: float) -> None:
-    """Print one line of a cell."""
+    """Print one line with a cost, and its ratio to `base`, the cost of the GROUP BY query."""
     if cost is None:
         print(f"  {name:<14} not finished in {limit:.0f} s", flush=True)
         return
@@ -111,8 +111,8 @@ def show(name: str, cost: Cost | None, base: Cost | None, limit: float) -> None:
 
 
 def outside(words: Sequence[str], folder: Path, limit: float) -> Cost | None:
-    """Run a command to its end, including start-up; None if it had to be stopped."""
-    # Without bytecode every start would compile its imports.
+    """Run a command, and return its cost including start-up; None if it exceeded the limit of seconds."""
+    # Allow bytecode files, because otherwise every start would compile all imports.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     timed = [sys.executable, str(Path(__file__).with_name("_timed_command.py")), str(limit), *words]
     done = subprocess.run(timed, cwd=folder, capture_output=True, text=True, check=True, env=environment)  # noqa: S603  itself
@@ -123,7 +123,7 @@ def outside(words: Sequence[str], folder: Path, limit: float) -> Cost | None:
 
 
 def inside(words: Sequence[str], rows: int) -> Cost:
-    """Run a script that measures itself; it must count every prediction, since each item has an answer."""
+    """Run a script that measures its own cost. It must count all predictions, as every item has an answer."""
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603  of this folder
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["counted"] == rows, f"{found['counted']} of {rows} predictions counted"
@@ -131,7 +131,7 @@ def inside(words: Sequence[str], rows: int) -> Cost:
 
 
 def summarise(cells: dict[tuple[str, int, int], Found]) -> dict[str, float | None]:
-    """Figures of 100,000 items and 20 models in SQLite, or of the largest cell."""
+    """Return the results for 100,000 items and 20 models in SQLite, or else for the largest study."""
     key = ("sqlite", 20, 100_000)
     key = key if key in cells else max(cells, key=lambda c: (c[0] == "sqlite", c[2], c[1]))
     found = cells[key]

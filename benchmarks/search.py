@@ -41,7 +41,7 @@ RUNGS, KEEP = (30, 60, 120), (0.5, 0.25)
 
 @dataclass(frozen=True)
 class Population:
-    """True accuracies, truth and answers of many programs."""
+    """True accuracies of M programs, true options of n items, and the programs' answers, shape (M, n)."""
 
     true: FloatArray
     truth: IntArray
@@ -50,7 +50,7 @@ class Population:
 
     @classmethod
     def draw(cls, K: int, seed: int) -> Population:
-        """Thirty programs with accuracies N(.6, .08)."""
+        """Draw 30 programs whose accuracies are normal with mean .6 and standard deviation .08."""
         rng = np.random.default_rng([K, seed])
         true = np.clip(rng.normal(MEAN, SD, PROGRAMS), 0.05, 0.95)
         truth, predicted = synthesise_population(
@@ -59,16 +59,19 @@ class Population:
         return cls(true, truth, predicted.T, rng)
 
     def labelled(self, K: int, kind: Kind) -> ExpertLabels:
-        """One expert answer per item; routed ones by the votes of all programs."""
+        """Return one expert answer per item; routed answers depend on the votes of all programs."""
         return simulated_labels(self.truth, self.answers, K, kind, self.rng)
 
     def regret(self, pick: int) -> float:
-        """Accuracy lost compared with the best program."""
+        """Return the accuracy of the best program minus that of the selected one."""
         return float(self.true.max() - self.true[pick])
 
 
 def race(scores: FloatArray, rungs: tuple[int, ...]) -> tuple[int, float, float]:
-    """Successive halving on per-item scores: the pick, its reported accuracy, the share of calls made."""
+    """Select a program by successive halving on per-item scores.
+
+    Returns the selected program, its reported accuracy, and the share of all calls that were made.
+    """
     seen = np.full_like(scores, np.nan)
     alive: IntArray = np.arange(len(scores))
     calls = before = 0
@@ -94,7 +97,7 @@ RULES: dict[str, tuple[Kind, str, tuple[int, ...]]] = {
 
 
 def populations(K: int, repetitions: int) -> dict[str, FloatArray]:
-    """Rule → (regret, bias, calls) of every repetition."""
+    """Simulate searches by each rule. Returns regret, bias and share of calls, shape (repetitions, 3)."""
     rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in RULES}
     for seed in range(repetitions):
         population = Population.draw(K, seed)
@@ -115,7 +118,7 @@ def populations(K: int, repetitions: int) -> dict[str, FloatArray]:
 
 
 def fewer_calls(K: int, repetitions: int, bar: float) -> float:
-    """Smallest share of calls at which a race on routed answers has a regret of at most `bar`."""
+    """Return the smallest share of calls with which a race on routed answers has at most the regret `bar`."""
     for top in (24, 32, 40, 48, 60, 80, 100, 120):
         rungs = (top // 4, top // 2, top)
         found = []

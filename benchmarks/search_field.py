@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def compare(kind: str, seeds: range) -> dict[str, Any]:
-    """Part 1 on labels of one kind: true accuracies of the picks, and leads in standard errors."""
+    """Run part 1 with one kind of labels, and compare the winners' true accuracies with the rivals'."""
     with ProcessPoolExecutor(PROCESSES) as pool:
         jobs = [pool.submit(search_once, seed, kind, K, START) for seed in seeds]
         searched = [job.result() for job in jobs]
@@ -89,7 +89,7 @@ def compare(kind: str, seeds: range) -> dict[str, Any]:
 
 
 def compare_real(kind: Kind, draws: int) -> dict[str, Any]:
-    """Part 4 on labels of one kind: the same, and what the sealed test says."""
+    """Run part 4 with one kind of labels: the same comparison, and the bias of the result on test items."""
     with ProcessPoolExecutor(PROCESSES) as pool:
         jobs = [pool.submit(draw_real, kind, seed) for seed in range(draws)]
         found = [job.result() for job in jobs]
@@ -104,7 +104,7 @@ def compare_real(kind: Kind, draws: int) -> dict[str, Any]:
 def _hold_against_rivals(
     searched: Sequence[Searched], worlds: Sequence[FieldTask | RealTask], start: str
 ) -> dict[str, Any]:
-    """The picks of ours and each rival, and our lead over the best setting of each rival."""
+    """Run all rivals, and print every comparison. Returns our lead over the best setting of each rival."""
     ours = np.array([found.true for found, _ in searched])
     bias = np.array([found.reported for found, _ in searched]) - ours
     held = float(np.mean([found.low <= found.true <= found.high for found, _ in searched]))
@@ -157,7 +157,7 @@ def _rival(
     rule: Callable[[Trial], Picked],
     given: dict[str, Any],
 ) -> FloatArray:
-    """A rule's picks, one row per run."""
+    """Return a rival's results, one row per run."""
     rows = []
     for world, (found, labels) in zip(worlds, searched, strict=True):
         rng = np.random.default_rng([world.seed, 7])
@@ -168,7 +168,7 @@ def _rival(
 def _gepa(
     searched: Sequence[Searched], worlds: Sequence[FieldTask | RealTask], start: str
 ) -> dict[str, FloatArray]:
-    """The picks of each setting of gepa; empty if gepa cannot be installed here."""
+    """Return gepa's results by setting; empty if gepa cannot be installed on this machine."""
     runs = [
         {
             "seed": world.seed,
@@ -194,7 +194,7 @@ def _gepa(
 
 
 def coverage(draws: int) -> dict[str, float]:
-    """Part 2: by world, the share of winners whose interval holds, over both kinds of labels."""
+    """Run part 2. Returns the coverage of winners' intervals by world, over both kinds of labels."""
     print(f"the winner's interval of about 95 %, {draws} searches of each kind of labels")
     covered = {}
     with ProcessPoolExecutor(PROCESSES) as pool:
@@ -218,7 +218,7 @@ def coverage(draws: int) -> dict[str, float]:
 
 
 def show_usage(usages: Sequence[Usage]) -> None:
-    """Part 3."""
+    """Print the results of part 3."""
     for usage in usages:
         print(
             f"an endpoint of 200 ms and {LIMIT} at once: {usage.mean:.0f} under way on average "

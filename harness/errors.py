@@ -1,28 +1,28 @@
-"""Every error this project raises on purpose.
+"""The errors that this project raises.
 
 ::
 
     OversightError                  exit code 1: the work failed
-    ├── BadInput                    exit code 2: something given is wrong; nothing was changed
-    │   ├── DataError               a file: names file, line and field
-    │   ├── ConfigError             study.toml, an option or an environment variable
-    │   ├── StoreError              the study database: unreadable, newer, of another study
-    │   │   ├── LostConnection      its server went away (exit code 1)
-    │   │   ├── FullDisk            no room to write (exit code 1)
+    ├── BadInput                    exit code 2: an input is wrong; nothing was changed
+    │   ├── DataError               a file is wrong; the message names file, line and field
+    │   ├── ConfigError             a setting in study.toml, an option or an environment variable is wrong
+    │   ├── StoreError              the study database is unreadable, too new, or of another study
+    │   │   ├── LostConnection      the connection to the database server was lost (exit code 1)
+    │   │   ├── FullDisk            the disk is full (exit code 1)
     │   │   └── LostDatabase        it was moved, deleted or replaced while a command ran (exit code 1)
-    │   ├── WrongType               a value of a kind that the function does not take (also a TypeError)
-    │   └── ProgramRefused          a workflow's source: what it may not use, or a failed smoke run
-    ├── EstimateError               exit code 2: the estimate is not defined for these data
-    │   └── NotIdentified           the data cannot tell, however many there are
-    ├── LabelStudioError            a Label Studio server: does not answer, or answers nonsense
-    ├── SandboxError                the sandbox could not be started, or broke of itself
-    ├── BudgetSpent                 the next call might cost more than is left
+    │   ├── WrongType               an argument has the wrong type (also a TypeError)
+    │   └── ProgramRefused          a workflow's source uses something forbidden, or its test run failed
+    ├── EstimateError               exit code 2: the estimate is undefined for these data
+    │   └── NotIdentified           the data do not determine the quantity, however many there are
+    ├── LabelStudioError            a Label Studio server does not answer, or its answer is invalid
+    ├── SandboxError                the sandbox could not be started, or failed
+    ├── BudgetSpent                 the next call might cost more than the remaining budget
     ├── RunHeld                     another process is working on the run
-    └── ModelError                  a model call
-        ├── TransientModelError     worth another try: rate limit, server error, time-out
-        │   └── NoReply             empty, cut or refused whatever was tried: due to what was asked
-        └── FatalModelError         no try will help: authentication, unknown model
-            └── RefusedRequest      this request (such as HTTP 400 or 413); the next may pass
+    └── ModelError                  a call to a model failed
+        ├── TransientModelError     a retry may succeed: rate limit, server error, timeout
+        │   └── NoReply             this request gets empty, cut or refused replies at every retry
+        └── FatalModelError         no retry can succeed: authentication, unknown model
+            └── RefusedRequest      this request is refused (such as HTTP 400 or 413); others may succeed
 
     Stopped (a KeyboardInterrupt)   exit code 130 or 143: a signal ended the work
 """
@@ -36,7 +36,7 @@ from oversight.harness.output import redact, shorten
 
 
 class Fault(StrEnum):
-    """Why a call failed that may succeed another time; summaries count by it."""
+    """Kind of failure of a call that may succeed at another time; summaries count failures by kind."""
 
     RATE_LIMIT = "rate limit"
     OVERLOADED = "overloaded"
@@ -53,7 +53,7 @@ class Fault(StrEnum):
 
 
 class OversightError(Exception):
-    """Base of all errors; `exit_code` is what the command line returns. No message shows a known secret.
+    """Base class of all errors. The command line returns `exit_code`; messages mask registered secrets.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class OversightError(Exception):
 
 
 class BadInput(OversightError):
-    """Something given is wrong. The message names it and the remedy; nothing was changed.
+    """An input is wrong, and nothing was changed. The message names the input and the remedy.
 
     Examples
     --------
@@ -93,11 +93,11 @@ class DataError(BadInput):
     message
         The error and its remedy.
     file
-        Path of the file as the user wrote it.
+        Path of the file as the user wrote it; None if unknown.
     line
-        Line (text formats) or row (Parquet), counted from 1.
+        Number of the line (text formats) or row (Parquet), from 1; None if unknown.
     field
-        Column or key.
+        Name of the column or key; None if unknown.
 
     Attributes
     ----------
@@ -119,13 +119,13 @@ class DataError(BadInput):
 
 
 class InMemory(str):
-    """In place of a file's name: what holds the rows has none; they count from 0, as in ``frame.iloc``."""
+    """Description of rows in memory, instead of a file's name; such rows count from 0, as in ``iloc``."""
 
     __slots__ = ()
 
 
 def _name_place(file: object, line: int | None, field: str | None) -> str:
-    """``items.csv:3 [text]``, or ``frame, row 3, column 'text'`` of what is no file."""
+    """Return for example ``items.csv:3 [text]``, or ``frame, row 3, column 'text'`` for rows in memory."""
     if isinstance(file, InMemory):
         row = "" if line is None else f", row {line}"
         return f"{file}{row}" + ("" if field is None else f", column {field!r}")
@@ -148,7 +148,7 @@ class ConfigError(BadInput):
 
 
 class StoreError(BadInput):
-    """The study database cannot be used as it is.
+    """The study database cannot be used.
 
     Examples
     --------
@@ -158,14 +158,14 @@ class StoreError(BadInput):
 
 
 class LostConnection(StoreError):
-    """The server of the study database went away while something was done there.
+    """The connection to the server of the study database was lost during an operation.
 
     Parameters
     ----------
     message
-        What was lost.
+        Text of the error.
     may_be_done
-        Whether it may have been stored nevertheless, as its end is unknown.
+        Whether the operation may have been completed nevertheless.
     """
 
     exit_code = 1
@@ -176,33 +176,33 @@ class LostConnection(StoreError):
 
 
 class FullDisk(StoreError):
-    """The disk has no room for what was to be written; what was stored before stays."""
+    """The disk is full, so the data were not written; data stored before remain."""
 
     exit_code = 1
 
 
 class LostDatabase(StoreError):
-    """The study database was moved, deleted, replaced or overwritten while a command worked with it."""
+    """The study database was moved, deleted, replaced or overwritten while a command used it."""
 
     exit_code = 1
 
 
 def is_full(error: OSError) -> bool:
-    """Whether a disk, a quota or a limit on the size of files leaves no room to write."""
+    """Return whether a write failed because of a full disk, a quota, or a limit on file sizes."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class WrongType(BadInput, TypeError):
-    """A value is of a kind that the function does not take.
+    """An argument has a type that the function does not accept.
 
     Parameters
     ----------
     name
-        Of the argument.
+        Name of the argument.
     expected
-        What it may be, in words.
+        Description of the accepted values.
     given
-        What it is.
+        The value that was given.
     """
 
     def __init__(self, name: str, expected: str, given: object) -> None:
@@ -211,7 +211,7 @@ class WrongType(BadInput, TypeError):
 
 
 class ProgramRefused(BadInput):
-    """A workflow's source was refused before any call was paid for; the message says why.
+    """A workflow's source was refused before any paid call; the message says why.
 
     Examples
     --------
@@ -225,7 +225,7 @@ class ProgramRefused(BadInput):
 
 
 class EstimateError(OversightError, ValueError):
-    """An estimate is undefined for these data; names the argument, the bound and the value.
+    """An estimate is undefined for these data; the message names the argument, its bound and its value.
 
     Examples
     --------
@@ -253,7 +253,7 @@ class NotIdentified(EstimateError):
 
 
 class LabelStudioError(OversightError):
-    """A Label Studio server could not be started, does not answer, or lost something.
+    """A Label Studio server could not be started, does not answer, or lost data.
 
     Examples
     --------
@@ -263,7 +263,7 @@ class LabelStudioError(OversightError):
 
 
 class BudgetSpent(OversightError):
-    """The limit on dollars or tokens leaves no room for the next call; what was done is stored.
+    """The budget does not allow the next call; results of earlier calls are stored.
 
     Examples
     --------
@@ -277,11 +277,11 @@ class BudgetSpent(OversightError):
 
 
 class RunHeld(OversightError):
-    """Another process is working on the run, or took it over; the message says who."""
+    """Another process is working on the run, or took it over; the message names the process."""
 
 
 class SandboxError(OversightError):
-    """The sandbox itself failed; what it ran is not to blame.
+    """The sandbox itself failed, not the program that it ran.
 
     Examples
     --------
@@ -302,22 +302,22 @@ class ModelError(OversightError):
 
 
 class TransientModelError(ModelError):
-    """A failure that may pass.
+    """A call to a model failed, but a retry may succeed.
 
     Parameters
     ----------
     message
-        What the endpoint said.
+        Message of the endpoint.
     fault
-        What kind of failure it is.
+        Kind of the failure.
     retry_after
-        Seconds the endpoint asked to wait, if it did.
+        Seconds that the endpoint asked to wait; None if it did not.
     sent
-        Whether the request may have reached the endpoint, which then may ask to be paid for it.
+        Whether the request may have reached the endpoint, which may then charge for it.
     in_reply
-        Whether it came in a reply of status 200, which is paid for as a rule.
+        Whether the failure came in a reply with status 200, which endpoints usually charge for.
     used
-        Tokens sent and received, if the endpoint said what the failed call used.
+        Numbers of tokens sent and received; None if the endpoint did not report them.
     """
 
     def __init__(
@@ -336,9 +336,9 @@ class TransientModelError(ModelError):
 
 
 class NoReply(TransientModelError):
-    """The endpoint answers, but not this: the reply stays empty or cut, or the request is refused.
+    """The endpoint gives no usable reply to this request at any retry: it is empty, cut or refused.
 
-    The request is the cause, as the same endpoint answers other requests.
+    The cause is the request, because the same endpoint answers other requests.
     """
 
     BEGINS = "no usable reply: "
@@ -348,20 +348,20 @@ class NoReply(TransientModelError):
 
 
 class FatalModelError(ModelError):
-    """A failure that every repetition would give, such as a refused key or an unknown model."""
+    """A call to a model failed, and every retry would fail, for example because the model is unknown."""
 
     exit_code = 2
 
 
 class RefusedRequest(FatalModelError):
-    """The endpoint refuses this request, as it is too long, forbidden or unknown there; another may pass.
+    """The endpoint refuses this request, for example because it is too long; other requests may succeed.
 
     Parameters
     ----------
     message
-        What the endpoint said.
+        Message of the endpoint.
     status
-        The HTTP status; 404 and 403 are as a rule about the model or the key, all others about the request.
+        HTTP status; 403 and 404 usually concern the key or the model, other codes the request.
     """
 
     def __init__(self, message: str, *, status: int = 400) -> None:
@@ -370,7 +370,7 @@ class RefusedRequest(FatalModelError):
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal ended the work, and what was finished by then is stored; `exit_code` is the shell's for it."""
+    """A signal ended the work; results finished before it are stored. `exit_code` is 128 + the signal."""
 
     def __init__(self, signal: int) -> None:
         super().__init__(signal)
@@ -378,6 +378,6 @@ class Stopped(KeyboardInterrupt):
 
 
 def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error that ended tasks which ran together; the others followed from it."""
+    """Return the first error of a group of concurrent tasks, which caused the others to end."""
     error = group.exceptions[0]
     return first_of(error) if isinstance(error, BaseExceptionGroup) else error

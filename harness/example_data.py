@@ -1,4 +1,4 @@
-"""Small made-up data for the examples in docstrings."""
+"""Small invented data for the examples in docstrings."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def example_panel() -> Panel:
 
 
 def example_judge() -> tuple[FloatArray, JudgeProbabilities, JudgedQuestions]:
-    """Return a judge's probabilities of yes, the judge, and experts' answers to 200 questions.
+    """Return a judge's probabilities of yes to 200 questions, the judge, and experts' answers to them.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def example_judge() -> tuple[FloatArray, JudgeProbabilities, JudgedQuestions]:
 
 
 def example_judgements() -> Judgements:
-    """Return the judgements of twelve open answers by ann, an expert of law; nine meet their criterion.
+    """Return judgements of twelve open answers by the law expert "ann"; nine answers meet their criterion.
 
     Examples
     --------

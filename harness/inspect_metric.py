@@ -1,7 +1,7 @@
-"""The metric for inspect-ai: a model's accuracy, with its interval, from the answers that scores carry.
+"""A metric for inspect-ai: a model's accuracy and its interval, from experts' answers stored in the scores.
 
-inspect-ai finds it through the entry point of this project, as ``oversight/expert_accuracy``, and registers
-it when it is first asked for; until then nothing here needs inspect-ai.
+inspect-ai finds the metric through this project's entry point, as ``oversight/expert_accuracy``. The metric
+is registered at its first use, so that importing this module does not require inspect-ai.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _register() -> Any:
 def _expert_accuracy(
     level: float | None = None, estimator: str = "ml"
 ) -> Callable[[Sequence[Any]], dict[str, float]]:
-    """Make the metric; `level` and `estimator` as in `oversight.harness.accuracy`, None the study's."""
+    """Make the metric; arguments as in `oversight.harness.accuracy`, `level` None for the study's level."""
 
     def measure(scores: Sequence[Any]) -> dict[str, float]:
         items, settings = unpack_scores([sample.score.metadata for sample in scores])

@@ -1,7 +1,7 @@
-"""Protocols, and parts of the page, by name: tables of strings, each loaded when it is asked for.
+"""Tables of protocols and of parts of the page, by name; each is imported when it is first used.
 
-A new protocol is one file that defines its class, one line here, and one in the stub of its package. What
-`init` prints lists all protocols, so frozen texts change with it: tests/studies/README.md.
+A new protocol needs a file with its class, a line in `PROTOCOLS`, and a line in the stub of its package. The
+output of `init` lists all protocols, so the expected texts of tests change too (see tests/studies/README.md).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ PROTOCOLS = {
     "panel-random": "oversight.protocols.routing.panel_draw:RandomPanel",
     "open-answers": "oversight.protocols.open_answers.open_protocol:OpenAnswers",
 }
-"""Name in study.toml and on every question → where the class is. Add new ones after the second: ``oversight
-plan`` takes the first for uniform options, the second for predicted ones."""
+"""Name in study.toml and on every question → location of the class. Add new protocols after the second,
+because ``oversight plan`` uses the first for uniform options and the second for predicted options."""
 
 DEFAULT_PROTOCOL = "partitioned"
-"""Protocol of a study that names none."""
+"""Protocol of a study that does not name one."""
 
 AIMS = {
     "how accurate a model is": "partitioned",
@@ -48,21 +48,22 @@ PAGES: dict[str, str] = {
     "candidate": "oversight.agents.search.view:read_candidate",
     "candidate-item": "oversight.agents.search.view:read_candidate_item",
 }
-"""Part of the page that extensions and the upper wings make → where it is: ``function(study, store,
-**parameters)``, whose value JSON can hold."""
+"""Name of a part of the page that other packages provide → location of its function
+``function(study, store, **parameters)``, which returns a value that can be written as JSON."""
 
 EXPORTED_PARTS: dict[str, str] = {"search": "oversight.agents.search.view:read_exported_parts"}
-"""Page of an upper wing → what gives all parts of it that a file holds: ``function(study, store)``, pairs of
-name with query and value. A page without a line here is held as it is without parameters."""
+"""Name of a page → location of the function ``function(study, store)`` that yields all its parts for an
+exported file, as pairs of name with query and value. Other pages are exported with one call without
+parameters."""
 
 
 def load_module(name: str) -> ModuleType:
-    """Import a module of an upper package by name, so that no import points up."""
+    """Import a module of a higher-level package by name, so that this package has no static import of it."""
     return importlib.import_module(name)
 
 
 def load_protocol(name: str) -> Any:
-    """Return the class of a protocol; KeyError if the name is unknown.
+    """Return the class of a protocol; raise KeyError if the name is unknown.
 
     Examples
     --------
@@ -74,22 +75,22 @@ def load_protocol(name: str) -> Any:
 
 
 def load_page(name: str, pages: Mapping[str, str] = PAGES) -> Any:
-    """Return the function that makes a part of the page; KeyError if the name is unknown."""
+    """Return the function that makes a part of the page; raise KeyError if the name is unknown."""
     module, _, attribute = pages[name].partition(":")
     return getattr(load_module(module), attribute)
 
 
 def state_protocol(name: str) -> ProtocolStatement:
-    """Return the statement of a protocol's class; KeyError if the name is unknown."""
+    """Return the properties that a protocol's class states; raise KeyError if the name is unknown."""
     statement: ProtocolStatement = load_protocol(name).statement
     return statement
 
 
 def state_protocols(names: Iterable[str]) -> tuple[ProtocolStatement, ...]:
-    """Return the statements of protocols, in alphabetical order; unregistered ones have none."""
+    """Return the statements of protocols in alphabetical order of names; unregistered names are left out."""
     return tuple(state_protocol(name) for name in sorted(set(names) & PROTOCOLS.keys()))
 
 
 def name_protocol(class_name: str) -> str:
-    """Return the name under which a class is registered."""
+    """Return the protocol's name under which a class is registered."""
     return next(name for name, place in PROTOCOLS.items() if place.endswith(f":{class_name}"))

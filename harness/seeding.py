@@ -1,4 +1,4 @@
-"""Independent random streams for every item, from one seed."""
+"""Derive independent random seeds for every item from one seed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from oversight.harness.argument_checks import check_names
 def derive_seed(seed: int, *names: str) -> int:
     """Derive a 64-bit seed from a study's seed and names, such as an item's id.
 
-    A draw with this seed depends only on the names: adding, removing or reordering items changes no other
-    item's draw.
+    The derived seed depends on nothing else, so adding, removing or reordering items does not change the
+    draws of other items.
     """
     text = "\x1f".join((str(seed), *names))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
 def derive_seeds(seed: int, *names: str, last: Iterable[str]) -> list[int]:
-    """Return `derive_seed` for each of several last names."""
+    """Return the seeds of `derive_seed` with the given names and, in turn, each name of `last`."""
     check_names("last", last)
     start, hashed = "\x1f".join((str(seed), *names, "")), hashlib.sha256
     digests = [hashed((start + name).encode()).digest() for name in last]

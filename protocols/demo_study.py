@@ -57,9 +57,9 @@ def run_demo(
     folder
         Folder of the study.
     limit
-        Use only the first `limit` notes.
+        Number of notes to use, from the first on; None for all.
     tell
-        Called with the next step.
+        Called with a description of each step.
     """
     _check_demo(folder)
     tell("1/4  the small model on this machine")

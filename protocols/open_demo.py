@@ -1,4 +1,4 @@
-"""The demo on open answers: a local model and three bundled ones, simulated experts, then the key."""
+"""Run the demo on open answers: a local and three bundled models, simulated experts, then the key."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def run_open_demo(
     folder
         Folder of the study.
     limit
-        Use only the first questions, up to this number.
+        Number of questions to use, from the first on; None for all.
     tell
-        Called with the next step.
+        Called with a description of each step.
     """
     study = _lay_out(folder, limit)
     tell("1/4  the small model on this machine")
@@ -94,7 +94,7 @@ def run_open_demo(
 
 
 def _lay_out(folder: Path, limit: int | None) -> Study:
-    """Lay out an ordinary study of open answers."""
+    """Create an ordinary study of open answers, as a user would."""
     if not (DATA / f"{_START}.jsonl").exists():
         raise BadInput(f"the bundled data are not in {DATA}: install the package again, or clone it whole")
     if folder.exists() and not (folder / "items.jsonl").exists() and any(folder.iterdir()):

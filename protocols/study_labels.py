@@ -78,7 +78,7 @@ def text_key(study: Study, store: Store) -> int | None:
 class AskedLookup:
     """Looks up asked questions one by one, or reads all of them when that becomes faster.
 
-    A question that was read with all others is returned from memory only once, because it has one answer.
+    After all questions were read, each is looked up in memory only once, because a file has one answer to it.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class AskedLookup:
 
     @cached_property
     def key(self) -> int | None:
-        """Key that binds the checks in files to the study's texts, as returned by `text_key`."""
+        """Key of the checksums in exported files, from `text_key`."""
         return text_key(self._study, self._store)
 
     def find_experts(self, ids: Sequence[str]) -> list[str | None]:
@@ -261,7 +261,7 @@ def _route_questions(
 
 
 def _find_common_options(study: Study, roster: Roster) -> tuple[str, ...]:
-    """Options shared by all items, or None. Not computed if every expert may judge every option."""
+    """Return the options that all items share; empty if they differ, or everybody may judge all options."""
     if roster.classes == (ANY_CLASS,):
         return ()
     items = stream_items(study)
@@ -346,7 +346,7 @@ def import_answers(
     label_studio
         Whether the files are exports of Label Studio.
     words
-        Meanings of words in filled-in files; None for those of `make_words`.
+        Meanings of the words in filled-in files; None for the words of `make_words`.
     skipped
         Records bad rows of filled-in files, which are left out; None if any bad row is an error.
     changes
@@ -381,7 +381,7 @@ def import_answers(
 
 
 def _change_answers(store: Store, given: Sequence[Response], *, panel: bool) -> tuple[int, int]:
-    """Store new answers; replace or withdraw those of earlier files, with an event each."""
+    """Store new answers; replace or withdraw those of earlier files, recording an event for each."""
     replies = store.replies(panel=panel)
     with store.together(exclusive=True):
         before = replies.read_replies()
@@ -426,7 +426,7 @@ def simulate_answers(
     sensitivity, specificity, abstention
         Rates of `SimulatedExperts`.
     seed
-        Seed of the errors; the study's if None.
+        Seed of the errors; None for the study's seed.
     """
     from oversight.protocols.collect import SimulatedExperts
 

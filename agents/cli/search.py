@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the subverbs of ``oversight search``."""
+    """Add the subcommands of ``oversight search``."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="start|resume|show|export")
-    start = verbs.add_parser("start", help="start a search, or continue the same search")
+    start = verbs.add_parser("start", help="start a search, or continue the one with the same settings")
     add_study(start)
     start.add_argument(
         "--dry-run",
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run a subverb."""
+    """Run the chosen subcommand, and return the exit code."""
     from oversight.agents.search import open_search, prepare_search, resume_search, whole_archive
 
     study = study_of(args)
@@ -159,7 +159,7 @@ def _show(args: argparse.Namespace, study: Study, store: Store, context: SearchC
 def _write_page(
     study: Study, store: Store, context: SearchContext, path: str, truth: Mapping[str, int] | None
 ) -> Path:
-    """Write the page of a search, with its candidates, as one file. Returns its path."""
+    """Write one HTML file with a search and its candidates. Returns the file's path."""
     from oversight.agents.search import read_exported_parts
     from oversight.harness.view import read_frame, write_parts
 

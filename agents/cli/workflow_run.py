@@ -27,14 +27,14 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     Returns
     -------
     dict, str
-        The results by run name, and the same as text.
+        The results by run name, and a text that shows them.
 
     Raises
     ------
     ConfigError
         If the workflow, model or sandbox tier does not exist, or the options contradict each other.
     ProgramRefused
-        If the workflow is refused. Then nothing is stored or paid.
+        If the workflow's source is refused. Then nothing is stored or paid for.
     """
     if args.dry_run or args.batch:
         raise ConfigError(
@@ -104,7 +104,7 @@ def _describe_results(results: dict[str, Any]) -> str:
 
 
 def _read_workflow(name: str, study: Study, items: Sequence[Item]) -> Workflow:
-    """Read an exported workflow unchanged, or another one with the study's wording and roles."""
+    """Read an exported workflow (.json) unchanged, or combine a program with the study's format and roles."""
     if name.endswith(".json"):
         found = Workflow.read(name)
         found.check_options(items)

@@ -1,4 +1,4 @@
-"""Workflows of a study: its roles and wording, and the hand-made programs in `library`."""
+"""Roles and prompt format of a study's workflows, and the hand-written programs in `library`."""
 
 import lazy_loader
 

@@ -1,11 +1,11 @@
-"""A study's roles and wording for workflows, which change prompts without changing code.
+"""Read ``workflow.toml``, which sets the roles and the prompt format of a study's workflows.
 
-They are in ``workflow.toml`` beside study.toml. Without this file, calls ask for letters, and if all items
-have the same classes, each class is a role::
+The file is in the same folder as study.toml. Without it, calls ask for option letters, and if all items have
+the same options, there is one role per option::
 
-    style = "parts"            # or "json", "lines": format of a reply
-    answer = "option"          # or "letter": content of an answer
-    field_chars = 120          # longest content of the other fields
+    style = "parts"            # format of a reply: "parts", "json" or "lines"
+    answer = "option"          # content of an answer: "option" (its text) or "letter"
+    field_chars = 120          # maximum number of characters of any other field
     max_tokens = 200
     examples = "solved.jsonl"  # rows with text, label and optionally thinking
 
@@ -35,7 +35,7 @@ Style = Literal["parts", "json", "lines"]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A solved item that is shown before the question; never one of the items to answer.
+    """A solved question that prompts show before the item's question. It must not be one of the items.
 
     Attributes
     ----------
@@ -59,26 +59,26 @@ class PromptFormat:
     Attributes
     ----------
     style
-        ``"parts"`` asks for all fields, each on a line that begins with its name, as ``ANSWER: B``;
-        ``"json"`` for one JSON object, by a schema if the endpoint enforces one; ``"lines"`` has every field
-        completed as a line of its own, one request each, see `oversight.agents.runtime.call_prompt`.
+        ``"parts"`` asks for all fields, each on a line that begins with its name, for example ``ANSWER: B``.
+        ``"json"`` asks for one JSON object, with a schema. ``"lines"`` sends one request per field, and the
+        model completes the field's line; see `oversight.agents.runtime.call_prompt`.
     answer
-        Whether a field called ``answer`` contains an option's letter or its text. Small models do not
-        follow letters well; texts suit them better.
+        Content of each field whose name contains ``answer``: the letter of an option or its text. Small
+        models give texts more reliably than letters.
     field_chars
-        Largest number of characters of any other field: requested, and enforced by a schema if the endpoint
-        can; None sets no limit.
+        Maximum number of characters of any other field; None sets no limit. The style ``"parts"`` states it
+        in the prompt, ``"json"`` in the schema; ``"lines"`` ignores it.
     max_tokens
-        Token limit of a call's answer; in the style of lines, of each line.
+        Token limit of a reply; in the style ``"lines"``, of each line.
     examples
-        Examples that are shown as earlier turns in calls that ask for an answer.
+        Solved questions shown before the item in calls that ask for an answer.
     max_words
-        Largest number of words of an item's text that are shown; None shows all.
+        Maximum number of words of an item's text that are shown; None shows all.
     labels
-        In the style of lines, the beginning of each field's line; ``question`` and ``options`` are also
-        fields.
+        In the style ``"lines"``, the text that begins a field's line, by field name; ``question`` and
+        ``options`` are also keys.
     code
-        Whether a program may run code that the model wrote, in a separate sandbox.
+        Whether a program may run code written by the model, in a separate sandbox.
     """
 
     style: Style = "parts"
@@ -91,7 +91,7 @@ class PromptFormat:
     code: bool = False
 
     def label(self, name: str) -> str:
-        """Return the beginning of a field's line: its name unless the study sets another text."""
+        """Return the text that begins a field's line: the study's label, or else the field's name."""
         return self.labels.get(name, f"{name[:1].upper()}{name[1:]}:")
 
 
@@ -100,14 +100,14 @@ DEFAULT_FORMAT = PromptFormat()
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """An expert that a prompt can name.
+    """An expert role that a prompt can assign to the model.
 
     Attributes
     ----------
     name
-        Name, unique within a study; used by routers.
+        Name, unique within a study; programs select a role by its name.
     text
-        The sentence at the beginning of a prompt.
+        Sentence that begins the prompt.
     """
 
     name: str
@@ -115,9 +115,9 @@ class Role:
 
 
 def default_roles(items: Sequence[Item]) -> tuple[Role, ...]:
-    """Return one role per class if all items share their options, and a generalist as the last role.
+    """Return one role per option and then a generalist, if all items have the same options.
 
-    If items have different options, the generalist is the only role.
+    Otherwise the generalist is the only role.
     """
     shared = {frozenset(item.options) for item in items}
     names = items[0].options if len(shared) == 1 else ()
@@ -145,12 +145,12 @@ class _File(Section):
 def read_workflow_settings(
     folder: str | Path, items: Sequence[Item]
 ) -> tuple[PromptFormat, tuple[Role, ...]]:
-    """Read a study's ``workflow.toml``, or return the default for its items.
+    """Read a study's ``workflow.toml``. If it does not exist, return the defaults for the items.
 
     Raises
     ------
     DataError
-        If the file is wrong; names the file and the first wrong key.
+        If the file is invalid; the error names the file and the first invalid key.
     """
     path = Path(folder) / "workflow.toml"
     if not path.exists():

@@ -1,4 +1,4 @@
-"""Run a program over items: its calls become requests, and its results become predictions."""
+"""Run a program on items: send its calls to a model, and turn its results into predictions."""
 
 import lazy_loader
 

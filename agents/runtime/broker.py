@@ -1,7 +1,7 @@
-"""The only way from a workflow to a model: calls are cached, within the budget, retried and checked.
+"""Send a workflow's calls to its model: cached, limited by a budget, retried and checked.
 
-A call is looked up in the cache by its request (`CallCache`). The same call is made only once at a time
-(`CallsUnderWay`). Its reply is stored with the usage of all its attempts (`CallUnderWay`).
+`CallCache` stores calls by key. `CallsUnderWay` ensures that identical calls at the same time are sent only
+once. `CallUnderWay` counts the usage of all attempts of one call.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from oversight.harness.types import Usage
 
 
 class CallCache:
-    """The table of calls by key; calls that arrive at about the same time are read or written together.
+    """Stored calls by key. Reads and writes that arrive at about the same time are batched.
 
     Parameters
     ----------
@@ -69,18 +69,24 @@ class CallCache:
             self._writes = Batches[StoredCall, None](calls.write_calls, linger=LINGER)
 
     async def find_call(self, key: str) -> StoredCall | None:
-        """Return a stored call that succeeded or was lost; None otherwise."""
+        """Return the stored call with this key if it succeeded or was lost; otherwise None.
+
+        A call is lost if its process ended before the reply was stored.
+        """
         return self._memory.get(key) if self._memory is not None else await self._reads.add_request(key)
 
     def find_answered(self, *, has_schema: bool) -> Request | None:
-        """Return the latest answered request in the store, with or without a schema, or None."""
+        """Return the latest stored request that was answered; None if there is none.
+
+        `has_schema` selects requests with or without a JSON schema.
+        """
         if self._calls is None:
             return None
         found = self._calls.find_latest(has_schema=has_schema)
         return None if found is None else Request.read(found.request)
 
     async def store_call(self, call: StoredCall) -> None:
-        """Store a call; when this returns, the call is stored even if the process is killed."""
+        """Store a call. A call in the database survives a kill of the process once this returns."""
         if self._memory is None:
             await self._writes.add_request(call)
         elif not call.error:
@@ -93,14 +99,14 @@ def _counts(call: StoredCall) -> bool:
 
 
 BESIDE = "beside: tries that were paid for and brought no answer"
-"""Error of the row with the usage of an answered call's other attempts."""
+"""Error text of the row that stores the usage of an answered call's failed attempts."""
 LOST = f"{Fault.LOST}: under way when its process ended; it may have been answered"
 _NOTHING = ModelReply("", "")
 
 
 @dataclass(slots=True, eq=False)
 class CallUnderWay:
-    """A call that is being made.
+    """A call in progress.
 
     Attributes
     ----------
@@ -111,7 +117,7 @@ class CallUnderWay:
     latest
         The latest reply, usable or not.
     is_noted
-        Whether the call is stored as lost; its reply or error replaces that row.
+        Whether the call is stored as lost for the time being; its reply or error replaces that row.
     """
 
     key: str
@@ -122,10 +128,10 @@ class CallUnderWay:
     _started: float = field(default_factory=time.perf_counter)
 
     def rows(self, reply: ModelReply | None, price: Price | None, error: str = "") -> list[StoredCall]:
-        """Return the rows to store: the answer or the error, and the cost of other attempts.
+        """Return the rows to store: one with the answer or the error, one with the usage of other attempts.
 
-        The cost of other attempts has a separate key that is never looked up. A failed call is made again,
-        and then replaces its row.
+        The second row has a random key and is never looked up. A failed call is made again when it is next
+        requested, and its new row replaces the first one.
         """
         used, answer = self.account.used, reply or _NOTHING
         sent = max(0, used.input_tokens - answer.input_tokens)
@@ -138,7 +144,7 @@ class CallUnderWay:
         return rows
 
     def lose(self, used: Usage, price: Price | None) -> StoredCall:
-        """Return the row that marks a call as lost and paid, unless its result replaces the row."""
+        """Return the row that marks a call as lost but paid for, until the call's result replaces the row."""
         reply = replace(_NOTHING, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
         return self._row(self.key, reply, price, LOST)
 
@@ -159,14 +165,14 @@ class CallUnderWay:
 
 
 class NotSent(OversightError):
-    """A call was not sent, because no more calls are made."""
+    """A call was not sent, because the broker has stopped sending calls."""
 
 
 class CallsUnderWay:
-    """The calls that are being made.
+    """The calls in progress.
 
-    A call waits for its turn, is sent, and is stored; between two attempts it waits again. After `end`,
-    waiting calls raise an error, and sent calls are still stored because they are paid for.
+    A call waits for its turn, is sent, and is stored; before a retry it waits again. After `end`, waiting
+    calls raise an error, but calls that were sent are still stored, because they are paid for.
     """
 
     def __init__(self) -> None:
@@ -175,14 +181,14 @@ class CallsUnderWay:
         self._end: FatalModelError | NotSent | None = None
 
     def find_task(self, key: str) -> asyncio.Task[ModelReply] | None:
-        """Return the task of a call, or None."""
+        """Return the task that makes the call with this key, or None if the call is not in progress."""
         return self._tasks.get(key)
 
     def start(self, key: str, making: Coroutine[Any, Any, ModelReply]) -> asyncio.Task[ModelReply]:
-        """Make a call."""
+        """Start the task that makes a call, and return the task."""
         task = self._tasks[key] = asyncio.create_task(self._run(making))
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
-        self._kept_on.add(task)  # otherwise a task that is cancelled before its first step reports no reason
+        self._kept_on.add(task)  # a task cancelled before its first step could not report the reason
         return task
 
     async def _run(self, making: Coroutine[Any, Any, ModelReply]) -> ModelReply:
@@ -195,21 +201,21 @@ class CallsUnderWay:
             raise type(self._end)(str(self._end)) from None
 
     def check(self) -> None:
-        """Raise NotSent if no more calls are made."""
+        """Raise NotSent if `end` was called."""
         if self._end is not None:
             raise NotSent(str(self._end))
 
     def end(self, why: FatalModelError | NotSent) -> None:
-        """Stop sending calls; waiting tasks receive the error."""
+        """Stop sending calls, and raise an error in the tasks that wait."""
         if self._end is None:
-            # A new error per call, because a shared one would collect tracebacks.
+            # Copy the error, because an error raised by several tasks would accumulate their tracebacks.
             self._end = (NotSent if isinstance(why, NotSent) else FatalModelError)(str(why))
         for task in self._tasks.values():
             if task is not asyncio.current_task() and task not in self._kept_on:
                 task.cancel()
 
     async def close(self) -> None:
-        """Stop sending calls, and wait for the sent ones."""
+        """Stop sending calls, and wait for the calls that were sent."""
         self.end(NotSent("the call was not sent, because its run has ended"))
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
@@ -227,24 +233,27 @@ class CallsUnderWay:
                 self._kept_on.discard(task)
 
     async def hold(self, account: RequestAccount, guess: Callable[[], tuple[int, int]]) -> Reservation:
-        """Reserve the most that the current task's call may use; then it counts as sent, see `OutModel`."""
+        """Reserve budget for the most that the current task's call may use.
+
+        From then on the call counts as sent, until `OutModel` reports that it has returned.
+        """
         self.check()
         with self.kept_on():
             held = await account.hold(guess)
-        if self._end is not None:  # the end came while this call waited for budget
+        if self._end is not None:  # `end` was called while this call waited for budget
             held.release()
             self.check()
         self._kept_on.update(filter(None, [asyncio.current_task()]))
         return held
 
     def is_back(self) -> None:
-        """Record that the current task's call was not sent, or has returned."""
+        """Record that the current task's call has returned, or was not sent yet."""
         self._kept_on.difference_update(filter(None, [asyncio.current_task()]))
 
 
 @dataclass(frozen=True, slots=True)
 class OutModel:
-    """A model whose calls count as sent from the reservation of budget until the answer."""
+    """Wraps a model, and records in `calls` when a call that was sent has returned."""
 
     model: Model
     calls: CallsUnderWay
@@ -262,10 +271,10 @@ class OutModel:
 
 
 REFUSALS = 20
-"""Number of refusals in a row after which a request that was answered before is sent again. If this request
-is also refused, the endpoint is at fault. If nothing was answered before, no more calls are sent."""
+"""Number of consecutive refusals after which a previously answered request is sent again as a test. If the
+endpoint refuses this request too, or has answered no request before, no more calls are sent."""
 _OF_THE_MODEL = (403, 404)
-"""HTTP statuses that concern the key or the model, not the request."""
+"""HTTP statuses of refusals that concern the API key or the model, not the request."""
 
 
 class Broker(RequestDraws):
@@ -278,24 +287,24 @@ class Broker(RequestDraws):
     name
         Name of model and endpoint; part of every cache key.
     budget
-        Reserves the most that a call may cost before it is sent; shared with the optimiser's calls. A budget
-        in dollars requires a model with a price.
+        Budget. The most that a call may cost is reserved before it is sent. In a search, the optimiser's
+        calls share the budget. A budget in dollars requires a model with a price.
     price
-        Price for the cost stored with each call; None means unknown.
+        Price from which the stored cost of each call is computed; None if unknown.
     store
         Database whose table `call` is the cache; None keeps the cache in memory.
     concurrency
         Largest number of concurrent calls.
     tries
-        Attempts per call.
+        Maximum number of attempts per call.
     limiter
-        Limits of the endpoint, used instead of `concurrency` if rates are known or shared.
+        Concurrency and rate limits of the endpoint; if given, `concurrency` is ignored.
     is_billed
-        Whether tokens are paid for, so that unreported usage is estimated.
+        Whether tokens are paid for. If so, usage that the endpoint does not report is estimated.
     note
-        Stores the most that a call may use before it is sent, and its usage afterwards.
+        Function that stores the most that a call may use before it is sent, and its usage afterwards.
     holds_lost
-        Whether a call that was unfinished when a process died counts as failed and is not repeated.
+        Whether a call that was in progress when its process died counts as failed. If not, it is repeated.
     """
 
     def __init__(
@@ -315,15 +324,15 @@ class Broker(RequestDraws):
     ) -> None:
         super().__init__(name)
         self._note, self._holds_lost = note, holds_lost
-        # A run's own account counts lost calls; without an account, they are stored as calls.
+        # `note` already counts lost calls; a row is needed only without `note`, or to recognise the call.
         self._notes_lost = store is not None and (note is None or holds_lost)
         self._budget, self._price = budget, price
         self._cache = CallCache(store)
         self._calls = CallsUnderWay()
         out, limits = OutModel(model, self._calls), limiter or Limiter(concurrency)
         self._model = LimitedModel(out, limits, tries, is_billed=is_billed, holds_lost=holds_lost)
-        # Held until a reply is stored, unlike the limiter's places, so that a kill loses at most this many
-        # calls.
+        # Released only when a reply is stored, so that a kill loses at most this many replies. The limiter's
+        # places are already free when the reply arrives.
         self._unstored = asyncio.Semaphore(self._model.limiter.concurrency)
         self._answered: Request | None = None
         self._refusals = 0
@@ -364,11 +373,11 @@ class Broker(RequestDraws):
         return self._model.limiter.concurrency
 
     async def close(self) -> None:
-        """Stop sending calls, and wait until the sent ones, which are paid for, are stored."""
+        """Stop sending calls, and wait until the calls that were sent are stored, as they are paid for."""
         await self._calls.close()
 
     async def _answer(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
-        """Return one draw from the cache, from the same call if it is being made, or from the model."""
+        """Return the reply of an identical call in progress, of the cache, or of the model."""
         task = self._calls.find_task(key)
         if task is None:
             task = self._calls.start(key, self._look_up(key, text, request, as_it_comes=as_it_comes))
@@ -387,7 +396,7 @@ class Broker(RequestDraws):
         elif stored is not None:
             self.spent.cached += 1
             return ModelReply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
-        with self._calls.kept_on():  # a place becomes free when a sent call ends
+        with self._calls.kept_on():  # this wait is short: a place becomes free when a sent call ends
             await self._unstored.acquire()
         try:
             return await self._make(key, text, request, as_it_comes=as_it_comes)
@@ -404,7 +413,7 @@ class Broker(RequestDraws):
             reply = await self._pay(call, request, as_it_comes=as_it_comes)
         except ModelError as error:
             self.spent.failed += 1
-            # A refusal may concern only this request; answers to other requests show that after a restart.
+            # Fewer than REFUSALS consecutive refusals may concern only these requests, so others are sent.
             is_own = isinstance(error, RefusedRequest) and self._refusals < REFUSALS
             if isinstance(error, FatalModelError) and not is_own:
                 self._calls.end(error)
@@ -420,7 +429,7 @@ class Broker(RequestDraws):
         return reply
 
     async def _pay(self, call: CallUnderWay, request: Request, *, as_it_comes: bool) -> ModelReply:
-        """Ask; if the answer is empty or cut short, ask again with twice the token limit."""
+        """Send a call. If the reply is empty or cut short, send it again with twice the token limit."""
         reply = await self._send(call, request)
         if as_it_comes or _whole(reply):
             return reply
@@ -448,7 +457,9 @@ class Broker(RequestDraws):
         return reply
 
     async def _find_answered(self, call: CallUnderWay, refused: Request) -> Request | None:
-        """Return an answered request of this process, or a stored one after sending it again.
+        """Return a request that the endpoint has answered; None if there is none.
+
+        A stored request of an earlier process is first sent again.
 
         Raises
         ------
@@ -473,7 +484,7 @@ class Broker(RequestDraws):
             with self._calls.kept_on():
                 await account.close()
         self.spent.calls += 1
-        # Use the text as it is stored, so that a resumed program sees and sends the same text.
+        # Use the text as the database stores it, so that a resumed program sees and sends the same text.
         call.latest = replace(reply, text=make_storable(reply.text))
         return call.latest
 
@@ -482,7 +493,7 @@ class Broker(RequestDraws):
             await asyncio.gather(*map(self._cache.store_call, call.rows(reply, self._price, error)))
 
     def _note_as_lost(self, call: CallUnderWay) -> Note:
-        """Return a function that stores a call as lost before it is sent, in case this process ends."""
+        """Return a function that stores a call as lost before it is sent, in case this process dies."""
 
         async def note(change: Spending) -> None:
             if self._note is not None:

@@ -1,4 +1,4 @@
-"""Checks of the calls that a program makes, because data from a sandbox are not trusted."""
+"""Check the calls that a program makes, because data from a sandbox are not trusted."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ MOST_FIELDS = 16
 HOTTEST = 2.0
 LAST_TURN = 1_000_000
 _HEADING = 16
-"""Approximate characters around a block, because an empty message also has a cost."""
+"""Characters counted for each block in addition to its text, because an empty block also has a cost."""
 
 
 class BadCall(ValueError):
-    """A malformed call; the program sees the message."""
+    """A malformed call. The program receives the message."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRecord:
-    """A record as a program passes it to a call."""
+    """A text, for example an earlier reply, that a program passes to a call as input."""
 
     field: str
     content: str
@@ -36,13 +36,13 @@ class Call:
     Attributes
     ----------
     fields
-        Names of the requested texts, in order.
+        Names of the fields that the reply must contain, in order.
     inputs
-        Shown records, in order; None stands for the task itself.
+        Records to show to the model, in order; None stands for the task itself.
     instruction, name, role, temperature
         As given by the program.
     choices
-        Allowed texts of a field, if it is restricted.
+        Allowed texts by field; a field without an entry is not restricted.
     examples
         Number of the study's examples to show; None shows all.
     """
@@ -58,21 +58,21 @@ class Call:
 
 
 def read_call(payload: Any, characters: int, task_size: int = 0) -> Call:
-    """Check a call.
+    """Check a call from the sandbox, and return it as a `Call`.
 
     Parameters
     ----------
     payload
         The call as received from the sandbox.
     characters
-        Largest total number of characters of all texts in the call.
+        Maximum total number of characters of all texts in the call.
     task_size
-        Characters of the task, which count each time that the task is shown.
+        Number of characters of the task, counted each time that the call shows the task.
 
     Raises
     ------
     BadCall
-        If the call is malformed; names the argument, the bound and the value.
+        If the call is malformed or too long; the message names the argument, the limit and the value.
     """
     fields = tuple(_text(f, "fields") for f in _list(payload.get("fields"), "fields"))
     if not 1 <= len(fields) <= MOST_FIELDS or len(set(fields)) < len(fields) or not all(fields):

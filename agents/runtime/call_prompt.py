@@ -1,11 +1,10 @@
-"""Word a program's call as a request, and read the requested fields from the reply.
+"""Turn a program's call into a request to the model.
 
-Letters and formats depend on the item's number of options K. A call asks for parts that begin with their
-names (with the answer on a line ``ANSWER: B``), or for one JSON object. In the style of lines, for base
-models that follow no format, every field is a line that begins with its label, and the model writes the rest
-of the line. So a study's wording affects how well a small model understands: *This patient should be seen by
-the department of* is a sentence to it, ``{"answer": …}`` is not. The result has all requested fields, in
-order.
+`PromptFormat.style` sets the format. ``"parts"`` asks for one part per field, which begins with the field's
+name, for example ``ANSWER: B``. ``"json"`` asks for one JSON object. ``"lines"`` is for base models that
+follow no format: each request asks for one field, the prompt ends with the field's label, and the model
+completes the line. A label can be the start of a sentence, for example *This patient should be seen by the
+department of*, which a small model understands better than ``{"answer": …}``.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ _MOST_OPENINGS = 256
 
 
 def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
-    """Word a call for one item.
+    """Return the request of a call about one item, in the style ``"parts"`` or ``"json"``.
 
-    The system message contains role and format. Then follow the study's examples as earlier turns (if an
-    answer is requested), the inputs and the instruction. So calls that differ only in the item share their
-    beginning, which endpoints cache. Every message ends with a line break, because base models are served
-    with templates that only join messages.
+    The system message contains the role and the format. The study's examples follow as earlier turns (if an
+    answer is requested), then the inputs and the instruction. Calls that differ only in the item thus share
+    a prefix, which endpoints can cache. Every message ends with a line break, because the chat templates of
+    base models only join messages.
     """
     opening, schema = _open(call, item, shape)
     blocks = [_block(shown, call, item, shape) for shown in call.inputs]
@@ -45,7 +44,7 @@ def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
 
 
 def _open(call: Call, item: Item, shape: PromptFormat) -> _Opening:
-    """Word the common beginning of calls for items with equal options; cached."""
+    """Return the messages before the inputs, and the schema; cached for items with equal options."""
     choices, wording = tuple(call.choices.items()), (shape.answer, shape.field_chars, shape.max_words)
     options = item.options, item.permutation
     key = (shape.style, call.fields, call.role, choices, call.examples, options, wording, shape.examples)
@@ -80,14 +79,14 @@ def _has_options(field: str, call: Call) -> bool:
 
 
 def _write_reply(reply: Mapping[str, str], shape: PromptFormat) -> str:
-    """Write a reply in the requested form."""
+    """Return an example's reply in the requested format."""
     if shape.style == "json":
         return json.dumps(reply, ensure_ascii=False)
     return "\n".join(f"{name}: {reply[field]}" for field, name in part_names(list(reply)).items())
 
 
 def write_wish(lacking: Sequence[str], call: Call, shape: PromptFormat) -> str:
-    """Write the message that answers a reply with missing fields."""
+    """Return the message that asks the model to repeat a reply with missing fields."""
     if shape.style == "json":
         return (
             "That was not what was asked for: the JSON object is missing or lacks "
@@ -142,7 +141,7 @@ def _block(shown: ShownRecord | None, call: Call, item: Item, shape: PromptForma
 
 
 def cut(text: str, shape: PromptFormat) -> str:
-    """Return the part of an item's text that is shown."""
+    """Return an item's text, shortened to its first `PromptFormat.max_words` words."""
     words = text.split()
     too_long = shape.max_words is not None and len(words) > shape.max_words
     return " ".join(words[: shape.max_words]) if too_long else text
@@ -169,10 +168,10 @@ def lettered(item: Item) -> list[str]:
 
 
 def line_request(call: Call, item: Item, shape: PromptFormat, written: Mapping[str, str]) -> Request:
-    """Word the request for the first field that is not written yet.
+    """Return the request for the first field that `written` lacks, in the style ``"lines"``.
 
-    The options and the examples come first. They are the same for all items if a study does not shuffle
-    options, so endpoints can cache the beginning of the prompt.
+    The options and the examples come first, because they are equal for all items if a study does not shuffle
+    options. Endpoints can then cache this prefix.
     """
     field = next(f for f in call.fields if f not in written)
     lines = [text for text in (call.role, call.instruction) if text]
@@ -195,7 +194,7 @@ def _label(field: str, call: Call, shape: PromptFormat) -> str:
 
 
 def _example_lines(example: Example, answer: str, call: Call, shape: PromptFormat) -> list[str]:
-    """Show a solved item in the lines of this call."""
+    """Return the prompt lines that show a solved example."""
     lines = [f"{shape.label('question')} {example.text}"]
     for field in call.fields:
         if is_answer(field):

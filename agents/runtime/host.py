@@ -1,8 +1,8 @@
-"""The host's side of a sandbox: it sends tasks without secrets, and answers calls.
+"""The host side of a sandbox: send tasks without secrets to programs, and answer the programs' calls.
 
 A program can make its own call fail, for example with a request so long that the endpoint answers HTTP 500.
-An endpoint that is down fails the calls of other programs as well. So a failed answer is a fault of the
-endpoint only if an answer of an unrelated program failed within the same minute.
+If the endpoint is down, the calls of other programs fail as well. So a failed answer is attributed to the
+endpoint only if an answer of an unrelated program failed within one minute.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from oversight.harness.llm import ModelReply, Request, option_letters_of
 from oversight.harness.types import Item, Program
 
 MINUTE = 60.0
-"""Largest number of seconds between two failures that count as simultaneous."""
+"""Maximum number of seconds between two failures that count as simultaneous."""
 _STAMP = re.compile(r" \(at (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00)\)$")
 Key = tuple[str, int]
-"""A program's id, and the number of one of its replicates."""
+"""A program's id, and the number of a replicate."""
 
 
 def stamp_failure(reason: str) -> str:
@@ -68,8 +68,9 @@ class FailureTimes:
     Attributes
     ----------
     families
-        Program → the programs of its line, itself included. Programs whose lines share a member may fail for
-        the same reason, so they do not excuse each other. A program without an entry is alone in its line.
+        Program id → ids of the programs in its lineage, itself included. Programs whose lineages overlap may
+        fail for the same reason, so one does not excuse the other. A program without an entry is alone in
+        its lineage.
     """
 
     families: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -77,7 +78,7 @@ class FailureTimes:
     _moments: list[tuple[float, str]] = field(default_factory=list)
 
     def add_times(self, key: Key, times: Mapping[str, str]) -> None:
-        """Record when answers of a program's replicate failed: item id → time in ISO format."""
+        """Record when a replicate's answers failed; `times` maps item ids to times in ISO format."""
         for item, when in times.items():
             moment = datetime.fromisoformat(when).timestamp()
             self._latest[key, item] = moment
@@ -87,7 +88,7 @@ class FailureTimes:
                 self._moments.insert(place, entry)
 
     def is_shared(self, key: Key, item: str) -> bool:
-        """Whether an unrelated program failed within a minute of this answer's latest failure."""
+        """Whether an unrelated program failed within one minute of this item's latest failure."""
         moment = self._latest.get((key, item))
         if moment is None:
             return False
@@ -102,18 +103,19 @@ class FailureTimes:
 
 @dataclass(slots=True)
 class DryRunBroker:
-    """Answers the calls of a free run instead of a broker: nothing is sent, cached, paid or retried.
+    """Replaces the broker in a dry run: nothing is sent, cached, paid for or retried.
 
-    It fills in every requested field with one of the choices, or with some words.
+    Its replies contain one of the choices in a restricted field, and fixed words in any other field.
 
     Attributes
     ----------
     pick
-        Index of the choice: 0 or -1; None chooses by the request.
+        Index of the choice: 0 or -1; None derives it from a hash of the request.
     words
-        Content of other fields.
+        Content of fields without choices.
     asked
-        The draws that a broker would pay for, each once, with their numbers of characters.
+        Number of characters, sent and received, of each draw that a broker would pay for; the key is the
+        request's text and path.
     """
 
     pick: int | None
@@ -121,7 +123,7 @@ class DryRunBroker:
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
 
     async def ask(self, request: Request, path: str, **_: object) -> ModelReply:
-        """Answer in the form that the request's schema requires."""
+        """Return a reply that fits the request's schema."""
         text = request.text()
         pick = zlib.crc32(text.encode()) if self.pick is None else self.pick
         properties: dict[str, Any] = (request.schema or {}).get("properties", {})
@@ -136,7 +138,7 @@ class DryRunBroker:
 
 
 class ProgramRunner(Protocol):
-    """Runs programs: a sandbox of this process, or those of a cluster's nodes."""
+    """Runs programs, either in a sandbox of this process or in sandboxes on the nodes of a cluster."""
 
     limits: SandboxLimits
 
@@ -156,17 +158,17 @@ class Workbench:
     Attributes
     ----------
     broker
-        The only way to the model, or to its stored replies.
+        Answers requests: from a model, from stored replies, or with made-up replies.
     sandbox
         Runs programs, and code that a model wrote.
     roles
-        Experts that the program may name, see `oversight.agents.programs.workflow_settings`.
+        Roles that the program may assign, see `oversight.agents.programs.workflow_settings`.
     shape
-        Wording of calls in this study.
+        Prompt format of the study.
     blames_program
-        Whether a call without a usable reply counts against the program, as in a search: the item is then
-        wrong unless the program answers anyway, and the reason of any other failure includes its time.
-        Without it the item failed, as in any run.
+        Whether a call without a usable reply counts against the program, as in a search. Then the item
+        counts as wrong unless the program answers anyway, and the reason of any other failure includes its
+        time. If False, such a call makes the item's prediction fail.
     """
 
     broker: RequestDraws | DryRunBroker
@@ -178,7 +180,7 @@ class Workbench:
 
 @dataclass(slots=True)
 class ItemUsage:
-    """Usage of one item's run so far, and the reasons of failed calls and unusable replies."""
+    """Usage of one item's run so far, and the reasons of its latest failed call and unusable reply."""
 
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
@@ -192,21 +194,21 @@ class ItemUsage:
 
 @dataclass(slots=True, eq=False)
 class WorkflowHost(Host):
-    """Answers the calls of a program about some items.
+    """Answers the calls that a program makes about some items.
 
     Parameters
     ----------
     items
-        Items to answer; the program sees only text, options and letters.
+        Items to answer; the program receives no ids, see `payloads`.
     bench
         Environment of the run.
     replicate
-        Number of the repetition; each repetition draws other replies.
+        Number of the replicate; each replicate draws new replies.
 
     Attributes
     ----------
     fatal
-        The error that ended everything, if any; a program cannot catch it.
+        The error that ended the whole run, if any; a program cannot catch it.
     tallies
         Usage of each item's run.
     """
@@ -221,7 +223,7 @@ class WorkflowHost(Host):
         self.tallies = [ItemUsage() for _ in self.items]
 
     def payloads(self) -> list[Payload]:
-        """The data of each item that the program sees."""
+        """Return the data that the program receives, one entry per item."""
         return [
             {
                 "text": item.text,
@@ -235,11 +237,11 @@ class WorkflowHost(Host):
         ]
 
     def begin(self, index: int) -> None:
-        """Restart an item, so that a repeated run makes the same draws and counts once."""
+        """Reset an item's usage, so that a repeated run makes the same draws and is counted once."""
         self.tallies[index] = ItemUsage()
 
     async def ask(self, index: int, call: Payload) -> Payload:
-        """Answer one call; its exceptions reach the program without data of the host."""
+        """Answer one call. The program receives only the message of an error, without data of the host."""
         if type(index) is not int or not 0 <= index < len(self.items) or not isinstance(call, dict):
             raise RuntimeError("no such task or call")
         tally = self.tallies[index]
@@ -296,10 +298,10 @@ class WorkflowHost(Host):
         tally, same = self.tallies[index], (request.messages, request.temperature)
         occurrence = tally.seen[same]
         tally.seen[same] += 1
-        # The request itself is the call path; identical requests differ only by their order, so
-        # programs with the same first calls share their first replies.
+        # The path does not contain the program, so programs with the same first calls share the replies.
+        # `occurrence` distinguishes identical requests of one run.
         path = f"{self.items[index].id}/{self.replicate}/{occurrence}"
-        # An empty line, or one that ends at the limit, is complete.
+        # In the style "lines", a reply that is empty or cut at the token limit is accepted.
         lines = self.bench.shape.style == "lines"
         reply = await self.bench.broker.ask(request, path, as_it_comes=lines, find_fault=find_fault)
         tally.input_tokens += reply.input_tokens
@@ -317,7 +319,7 @@ class WorkflowHost(Host):
 
 @contextmanager
 def _blamed() -> Iterator[None]:
-    """Treat errors in reading and wording a call as caused by the program's arguments."""
+    """Turn any error within the block into BadCall, because the program's arguments caused it."""
     try:
         yield
     except BadCall:

@@ -1,4 +1,4 @@
-"""Answer items with a program, as predictions like those of any model; test a program for free."""
+"""Answer items with a program, which results in predictions like those of a model; dry-run a program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oversight.harness.llm import ReplyForm, read_reply
 from oversight.harness.types import Item, Prediction, PredictionStatus, Program
 
 SIZES = (2, 4, 11)
-"""Numbers of options that a program must handle, if the study has no fixed number."""
+"""Numbers of options with which a program is tested, unless the caller gives others."""
 
 
 async def answer_items(
@@ -21,11 +21,11 @@ async def answer_items(
 ) -> list[Prediction]:
     """Answer every item with a program.
 
-    A program that raises, loops or exceeds a limit has answered without an option: UNREADABLE, which is
-    wrong on the accuracy scale, so that crashing never pays. Only failures that the program cannot
-    influence are FAILED: a call that failed after all retries, whatever the program did with it. In a
-    search (`Workbench.blames_program`), a reply that stays empty or cut and a refused request also count
-    against the program.
+    If a program raises, loops or exceeds a limit, its prediction is UNREADABLE, which counts as wrong. So
+    crashing is never an advantage. A prediction is FAILED if a call failed after all retries, even if the
+    program returned an answer, because the program cannot influence this. In a search
+    (`Workbench.blames_program`), a reply that stays empty or cut short and a refused request do not make a
+    prediction FAILED.
 
     Parameters
     ----------
@@ -34,19 +34,19 @@ async def answer_items(
     bench
         Environment of the run.
     replicate
-        Number of the independent repetition; it becomes the predictions' `sample`.
+        Number of the independent replicate; it becomes the predictions' `sample`.
 
     Returns
     -------
     list of Prediction
-        One per item, in order; tokens are summed over the item's calls, cached ones included.
+        One per item, in order. Tokens are summed over the item's calls, including cached calls.
 
     Raises
     ------
     ProgramRefused
         If the static gate refuses the source.
     BudgetSpent
-        If the budget ends; answers so far stay in the broker's cache.
+        If the budget is exhausted; replies received so far stay in the broker's cache.
     FatalModelError
         If the endpoint refuses in a way that no retry can change.
     SandboxError
@@ -57,7 +57,7 @@ async def answer_items(
 
 
 def read_predictions(host: WorkflowHost, outcomes: Sequence[ProgramOutcome]) -> list[Prediction]:
-    """Make predictions from a host's items; raise the error that ended the run, if any."""
+    """Turn the outcomes of a host's items into predictions; raise the error that ended the run, if any."""
     if host.fatal is not None:
         raise host.fatal
     return [_read_prediction(host, j, outcome) for j, outcome in enumerate(outcomes)]
@@ -99,23 +99,22 @@ async def dry_run_program(
     shape: PromptFormat = DEFAULT_FORMAT,
     sizes: Iterable[int] = SIZES,
 ) -> int:
-    """Run a program on made-up items with several numbers of options, and with well-formed replies.
+    """Run a program on made-up items with different numbers of options and with made-up replies.
 
     Returns
     -------
     int
-        Largest number of calls for one item, which is a lower bound of an item's calls.
+        Largest number of different calls for one made-up item; a real item may need more.
 
     Raises
     ------
     ProgramRefused
-        If the gate refuses the program, or the program fails or does not return an option that the model
-        named.
+        If the static gate refuses the program, or the program fails or does not return an option.
     """
     most = 0
     shape = replace(shape, style="json")  # the made-up reply is derived from the JSON schema
     for size in sizes:
-        for pick in (0, -1):  # the first choice accepts everything, the last one nothing
+        for pick in (0, -1):  # always the first choice, then always the last choice
             broker = DryRunBroker(pick)
             bench = Workbench(broker, sandbox, roles, shape)
             (prediction,) = await answer_items(program, [_item(size)], bench)

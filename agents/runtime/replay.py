@@ -23,9 +23,9 @@ class ReplayedCall:
     Attributes
     ----------
     messages
-        Messages to the model, or the code that ran in the sandbox.
+        Messages to the model, or one message with the code that ran in the sandbox.
     is_code
-        Whether this is a run of code instead of a call of the model.
+        Whether the program ran code in the sandbox instead of calling the model.
     error
         Reason of a failure; empty if the call succeeded.
     """
@@ -49,9 +49,9 @@ class Replay:
     calls
         The calls, in order.
     prediction
-        The prediction of this replay; None if it ended early.
+        The program's prediction in this replay; None if the replay ended early.
     ended
-        Reason why the replay ended early; empty if it was complete.
+        Reason why the replay ended early; empty if the replay is complete.
     """
 
     calls: list[ReplayedCall] = field(default_factory=list)
@@ -69,7 +69,7 @@ class StoredReplies(RequestDraws):
     store
         Store with the calls.
     told
-        List to which calls are added.
+        Replay to which the calls are added.
     """
 
     def __init__(self, name: str, store: Store, told: Replay) -> None:
@@ -109,7 +109,7 @@ class ReplayHost(WorkflowHost):
     told: Replay
 
     def begin(self, index: int) -> None:
-        """Restart an item; a stopped session is run again and makes the same calls."""
+        """Restart an item and clear its recorded calls, because the repeated run makes them again."""
         self.told.calls.clear()
         super().begin(index)
 
@@ -136,9 +136,9 @@ async def replay_program(
     Parameters
     ----------
     replies
-        Name of the model of the calls, see `oversight.agents.runtime.request_draws.name_model`.
+        Name of the model that answered, see `oversight.agents.runtime.request_draws.name_model`.
     replicate
-        Number of the repetition to replay.
+        Number of the replicate to replay.
 
     Raises
     ------

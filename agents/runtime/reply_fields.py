@@ -15,12 +15,12 @@ from oversight.harness.types import Item
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL | re.IGNORECASE)
 _DECODER = json.JSONDecoder(strict=False)  # created once; raw line breaks in strings are common
 _DEEPEST = 64
-"""Deepest accepted nesting of a field's value, deeper than any model's reply."""
+"""Maximum accepted nesting depth of a field's value; real replies are less deep."""
 _SEPARATORS = re.compile(r"[\s_]+")
 
 
 def is_answer(field: str) -> bool:
-    """Whether a field must contain one of the options, judging by its name."""
+    """Whether a field must contain one of the options: its name contains "answer"."""
     return "answer" in field.lower()
 
 
@@ -30,7 +30,9 @@ def shown_answers(item: Item, shape: PromptFormat) -> tuple[str, ...]:
 
 
 def part_names(fields: Sequence[str]) -> dict[str, str]:
-    """Return the beginning of each field's part: its name in capitals, unless two fields would share it.
+    """Return the text that begins each field's part: the field's name in capitals.
+
+    If two fields would have the same text, the names are returned unchanged.
 
     Examples
     --------
@@ -55,11 +57,11 @@ def read_fields(
     item: Item,
     choices: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, str]:
-    """Return contents of the fields by name; additional fields are dropped, missing ones are empty.
+    """Return the requested fields of a reply by name; a missing field is empty.
 
     If only one field was requested, a reply without parts and without a JSON object is its content. In the
-    style of parts, an answer becomes the letter or the text of its option, and a choice becomes the text that
-    it names, if this is unambiguous.
+    style ``"parts"``, an answer is replaced by the letter or the text of the option that it names, and the
+    content of a field with choices by the choice that it names, if this is unambiguous.
     """
     found = _find_fields(text, fields, shape)
     if found is None:
@@ -81,7 +83,7 @@ def _find_fields(text: str, fields: Sequence[str], shape: PromptFormat) -> Mappi
 
 
 def _find_parts(text: str, fields: Sequence[str]) -> dict[str, str] | None:
-    """Return the parts of a reply; None if it has none.
+    """Return the parts of a reply by field; None if the reply has no part.
 
     Text before the first part belongs to the first field. The contents of repeated parts are joined, so that
     two different answers are read as a contradiction.
@@ -113,9 +115,10 @@ def _read_choice(content: str, choices: Sequence[str]) -> str:
 
 
 def read_object(text: str) -> dict[str, Any] | None:
-    """Find the JSON object in a reply: the whole reply, a fenced one, or the first that parses.
+    """Return the JSON object in a reply: the whole reply, a fenced block, or the first object that parses.
 
-    Fields with too deep a nesting are left out, and all of them if the object is unreadable.
+    Returns None if there is none. Fields with too deep nesting are left out; the result is empty if the
+    parser fails on the nesting.
     """
     found = _find_object(text)
     return found and {field: value for field, value in found.items() if not _is_deep(value)}
@@ -130,7 +133,7 @@ def _find_object(text: str) -> dict[str, Any] | None:
     for start in (match.start() for match in re.finditer(r"\{", text)):
         try:
             found = _DECODER.raw_decode(text, start)[0]
-        except RecursionError:  # an object inside one that is nested too deep is not the answer
+        except RecursionError:  # an inner part of an object that is nested too deeply is not the answer
             return {}
         except ValueError:
             continue
@@ -139,7 +142,7 @@ def _find_object(text: str) -> dict[str, Any] | None:
 
 
 def _is_deep(value: Any) -> bool:
-    """Whether a value is nested too deep; without recursion, whose limit depends on the caller."""
+    """Whether a value is nested too deeply; iterative, because the recursion limit depends on the caller."""
     level = [value]
     for _ in range(_DEEPEST):
         parts = [part for part in level if isinstance(part, dict | list)]
@@ -153,10 +156,10 @@ def _content(value: Any) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    # JSON may contain half a surrogate pair, which cannot leave a sandbox.
+    # JSON may contain an unpaired surrogate, which cannot be encoded and sent to the sandbox.
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def read_line(text: str) -> str:
-    """Return the text that completes a line, without additions of the model."""
+    """Return the first line of a completion, without final full stops."""
     return (text.strip().splitlines() or [""])[0].strip().rstrip(".")

@@ -1,4 +1,4 @@
-"""Draw requests by key and repair replies once, both for calls to a model and for replays."""
+"""Answer requests by key, and ask once for a better reply if one is unusable; base of broker and replay."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from oversight.harness.config import ModelSection
 from oversight.harness.llm import Message, ModelReply, Request
 
 OUTPUT_CAP = 2048
-"""Token limit of an answer if a request sets none, because a budget needs a limit for each call."""
+"""Token limit of a reply if a request sets none, because the budget needs a limit for each call."""
 
 
 @dataclass(slots=True)
 class CallUsage:
-    """Counters of a broker: paid calls, calls found in the cache, and repaired replies.
+    """Counters of a broker: paid calls, calls found in the cache, failed calls, and repaired replies.
 
-    `guessed` counts calls without reported usage, which are charged with an upper estimate.
+    `guessed` counts calls whose usage was not reported, so that an upper estimate is charged.
     """
 
     calls: int = 0
@@ -30,7 +30,7 @@ class CallUsage:
 
 
 class RequestDraws(ABC):
-    """Answers a workflow's requests, identified by model, request and draw.
+    """Answers requests; model, request and path identify a reply.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ class RequestDraws(ABC):
         request
             The request.
         path
-            Names the draw: item/replicate/call path/occurrence. The same request on another path
-            is another draw; the same request on the same path always has the same reply.
+            Identifier of the draw, for example item/replicate/occurrence. The same request with another
+            path is a new draw; the same request with the same path always has the same reply.
         as_it_comes
-            Whether an empty or cut reply is accepted; otherwise it is requested again with twice the token
-            limit, and then is an error.
+            Whether an empty or cut reply is accepted. If not, it is requested again with twice the token
+            limit; a second such reply is an error.
         find_fault
-            Receives the text of a reply; returns a message that asks the model for a better one, or "" if
-            the reply is usable. Called once per request; the second reply is returned unchanged.
+            Function that receives the text of a reply, and returns a message that asks the model for a
+            better reply, or "" if the reply is usable. The second reply is not checked.
 
         Raises
         ------
@@ -94,11 +94,11 @@ class RequestDraws(ABC):
 
     @abstractmethod
     async def _answer(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
-        """Return one draw by its key; `text` is the stored request."""
+        """Return the reply with this key; `text` is the serialized request."""
 
 
 def name_model(settings: ModelSection) -> str:
-    """Return a name for a model of study.toml and all settings that determine its answers."""
+    """Return a name that contains a model of study.toml and all settings that determine its answers."""
     return f"{settings.model} at {settings.where} with {json.dumps(settings.extra, sort_keys=True)}"
 
 

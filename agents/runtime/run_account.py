@@ -1,4 +1,4 @@
-"""The payments of a workflow's run, in the database and in a budget."""
+"""Record what a workflow's run has paid for, in the database and in a budget."""
 
 from __future__ import annotations
 
@@ -13,28 +13,30 @@ from oversight.harness.store import Spending, Store
 from oversight.harness.types import Usage
 
 LINGER = 0.005
-"""Seconds during which changes are collected for one transaction; short compared with a call."""
+"""Seconds during which changes are collected for one transaction; short compared with a model call."""
 Note: TypeAlias = Callable[[Spending], Awaitable[None]]
-"""Stores the charges of calls; they stay stored once it returns, even if the process is killed."""
+"""Function that stores a change of usage; once it returns, the change survives a kill of the process."""
 
 
 def charge_before(store: Store, target: Target, budget: Budget) -> None:
     """Charge a budget with the earlier usage of a workflow's run.
 
-    Calls that were unfinished when a command was killed are charged in full, with a message.
+    Calls that were in progress when a command was killed are charged with their maximum usage, and a message
+    is printed.
     """
     run_id = target.spec.id
     left = store.calls.charge_calls_left(run_id)
     if left.requests:
         say(
             f"{target.spec.name}: {left.requests} calls were unfinished when an earlier command ended; they "
-            f"are charged with their maximum, {left.input_tokens:,} + {left.output_tokens:,} tokens"
+            f"are charged with their maximum, {left.input_tokens:,} input and {left.output_tokens:,} output "
+            "tokens"
         )
     budget.charge_before(read_used(store, run_id), store.runs.read_prices(run_id))
 
 
 def read_used(store: Store, run_id: str) -> list[Usage]:
-    """Return the usage that a workflow's run has paid for: finished calls and charges."""
+    """Return the usage that a workflow's run has paid for: its finished calls, and additional charges."""
     spent = _read_spent(store, run_id)
     return [spent, *store.runs.sum_charges(run_id)]
 
@@ -68,16 +70,16 @@ def _read_spent(store: Store, run_id: str) -> Usage:
 
 @dataclass(slots=True)
 class RequestAccount:
-    """Paid and pending usage of one request, in the budget and in the store.
+    """Paid and reserved usage of one request, in the budget and in the store.
 
     Attributes
     ----------
     budget
-        Reserves the most that a call may use.
+        Budget in which the most that a call may use is reserved.
     note
-        Stores every change; None stores nothing.
+        Function that stores every change; None stores nothing.
     used
-        Counts the usage of finished calls.
+        Usage of the finished calls.
     """
 
     budget: Budget
@@ -96,7 +98,7 @@ class RequestAccount:
         return held
 
     async def close(self) -> None:
-        """Store the usage of all calls, after all of them have ended."""
+        """Store the final usage, after all calls of the request have ended."""
         await self._note(Usage())
 
     async def _note(self, under_way: Usage) -> None:

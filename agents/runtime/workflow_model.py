@@ -1,7 +1,7 @@
-"""A workflow as a model, for ``oversight run --workflow``; predictions are stored like those of any run.
+"""Run a workflow like a model, for ``oversight run --workflow``; its predictions are stored like any run's.
 
-This process keeps the cache and the ledger of calls. So a program whose node is lost runs again on another
-node, and no stored call is paid twice.
+On a cluster, programs run on the nodes, but the cache of calls and the account stay in this process. So if a
+node is lost, its program runs again on another node, and no stored call is paid for twice.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from oversight.harness.types import Item, Prediction, Program
 
 _SERVICE = "oversight.agents.runtime:ProgramService"
 _AGAIN = 0.5
-"""Seconds until a program of a lost node is run again."""
+"""Seconds to wait before a program whose node was lost is run again."""
 
 
 def find_runner(sandbox: Sandbox, workers: Workers) -> ProgramRunner:
-    """Return the runner of programs: the local sandbox, or one of the same tier per node."""
+    """Return the runner of programs: `sandbox` itself, or on a cluster one sandbox of its tier per node."""
     return _NodePrograms(workers, sandbox) if isinstance(workers, RayWorkers) else sandbox
 
 
 class _NodePrograms:
-    """Runs programs on the nodes in turn."""
+    """Runs programs on the nodes of a cluster in turn."""
 
     def __init__(self, workers: RayWorkers, sandbox: Sandbox) -> None:
         self._workers, self._tier, self.limits = workers, sandbox.name, sandbox.limits
@@ -114,7 +114,7 @@ class ProgramService:
     async def work(
         self, session: str, tier: str, what: Program | str, tasks: Sequence[Payload]
     ) -> AsyncIterator[tuple[Any, ...]]:
-        """Run a program over tasks, or run code; yield its calls, then its result or error."""
+        """Run a program on tasks, or code if `what` is a string; yield the calls, then result or error."""
         host = self._hosts[session] = _DistantHost()
         running = asyncio.create_task(self._run(tier, what, tasks, host))
         running.add_done_callback(lambda _: host.said.put_nowait(None))
@@ -128,12 +128,12 @@ class ProgramService:
             del self._hosts[session]
 
     def receive_message(self, session: str, number: int, reply: Payload | RuntimeError) -> None:
-        """Answer a call of a program, which may have ended."""
+        """Pass the reply to a call on to its program, unless the program has ended."""
         if session in self._hosts:
             self._hosts[session].answer(number, reply)
 
     async def close(self) -> None:
-        """End all sandboxes."""
+        """Close all sandboxes."""
         await self._stack.aclose()
 
     async def _run(self, tier: str, what: Program | str, tasks: Sequence[Payload], host: Host) -> Any:
@@ -145,7 +145,7 @@ class ProgramService:
 
 
 class _DistantHost(Host):
-    """A host that forwards a program's calls through `said`, with None at the end."""
+    """A host that puts a program's calls into the queue `said`; None marks the end."""
 
     def __init__(self) -> None:
         self.said = asyncio.Queue[tuple[Any, ...] | None]()
@@ -182,9 +182,9 @@ class WorkflowPlan:
     Attributes
     ----------
     program, roles, shape
-        The program, and the study's data for it.
+        The program, and the study's roles and prompt format.
     tier
-        The sandbox tier.
+        Name of the sandbox tier.
     model, settings
         Name in study.toml, and settings, of the model that answers the workflow's calls.
     """
@@ -198,7 +198,7 @@ class WorkflowPlan:
 
     @property
     def target(self) -> Target:
-        """Target of the run; the `template` of its specification is the workflow with its settings."""
+        """Target of the run. The `template` of its specification contains the workflow and its settings."""
         workflow = {
             "source": self.program.source,
             "roles": [asdict(role) for role in self.roles],
@@ -222,7 +222,7 @@ async def open_workflow(
     workers: Workers,
     holds_lost: bool,
 ) -> AsyncIterator[AnswerPortion]:
-    """Open a function that answers portions of items; `usage` is complete after the block."""
+    """Yield a function that answers portions of items; `usage` is filled in when the block ends."""
     settings = plan.settings
     model = workers.make_model(settings)
     broker = Broker.for_model(
@@ -250,12 +250,12 @@ async def open_workflow(
 
 
 _AHEAD = 3
-"""Number of portions of items at once; while one waits for its last answers, others make calls."""
+"""Number of concurrent portions of items: while one waits for its last answers, the others make calls."""
 _PORTION = 8
 
 
 async def rehearse(plan: WorkflowPlan, sizes: Iterable[int]) -> None:
-    """Test a plan's workflow for free, on made-up items with these numbers of options.
+    """Dry-run a plan's workflow on made-up items; `sizes` are their numbers of options.
 
     Raises
     ------
@@ -279,14 +279,14 @@ def run_workflow(
     retry_failed: bool = False,
     terms: RunTerms = DEFAULT_TERMS,
 ) -> tuple[int, CallUsage]:
-    """Answer the stored items that have no answer. Returns their number and the cost.
+    """Answer the items that have no answer in this run. Returns their number and the usage.
 
-    After an interruption it continues, because answers are stored in portions, and calls one by one.
+    An interrupted run can be continued, because answers are stored in portions, and calls one by one.
 
     Parameters
     ----------
     store, ids
-        The study's database, and ids of items in it.
+        The study's database, and the ids of the run's items.
     plan, target
         The plan, and its target with the price.
     budget
@@ -296,7 +296,7 @@ def run_workflow(
     retry_failed
         Whether to answer failed items again.
     terms
-        Processes that make the calls, and treatment of lost calls.
+        Processes that make the calls, and how lost calls are treated.
 
     Raises
     ------
@@ -339,7 +339,7 @@ def run_workflow(
 async def _in_portions(
     items: Sequence[Item], concurrency: int, answer: Callable[[Sequence[Item]], Awaitable[None]]
 ) -> None:
-    """Answer items in portions, several portions at once."""
+    """Answer items in portions, `_AHEAD` of them at the same time."""
     size = max(_PORTION, math.ceil(concurrency / (_AHEAD - 1)))
     portions = iter([items[start : start + size] for start in range(0, len(items), size)])
 

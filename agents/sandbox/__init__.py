@@ -1,4 +1,4 @@
-"""The only place where generated code runs: behind a gate, in a process without access to anything."""
+"""Run generated code. Code passes a static gate, then runs in a process without files or network."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The interface of a sandbox, which runs a program over tasks and connects it with one host."""
+"""The interface of a sandbox, which runs a program on tasks and passes the program's calls to a host."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from oversight.agents.sandbox import gate
 from oversight.harness.types import Program
 
 Payload = dict[str, Any]
-"""Data that enter or leave the sandbox: only JSON values."""
+"""Data that enter or leave the sandbox; all values are JSON values."""
 T = TypeVar("T")
 
 
 class Host:
-    """The only external object that a program can reach; this base class is for code without calls."""
+    """The only outside object that a program can reach. This base class refuses all calls."""
 
     def begin(self, index: int) -> None:
-        """Record that a task starts; a task that starts again makes the same calls."""
+        """Record that a task starts or restarts; a restarted task makes the same calls again."""
 
     async def ask(self, index: int, call: Payload) -> Payload:  # noqa: ARG002  used by hosts that answer
         """Answer a call of a task; an exception is raised in the program as ``RuntimeError``."""
@@ -32,23 +32,23 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """Limits of a program; a program that exceeds one is stopped, and this counts against the program.
+    """Limits of a program. A program that exceeds a limit is stopped, and its answer counts as missing.
 
     Attributes
     ----------
     seconds
-        Seconds of CPU time between two calls; waiting for calls does not count.
+        CPU seconds between two calls; waiting for replies does not count.
     memory
         Bytes that a session may use.
     calls
-        Calls per task.
+        Maximum number of calls per task.
     characters
-        Largest length of an answer and of a call.
+        Maximum number of characters of an answer and of a call.
     idle
-        Seconds that a session may wait without an open call or a message.
+        Seconds that a session may stay silent while none of its calls is open.
     total
-        Seconds that a session may last, not counting time with an open call. All sessions of a run together
-        may last this long, plus `seconds` per task.
+        Seconds that a session may last, not counting time in which a call is open. All sessions of a run
+        together may last this long, plus `seconds` per task.
     """
 
     seconds: float = 1.0
@@ -67,14 +67,14 @@ _KEPT = 64
 
 @dataclass(frozen=True, slots=True)
 class ProgramOutcome:
-    """Outcome of one task.
+    """Outcome of a program on one task.
 
     Attributes
     ----------
     answer
         The text that ``forward`` returned; None if it returned no text.
     reason
-        Reason for a missing answer: the program's exception, or the exceeded limit.
+        Why the answer is missing: the program's exception, or the limit that it exceeded.
     """
 
     answer: str | None
@@ -82,9 +82,9 @@ class ProgramOutcome:
 
 
 def read_outcome(pair: Any, limits: SandboxLimits) -> ProgramOutcome:
-    """Read a session's result: a pair of answer (or None) and reason.
+    """Turn a session's result, a pair of answer (or None) and reason, into an outcome.
 
-    A program can forge this pair, but only for its own answer.
+    A program can forge this pair, but that affects only its own answer.
     """
     match pair:
         case [str() as text, _] if len(text) > limits.characters:
@@ -97,7 +97,7 @@ def read_outcome(pair: Any, limits: SandboxLimits) -> ProgramOutcome:
 
 
 def _storable(text: str) -> str:
-    """Replace half surrogate pairs and NUL characters, which databases refuse."""
+    """Replace unpaired surrogates and NUL characters by ``?``, because databases refuse them."""
     return text.encode(errors="replace").decode().replace("\0", "?")
 
 
@@ -114,11 +114,11 @@ class Sandbox(ABC):
     name
         ``"monty"``, ``"cpython"`` or ``"bubblewrap"``.
     layers
-        The barriers of this tier as text; known after the sandbox was opened.
+        Text that lists the barriers of this tier; complete once the sandbox is open.
     modules, language
-        Allowed imports, and allowed parts of Python, on this tier.
+        Modules that programs may import, and a text about the parts of Python that this tier supports.
     sessions
-        Largest number of concurrent sessions, separately for programs and for code.
+        Maximum number of concurrent sessions of programs, and also of sessions that run code.
     """
 
     name: str
@@ -129,10 +129,10 @@ class Sandbox(ABC):
 
     def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
         self.limits = limits
-        # A program's session waits while its code runs in another session, so two pools avoid a
+        # A program's session waits while its code runs in another session; a shared semaphore could
         # deadlock.
         self._programs, self._code = (asyncio.Semaphore(self.sessions) for _ in range(2))
-        # Cached, because a search runs a program many times.
+        # Cached, because a search runs each program many times.
         self._passed = lru_cache(maxsize=_KEPT)(self._pass)
 
     @abstractmethod
@@ -144,8 +144,8 @@ class Sandbox(ABC):
     async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
         """Run ``forward`` on every task, each in a separate session. Returns the outcomes in order.
 
-        A program cannot find out how many tasks exist, or which of them it has. So it behaves in the same way
-        in a search and later, and makes the same calls whenever it runs on a task again.
+        A program cannot find out how many tasks there are, or which one it is working on. So it behaves in
+        a search as in later use, and makes the same calls whenever it runs on a task again.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class Sandbox(ABC):
         return await self._run(self._passed(program), tasks, host)
 
     async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """Run a parsed source without the gate, so that only the tier contains it."""
+        """Run a parsed source without the static gate, so that only the tier's barriers contain it."""
         return await self._run(self._unparse(tree), tasks, host)
 
     def _pass(self, program: Program) -> str:
@@ -198,7 +198,7 @@ class Sandbox(ABC):
 
     @abstractmethod
     def _unparse(self, tree: ast.Module) -> str:
-        """Return the source that the tier runs; may change the tree."""
+        """Return the source that the tier runs; may modify `tree`."""
 
     @abstractmethod
     async def _answer(self, source: str, task: Payload, host: TimedHost) -> Any:
@@ -225,22 +225,22 @@ per item, {limits.total:g} s in all beside calls, {limits.characters:,} characte
 
 
 class Stopped(Exception):
-    """A session ended before its task did; the message gives the reason."""
+    """A session ended before the program returned; the message gives the reason."""
 
 
 class StoodStill(Stopped):
-    """A session waited or lasted too long; another attempt would take equally long."""
+    """A session waited or lasted too long. It is not tried again, because that would take as long."""
 
 
 class TimedHost:
-    """The host of one session, which limits the session's time without an open call.
+    """The host of one session. It limits the session's time, not counting time in which a call is open.
 
     Parameters
     ----------
     host, index
-        The host that answers calls, and the index of the task of this session.
+        The host that answers calls, and the index of this session's task.
     total
-        Seconds that the session may last, not counting time with an open call.
+        Seconds that the session may last, not counting time in which a call is open.
     """
 
     def __init__(self, host: Host, index: int, total: float) -> None:
@@ -250,7 +250,7 @@ class TimedHost:
         self._since = self._started = time.monotonic()
 
     async def ask(self, call: Payload) -> Payload:
-        """Answer a call; its time does not count against the session."""
+        """Answer a call; the time this takes does not count against the session."""
         if not self._under_way:
             self._since = time.monotonic()
         self._under_way += 1
@@ -262,13 +262,13 @@ class TimedHost:
                 self._free += time.monotonic() - self._since
 
     async def bound(self, session: Coroutine[Any, Any, T]) -> T:
-        """Return a session's result; stop the session if it lasts too long."""
+        """Return a session's result. If the session lasts too long, stop it and raise StoodStill."""
         task = asyncio.create_task(session)
         try:
             while not task.done():
                 left = self._total - self.lasted()
                 if left <= 0:
-                    raise StoodStill(f"it lasted more than {max(0.0, self._total):.3g} s without a call")
+                    raise StoodStill(f"it ran longer than {max(0.0, self._total):.3g} s without a call")
                 await asyncio.wait({task}, timeout=left)
             return task.result()
         finally:
@@ -277,6 +277,6 @@ class TimedHost:
                 await asyncio.wait({task})
 
     def lasted(self) -> float:
-        """Seconds since the host's creation, not counting time with an open call."""
+        """Return the seconds since this object was created, not counting time in which a call was open."""
         now = time.monotonic()
         return now - self._started - self._free - (now - self._since if self._under_way else 0.0)

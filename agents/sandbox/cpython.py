@@ -1,8 +1,8 @@
-"""The second and third tier: CPython in a process that can only compute and talk to the host.
+"""The second and third tier: CPython in a process that can only compute and exchange messages with the host.
 
-A jail process is started clean (no environment except a hash seed, no site packages) and forks for each
-session. Before a child sees the program, it gives up its user, the file system, the network and nearly all
-system calls, and sets its limits: see `oversight.agents.sandbox.jail`. Linux on x86-64 only.
+A jail process starts with no environment variables except a hash seed, and without site packages. It forks
+for each session. Before a child receives the program, it drops its user, the file system, the network and
+nearly all system calls, and sets resource limits: see `oversight.agents.sandbox.jail`. Linux on x86-64 only.
 
 A session sends JSON lines, which are not trusted.
 """
@@ -36,7 +36,7 @@ from oversight.harness import SandboxError
 ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 _START_SECONDS = 30
 _ESCAPED, _AROUND = 12, 1 << 16
-"""Largest number of JSON bytes per character, and of the bytes around the texts of a message."""
+"""Maximum number of JSON bytes per character, and of bytes in a message besides its texts."""
 
 
 class Jail:
@@ -47,13 +47,13 @@ class Jail:
     name
         Name of the tier, for messages.
     command
-        Command that starts the process; its standard input is a socket to the host. Its environment contains
-        only the seed that fixes the order of sets.
+        Command that starts the process. Its standard input is a socket to the host, and its environment
+        contains only the hash seed, which fixes the order of sets.
 
     Raises
     ------
     SandboxError
-        Here and in every method: if the process cannot be started, or has ended.
+        If the process cannot be started; methods raise it also if the process has ended.
     """
 
     def __init__(self, name: str, command: list[str]) -> None:
@@ -91,7 +91,7 @@ class Jail:
         raise SandboxError(f"the {self._name} jail cannot be started: {why}")
 
     async def begin(self, theirs: socket.socket, memory: int, cpu_seconds: int) -> int:
-        """Fork a session that communicates over a socket. Returns its number."""
+        """Fork a session that communicates over the socket `theirs`. Returns the session's number."""
         async with self._turn:
             self._sessions += 1
             words = f"start {self._sessions} {memory} {cpu_seconds}".encode()
@@ -105,7 +105,7 @@ class Jail:
             return self._sessions
 
     async def end(self, session: int) -> str:
-        """End a session. Returns how it ended: ``"exit 0"``, ``"signal 27"``."""
+        """End a session. Returns how it ended, for example ``"exit 0"`` or ``"signal 27"``."""
         async with self._turn:
             try:
                 return await self._tell(f"end {session}".encode())
@@ -127,7 +127,7 @@ class Jail:
 
 
 def longest_line(limits: SandboxLimits) -> int:
-    """Return the largest size in bytes of one message from a session; longer ones are not parsed."""
+    """Return the maximum number of bytes of a message from a session; longer messages are not parsed."""
     return _ESCAPED * limits.characters + _AROUND
 
 
@@ -138,12 +138,12 @@ async def converse(
     host: TimedHost,
     limits: SandboxLimits,
 ) -> dict[str, Any]:
-    """Send an order, answer the session's calls, and return its last message.
+    """Send the order that starts a session, answer the session's calls, and return its last message.
 
     Raises
     ------
     Stopped
-        If the session waits without an open call, calls too often, or sends a malformed message.
+        If the session is silent for too long, makes too many calls, or sends a malformed message.
     EOFError
         If the session ended without a last message.
     """
@@ -169,7 +169,7 @@ async def converse(
 async def _next(
     reader: asyncio.StreamReader, under_way: set[asyncio.Task[None]], limits: SandboxLimits
 ) -> dict[str, Any]:
-    """Return the next message; time is counted only while no call is open."""
+    """Return the session's next message; the idle limit applies only while no call is open."""
     line = asyncio.ensure_future(reader.readline())
     try:
         while not line.done():
@@ -177,11 +177,11 @@ async def _next(
                 {line, *under_way}, timeout=limits.idle, return_when="FIRST_COMPLETED"
             )
             if not done and not under_way:
-                raise StoodStill(f"it waited {limits.idle:g} s without an open call")
+                raise StoodStill(f"it waited {limits.idle:g} s without a call in progress")
         text = line.result()
         message = json.loads(text) if text.endswith(b"\n") else None
     except (ValueError, RecursionError):
-        raise Stopped("it sent what is no message") from None
+        raise Stopped("it sent something that is not a message") from None
     except ConnectionError:
         raise EOFError from None
     finally:
@@ -189,7 +189,7 @@ async def _next(
     if message is None:
         raise EOFError
     if not isinstance(message, dict) or not {"call", "answer", "done", "stopped"} & set(message):
-        raise Stopped("it sent what is no message")
+        raise Stopped("it sent something that is not a message")
     return message
 
 
@@ -222,7 +222,7 @@ class CPythonSandbox(Sandbox):
     _jail: Jail | None = None
 
     def command(self) -> list[str]:
-        """Command line that starts the jail."""
+        """Return the command line that starts the jail."""
         return [str(PYTHON), "-P", "-s", "-S", str(ZYGOTE)]  # not -I, which would ignore the environment
 
     async def __aenter__(self) -> Self:
@@ -281,17 +281,18 @@ class CPythonSandbox(Sandbox):
 
 
 class BubblewrapSandbox(CPythonSandbox):
-    """The third tier: the second tier in separate namespaces, which bubblewrap creates (Linux).
+    """The third tier: the second tier inside Linux namespaces created by bubblewrap.
 
-    The jail sees a file system with only Python's own files (read-only), no network device, no other process,
-    and no user except nobody. Inside the jail, every session is locked down as on the second tier.
+    The jail's file system contains only Python and the system libraries, read-only. The jail has no network
+    device, cannot see other processes and runs as the user nobody. Inside it, every session is locked down
+    as on the second tier.
     """
 
     name = "bubblewrap"
     around = "namespaces of its own, "
 
     def command(self) -> list[str]:
-        """Command line that starts the jail in bubblewrap."""
+        """Return the command line that starts the jail in bubblewrap."""
         wrap = shutil.which("bwrap")
         if wrap is None:
             raise SandboxError("bubblewrap is not installed (program bwrap)")

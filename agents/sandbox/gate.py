@@ -1,7 +1,7 @@
 """The static gate, which checks a program's source before it runs.
 
-The gate is an allow-list over the syntax tree. It is not a barrier, because the tier that runs a program
-contains it. The gate tells an author early which code will not work, and blocks common ways to probe an
+The gate checks every node of the syntax tree. It is not the security barrier: the tier that runs a program
+must contain it. The gate tells authors early which code will not work, and blocks common ways to probe the
 interpreter.
 """
 
@@ -14,10 +14,10 @@ from oversight.harness import ProgramRefused
 from oversight.harness.types import Program
 
 LONGEST = 50_000
-"""Largest number of characters of a source."""
+"""Maximum number of characters of a source."""
 
 DEEPEST = 100
-"""Deepest accepted syntax tree; deeper ones are not programs, and cannot be converted back to source."""
+"""Maximum depth of a syntax tree, because much deeper trees cannot be converted back to source."""
 
 MODULES = frozenset(
     {
@@ -31,7 +31,7 @@ MODULES = frozenset(
 """Modules that a program may import; a tier may allow fewer."""
 
 ASYNCIO = frozenset({"Lock", "Semaphore", "TimeoutError", "as_completed", "create_task", "gather", "sleep"})
-"""Names of asyncio that a program may use; others open files, sockets and processes."""
+"""Names of asyncio that a program may use; other names can open files, sockets and processes."""
 
 NO_NAMES = frozenset(
     {
@@ -39,7 +39,7 @@ NO_NAMES = frozenset(
         *("setattr", "super", "vars"),
     }
 )
-"""Built-in functions that inspect the interpreter or reach outside a program."""
+"""Built-in functions that a program may not use, because they inspect or leave its namespace."""
 
 NO_ATTRIBUTES = frozenset(
     {
@@ -49,7 +49,7 @@ NO_ATTRIBUTES = frozenset(
         *("builtins", "modules", "os", "subclasses", "sys"),
     }
 )
-"""Attributes that lead from a value into the interpreter."""
+"""Attributes that a program may not use, because they lead from a value into the interpreter."""
 
 OWN_METHODS = frozenset(
     {
@@ -57,7 +57,7 @@ OWN_METHODS = frozenset(
         *("__call__", "__contains__", "__enter__", "__exit__", "__aenter__", "__aexit__", "__hash__"),
     }
 )
-"""Special methods that a class may define, although no expression may name them."""
+"""Special methods that a class may define, although no other code may name them."""
 
 _STATEMENTS = (
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom),
@@ -71,7 +71,7 @@ def check_program(program: Program) -> ast.Module:
     Raises
     ------
     ProgramRefused
-        If the gate refuses the source; names the program, the line and the reason.
+        If the gate refuses the source; the message names the program, the line and the reason.
     """
     try:
         tree = check_code(program.source)
@@ -82,12 +82,12 @@ def check_program(program: Program) -> ast.Module:
 
 
 def check_code(code: str) -> ast.Module:
-    """Parse code that a model wrote for the sandbox, and return it if the gate accepts it.
+    """Parse code for the sandbox, and return its syntax tree if the gate accepts it.
 
     Raises
     ------
     Refusal
-        If the gate refuses the code; gives the reason.
+        If the gate refuses the code; the message gives the reason.
     """
     if len(code) > LONGEST:
         raise Refusal(f"is longer than {LONGEST:,} characters")
@@ -115,7 +115,7 @@ def _check_depth(tree: ast.Module) -> None:
 
 
 class Refusal(Exception):
-    """Reason why a source is refused, with its line."""
+    """The reason why a source is refused, and its line, if known."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -183,7 +183,7 @@ def _refused_attribute(node: ast.Attribute) -> str:
 
 
 def _refused_call(node: ast.Call) -> str:
-    """Refuse ``getattr`` and ``hasattr`` unless the name is a readable constant."""
+    """Return the reason to refuse ``getattr`` or ``hasattr``; empty if the name is a harmless constant."""
     if not (isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")):
         return ""
     name = node.args[1].value if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) else None
@@ -193,7 +193,7 @@ def _refused_call(node: ast.Call) -> str:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    """Yield all identifiers of a node itself."""
+    """Yield all identifiers of a node, without those of its children."""
     for field in ("id", "name", "arg", "asname", "rest"):
         value = getattr(node, field, None)
         if isinstance(value, str):

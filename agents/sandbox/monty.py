@@ -1,8 +1,8 @@
 """The default tier: Monty, a Python interpreter without files, sockets or processes.
 
-It runs in a separate process that starts with an empty environment. There, a program is Monty's byte code,
-never CPython's, so no interpreter can be broken out of. The only outside function is the one that makes
-calls. A session is for one task, and ends with it.
+It runs in a separate process that starts with an empty environment. Programs run as Monty's byte code, never
+as CPython's, so they have no access to CPython's internals. The only outside function is the one that makes
+calls. Each session runs one task.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from oversight.agents.sandbox.shim import for_monty, prelude_text
 from oversight.harness import SandboxError
 
 _RUN = "await _answer(forward, _payload, _host)"
-_NOW = datetime(2000, 1, 1, tzinfo=UTC)  # as in the jail
+_NOW = datetime(2000, 1, 1, tzinfo=UTC)  # the same fixed time as in the jail of the other tiers
 _SETTLING = 0.05
-"""Seconds."""
+"""Seconds to wait after the pool is closed."""
 _PRINTED = 1 << 20
 _ROUND_TRIPS = 4
-"""Number of suspensions that a call may need: the call, its settling, a name lookup, a sleep."""
+"""Maximum number of suspensions per call: the call, its reply, a name lookup, a sleep."""
 
 
 class MontySandbox(Sandbox):
@@ -64,8 +64,8 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
         if self._pool is not None:
             await self._pool.__aexit__(*exc)
             self._pool = None
-            # Monty's threads release memory shortly after they answered; doing so while the
-            # interpreter exits would abort the process.
+            # Monty's threads release memory shortly after closing; if the interpreter exits meanwhile,
+            # the process aborts.
             await asyncio.sleep(_SETTLING)
 
     def _unparse(self, tree: ast.Module) -> str:
@@ -104,8 +104,8 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
 async def _converse(monty: AsyncMontySession, task: Payload, host: TimedHost) -> Any:
     """Run the program on a task, answer its calls, and return its answer.
 
-    While the program waits, it receives the reply to its earliest open call, and no other. So its
-    behaviour never depends on which reply arrived first.
+    When the program waits, it always receives the reply to its earliest open call first. So its behaviour
+    never depends on which reply arrived first.
     """
     under_way: dict[int, asyncio.Task[Payload]] = {}
     try:
@@ -146,7 +146,7 @@ async def _feed(monty: AsyncMontySession, text: str, printed: CollectString | No
 
 @contextmanager
 def _ending() -> Iterator[None]:
-    """Convert an early end of the process to an error that counts against the program."""
+    """Turn a crash or an error of Monty into Stopped, which counts against the program."""
     try:
         yield
     except MontyCrashedError:

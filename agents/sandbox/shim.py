@@ -1,12 +1,12 @@
-"""The text that runs in a sandbox: the prelude and the program.
+"""Build the text that runs in a sandbox: the prelude and the program.
 
-Constructs that Monty lacks are rewritten with the same meaning; CPython receives sources unchanged.
+For Monty, unsupported constructs are rewritten; for CPython, only imports of this project are removed.
 
 - ``next(<generator>, default)`` → ``next(iter(<generator>), default)``
 - ``key=votes.count`` → ``key=lambda it: votes.count(it)``, because methods are not values in Monty
 - ``del a[k]`` → ``a.pop(k)``; ``del name`` → ``name = None``
-- ``asyncio.create_task(c)`` → ``c``, which then runs when it is awaited
-- ``asyncio.gather(…, return_exceptions=True)`` → a function of the prelude
+- ``asyncio.create_task(c)`` → ``c``, which runs only when it is awaited
+- ``asyncio.gather(…, return_exceptions=True)`` → ``_gather_all(…)``, a function of the prelude
 - ``import statistics`` and ``import string`` → stand-ins in `oversight.agents.sandbox.modules`
 """
 
@@ -22,7 +22,7 @@ _HERE = Path(__file__).parent
 
 @cache
 def prelude_text(*, stand_ins: bool) -> str:
-    """Join the files that precede a program; `stand_ins` for a tier that lacks modules."""
+    """Return the source that precedes a program; `stand_ins` adds replacements for modules Monty lacks."""
     shared = (_HERE.parent / "workflow.py", _HERE.parent / "operators.py")
     files = (*shared, *((_HERE / "modules.py",) if stand_ins else ()), _HERE.parent / "prelude.py")
     trees = [strip_own(ast.parse(path.read_text(encoding="utf-8"))) for path in files]
@@ -39,7 +39,7 @@ def strip_own(tree: ast.Module) -> ast.Module:
 
 
 def for_monty(tree: ast.Module) -> str:
-    """Return the source that Monty runs; the tree is changed in place."""
+    """Return the source that Monty runs; `tree` is modified in place."""
     return ast.unparse(ast.fix_missing_locations(_Shim().visit(strip_own(tree))))
 
 

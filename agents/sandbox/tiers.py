@@ -9,11 +9,11 @@ from oversight.harness import ConfigError
 from oversight.harness.distribution import require
 
 TIERS = ("monty", "cpython", "bubblewrap")
-"""Tiers, from the one that works everywhere to the strictest one."""
+"""Names of the tiers. The first works on every system; the last is the strictest."""
 
 
 def open_sandbox(tier: str = TIERS[0], limits: SandboxLimits = DEFAULT_LIMITS) -> Sandbox:
-    """Return the sandbox of a tier; open it with ``async with``.
+    """Return a sandbox of a tier. The caller opens it with ``async with``.
 
     Raises
     ------

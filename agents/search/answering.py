@@ -1,4 +1,4 @@
-"""Connect a search's programs with the models, within its budget."""
+"""Connect the programs of a search to its models, within the budget of the search."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from oversight.harness.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answering:
-    """The function that answers programs, and the optimiser's model, if any."""
+    """The function that runs a program on items, and the broker of the model that writes programs, if any."""
 
     evaluate: Evaluate
     writer: Broker | None
@@ -34,12 +34,12 @@ def price_of(study: Study, name: str) -> Price | None:
 async def open_answering(
     study: Study, store: Store, context: SearchContext, sandbox: Sandbox, terms: RunTerms, *models: str
 ) -> AsyncIterator[Answering]:
-    """Open the answering model and the one that writes programs (or ""), within the search's budget.
+    """Open the models of a search: the one that answers, and the one that writes programs ("" for none).
 
     Raises
     ------
     ConfigError
-        If a model, a key or a price that a budget in dollars needs is missing.
+        If a model or an API key is missing, or a price that a budget in dollars requires.
     RunHeld
         If another process runs this search.
     """
@@ -78,6 +78,6 @@ async def open_answering(
 
 
 def _charge_before(store: Store, search: str, price: Price | None, budget: Budget) -> None:
-    """Count a search's earlier usage: each call at its stored price, or else at the present price."""
+    """Charge the budget with a search's earlier usage: stored costs, or else tokens at the current price."""
     usd, tokens, unpriced = store.searches.read_spent(search)
     budget.charge_amounts(usd + (0.0 if price is None else price.dollars(*unpriced)), tokens)

@@ -1,10 +1,10 @@
-"""Check the settings of a search before anything is stored or asked.
+"""Check the settings of a search before anything is stored or any model is called.
 
-With ``[search] parity``, all other settings follow "Towards Scalable Oversight via Partitioned Human
-Supervision", §3.4 and App. G and H: every candidate answers all validation items, each with one complementary
-label; AFlow three times, ADAS once. The candidate with the largest score wins, and all candidates are tested.
-There is no race, no confirmation, and only one proposal at a time. Settings that the study left unset get
-these values, with a note; settings with other values are refused.
+With ``[search] parity``, the settings reproduce "Towards Scalable Oversight via Partitioned Human
+Supervision", §3.4 and App. G and H. Every validation item has one complementary label, and every candidate
+answers all validation items, three times with AFlow and once with ADAS. The candidate with the largest score
+wins, and all candidates are tested. There is no race, no confirmation, and only one proposal at a time.
+Settings that the study left unset get these values, with a note; settings with other values are refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from oversight.harness import ConfigError
 from oversight.harness.config import SearchSection, Study
 
 REPLICATES = {"aflow": 3, "adas": 1}
-"""Number of validation runs of every candidate, by published policy."""
+"""Number of validation runs of every candidate, for each published policy."""
 _FIXED: Mapping[str, Any] = {
     "labels": "drawn",
     "keep": [],
@@ -27,16 +27,18 @@ _FIXED: Mapping[str, Any] = {
 }
 _SPLIT = {"feedback": 0.15, "select": 0.35, "test": 0.5}
 LEAST = 30
-"""Smallest number of validation items."""
+"""Minimum number of validation items."""
 
 
 def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
-    """Return the settings that ``parity`` requires, and notes about set values; unchanged without parity.
+    """Return the settings with the values that ``parity`` requires, and notes about changed values.
+
+    Without parity, the settings are returned unchanged.
 
     Raises
     ------
     ConfigError
-        If settings of the study contradict the required ones; names all of them.
+        If the study sets other values than the required ones; the message names all of them.
     """
     if section.parity is None:
         return section, []
@@ -44,7 +46,7 @@ def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
     if section.policy in REPLICATES:
         wanted["replicates"] = REPLICATES[section.policy]
     if "labels" in section.model_fields_set and section.labels == "no":
-        wanted["labels"] = "no"  # the default of the two ways to use only complementary labels
+        wanted["labels"] = "no"  # the study may choose this one: both values use complementary labels only
     wanted["split"] = _SPLIT if "split" not in section.model_fields_set else section.split
     given = {name: getattr(section, name) for name in wanted}
     wrong = [n for n in wanted if n in section.model_fields_set and given[n] != wanted[n]]
@@ -53,8 +55,8 @@ def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
         told.append(f"split.confirm = {section.split['confirm']!r} (there is no confirmation)")
     if told:
         raise ConfigError(
-            f"search: parity = {section.parity!r} goes as published, which contradicts {'; '.join(told)}: "
-            "leave these settings out, or parity"
+            f"search: parity = {section.parity!r} searches as published, which contradicts "
+            f"{'; '.join(told)}: leave out these settings, or parity"
         )
     changed = [f"{name} = {wanted[name]!r}" for name in wanted if given[name] != wanted[name]]
     words = [f"as published: {', '.join(changed)}; all members are tested"] if changed else []
@@ -64,12 +66,12 @@ def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
 
 
 def check_settings(section: SearchSection) -> None:
-    """Raise an error for impossible settings of the split, the race and the slots.
+    """Raise an error for impossible settings of the item split, the race and the numbers of candidates.
 
     Raises
     ------
     ConfigError
-        If a setting is impossible; names the setting, its bound and its value.
+        If a setting is impossible; the message names the setting, its limit and its value.
     """
     s = section
     settings = {
@@ -82,10 +84,12 @@ def check_settings(section: SearchSection) -> None:
         if value < least:
             raise ConfigError(f"search: {name} must be at least {least}, is {value}")
     if not s.rungs or s.rungs != sorted(set(s.rungs)) or s.rungs[0] < 2:
-        raise ConfigError(f"search: rungs must be rising numbers of items, 2 or more, are {tuple(s.rungs)}")
+        raise ConfigError(
+            f"search: rungs must be increasing numbers of items, each at least 2, are {tuple(s.rungs)}"
+        )
     # These conditions are false for NaN.
     if not all(0 < share <= 1 for share in s.keep) or s.keep != sorted(s.keep, reverse=True):
-        raise ConfigError(f"search: keep must be falling shares in (0, 1], is {tuple(s.keep)}")
+        raise ConfigError(f"search: keep must be decreasing shares in (0, 1], is {tuple(s.keep)}")
     if len(s.keep) < len(s.rungs) - 1:
         raise ConfigError(f"search: keep needs a share after every rung but the last, is {tuple(s.keep)}")
     if not (all(share >= 0 for share in s.split.values()) and sum(s.split.values()) <= 1 + 1e-9):
@@ -93,7 +97,7 @@ def check_settings(section: SearchSection) -> None:
 
 
 def optimiser_name(study: Study, section: SearchSection) -> str:
-    """Return the name of the model that writes programs; empty for the policy without one.
+    """Return the name of the model that writes programs; empty for the policy ``"recombine"``.
 
     Raises
     ------

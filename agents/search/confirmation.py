@@ -1,10 +1,10 @@
-"""Confirm the finalists on new items, name one winner, and correct its value for selection.
+"""Confirm the finalists on new items, name one winner, and correct its score for selection bias.
 
-The winner of a search is the luckiest of many candidates: its score overstates its accuracy by 5 to 30 points
-with a hundred labels. The finalists' shrunken values are the prior for the confirmation items. These items
-are new for all finalists, and their scores enter with their own precision, difference by difference. So the
-choice among the finalists is Bayes' rule with two samples, and its posterior is valid for each of them. A
-finalist that has not answered all selection items answers the remaining ones first.
+The winner of a search is partly the luckiest of many candidates: with a hundred labels, its score overstates
+its accuracy by 5 to 30 points. So the finalists also answer confirmation items, which are new for all of
+them. Their shrunken scores on the selection items are the prior, and the paired scores on the confirmation
+items update it by Bayes' rule. The posterior is valid for every finalist, including the winner. A finalist
+that has not answered all selection items answers the remaining ones first.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ class Winner:
     Attributes
     ----------
     naive
-        Estimate on the selection items, which a search without correction would report.
+        Score on the selection items, which is what a search without correction would report.
     reported
-        Posterior mean of its accuracy, from selection and confirmation together.
+        Posterior mean of its accuracy, from the selection and confirmation items.
     sd, low, high
-        Standard deviation of that posterior, the archive's common level included, and its interval of about
-        95 %, whose upper end allows for a breakthrough (`oversight.agents.search.fitness.breakthroughs`), and
-        both ends for any possible value of the failed answers.
+        Standard deviation of that posterior, including the uncertainty of the archive's common level, and an
+        interval of about 95 %. The upper end allows for a breakthrough
+        (`oversight.agents.search.fitness.breakthroughs`). Both ends allow for any value of failed answers.
     confirmed
-        Estimate on the confirmation items only, still biased upwards as the best of the finalists; None if
-        there are none.
+        Score on the confirmation items only, which is still biased upwards, because the winner is the best
+        of the finalists; None without confirmation items.
     finalists
-        The confirmed candidates, best first, with posterior means.
+        Posterior means of the finalists by id, best first.
     """
 
     id: str
@@ -64,7 +64,8 @@ class Winner:
 async def confirm_finalists(context: SearchContext) -> Winner:
     """Confirm the finalists, name the winner, and then answer the test items once.
 
-    A named winner is kept even if labels have arrived since, because another winner would use the test twice.
+    A winner named earlier is kept even if new labels have arrived since, because another winner would use the
+    test items a second time.
 
     Raises
     ------
@@ -73,7 +74,7 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     """
     events = context.archive.events
     noted = events.get("winner")
-    named = noted or events.get("finalists")  # missing if the budget ended the search
+    named = noted or events.get("finalists")  # missing if the budget was exhausted first
     finalists = context.find_finalists() if named is None else list(named["finalists"])
     items = context.items("confirm")
     if items:
@@ -99,10 +100,10 @@ async def confirm_finalists(context: SearchContext) -> Winner:
 def decide(
     context: SearchContext, finalists: list[str], tested: str | None = None, board: Board | None = None
 ) -> Winner:
-    """Combine selection and confirmation, without side effects, from stored answers and labels.
+    """Determine the winner from the stored answers and labels of selection and confirmation items.
 
-    With `tested`, the winner is the tested candidate, even if another one leads by the present labels.
-    `board` is the board of the context, if it exists already.
+    `tested` forces this candidate as the winner, even if another one leads with the current labels. `board`
+    is the context's board, if the caller has computed it already. There are no side effects.
     """
     board = board or context.board()
     chosen = [board.standing(c) for c in finalists]
@@ -140,7 +141,10 @@ def decide(
 
 
 def _far(board: Board, winner: str, fresh: tuple[FloatArray, IntArray] | None) -> tuple[float, float, float]:
-    """Return the winner's probability, mean and standard deviation as a breakthrough, given new scores."""
+    """Return the probability that the winner is a breakthrough, and its mean and sd in that case.
+
+    `fresh` contains the winner's scores on the confirmation items, shape (n,), and the items' clusters.
+    """
     shrunk, j = board.shrunk, board.places[winner]
     found = shrunk.breakthroughs
     chance, mean = float(found.chance[j]), float(found.mean[j])
@@ -165,10 +169,10 @@ def _far(board: Board, winner: str, fresh: tuple[FloatArray, IntArray] | None) -
 def _update(
     mean: FloatArray, variance: FloatArray, level: float, fresh: tuple[FloatArray, IntArray]
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Return the posterior after new scores (finalists, items) and clusters.
+    """Update the finalists' posterior by new scores, shape (finalists, items), and the items' clusters.
 
-    Differences and the common level are updated separately. A finalist without a new score changes only with
-    the level of the others.
+    Differences between the finalists and their common level are updated separately. A finalist without a new
+    score only moves with the level. Returns means and variances of the finalists, and variance of the level.
     """
     known = ~np.isnan(fresh[0]).all(axis=1)
     if not known.all():
@@ -187,11 +191,11 @@ def _update(
     spread = float(np.nanvar(gaps)) * len(mean) / max(1, len(mean) - 1)
     effect = design_effect(gaps - (value - value.mean())[:, None], cluster)
     noise = max(least, effect * spread) / n
-    # Differences among the finalists: precision-weighted around their common means.
+    # Differences among the finalists: precision-weighted means of old and new deviations from the centres.
     centre, fresh_centre = mean.mean(), value.mean()
     keep = noise / (noise + variance)
     gap = keep * (mean - centre) + (1 - keep) * (value - fresh_centre)
-    # Their common level: that of the archive, and that of the new items.
+    # Common level: precision-weighted mean of the archive's level and the level on the new items.
     prior_level = level + float(variance.mean()) / len(mean)
     together = design_effect(item_means - item_means.mean(), cluster)
     fresh_level = max(least, together * float(item_means.var(ddof=1))) / n if n > 1 else np.inf

@@ -1,4 +1,4 @@
-"""The context that all steps of a search share, from its settings to the answering models."""
+"""The context that all steps of a search share: settings, data, and functions that run programs."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from oversight.harness.config import SearchSection
 from oversight.harness.types import Item, Prediction, PredictionStatus, Program
 
 FEWEST = 2
-"""Number of concurrent slots, unless the endpoint takes more: one is written while another is answered.
-A slot does not see the results of concurrent slots."""
+"""Default number of concurrent slots (proposals): one program is written while another answers items.
+A slot cannot use the results of concurrent slots."""
 
 Evaluate = Callable[[Program, Sequence[Item], int], Awaitable[Sequence[Prediction]]]
 """``evaluate(program, items, replicate)``: one prediction per item, in order."""
 
 CheckProgram = Callable[[Program], Awaitable[str]]
-"""Returns the reason why a program cannot be evaluated, for its author; empty if it can."""
+"""Returns the reason why a program cannot be evaluated, as a message to its author; empty if it can."""
 
 REFUSED = 4
-"""Number of errors of earlier programs that the next proposals see."""
+"""Maximum number of errors of earlier programs that are shown to the author of the next proposal."""
 
 PORTION = 4
-"""Number of feedback items asked at once per wanted refuted answer, because about this many are needed."""
+"""Number of feedback items answered at once per requested refuted answer; about this many are needed."""
 
 Retell = Callable[[Program, Item], Awaitable[Replay]]
-"""Returns a program's calls and replies on an item, from stored calls."""
+"""Returns a program's calls on an item and their replies, from stored calls."""
 
 T = TypeVar("T")
 
@@ -64,38 +64,38 @@ async def _accept(_: Program) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchContext:
-    """A search: its settings, its data, and how programs are answered and tested.
+    """A search: its settings, its data, and the functions that run and check programs.
 
     Attributes
     ----------
     id
-        First 12 hexadecimal digits of the hash of everything that determines it.
+        First 12 hexadecimal digits of the hash of everything that determines the search.
     created
         Time at which the search was first set up.
     section, seed
         Settings of the search, and the seed of all draws.
     programs
-        Programs at the start; the first is the one that the user would use without a search.
+        Programs at the start; the first one is what the user would use without a search.
     roles, shape
-        Roles and wording of the study, see `oversight.agents.programs.workflow_settings`.
+        Roles and prompt format of the study, see `oversight.agents.programs.workflow_settings`.
     archive, labels
-        The archive, and the present labels by split.
+        The archive, and the current labels by split.
     evaluate, check
-        Functions that answer and test programs; without them no call is ever made.
+        Functions that run a program on items, and check it. By default, evaluation raises an error.
     doubts
-        Texts that say which experts' answers are left out of the splits, and why answers may be wrong.
+        Messages about experts' answers that the splits leave out, and about possibly wrong answers.
     remarks
-        Notes of the set-up: settings with their values, and parts that were left out.
+        Notes of the set-up: values that were chosen for settings, and parts that were left out.
     retell
-        Replays a program's calls on an item without asking a model.
+        Function that replays a program's calls on an item without asking a model.
     progress
-        Receives progress messages.
+        Function that receives progress messages.
     debug_tries
-        Number of repairs that a proposer may attempt on a program that does not run.
+        Maximum number of attempts to repair a proposed program that does not run.
     scored
-        Cached scores.
+        Cache of scores.
     by_parents
-        Whether candidates are scored with their lineage; not for older and published searches.
+        Whether scores are shrunken towards those of the parents; False in searches of older versions.
     """
 
     id: str = ""
@@ -119,12 +119,12 @@ class SearchContext:
 
     @property
     def start(self) -> str:
-        """Id of the workflow that the user would use without a search."""
+        """Id of the first start program, which the user would use without a search."""
         return self.programs[0].id
 
     @property
     def estimator(self) -> str:
-        """Name of the fitness, see `oversight.agents.search.fitness.scores`."""
+        """Name of the fitness estimator, see `oversight.agents.search.fitness.scores`."""
         return self.section.parity or self.section.fitness
 
     def items(self, split: str) -> tuple[Item, ...]:
@@ -137,7 +137,7 @@ class SearchContext:
         return FEWEST if self.section.in_flight is None else self.section.in_flight
 
     def ended_before(self, slot: int) -> list[str]:
-        """Return the candidates that a slot sees: the library, and all slots that have certainly ended."""
+        """Return the candidates that a slot may use: start programs, and those of slots that have ended."""
         last = slot - self.in_flight
         return [name for name, c in self.archive.candidates.items() if c.slot <= max(last, -1)]
 
@@ -155,7 +155,7 @@ class SearchContext:
         )
 
     async def answer(self, candidate: str, items: Sequence[Item], replicate: int | None = None) -> None:
-        """Answer a candidate's unanswered items, in all replicates or in one."""
+        """Run a candidate on the items that it has not answered, in all replicates or in one."""
         for run in range(self.section.replicates) if replicate is None else (replicate,):
             if todo := self.archive.to_ask(candidate, run, items):
                 try:
@@ -178,7 +178,7 @@ class SearchContext:
         return {c for c, number in zip(ids, fewest, strict=True) if number == len(items)}
 
     def find_finalists(self) -> list[str]:
-        """Return the candidates with the highest posterior means; with parity, the best score's."""
+        """Return the candidates with the highest posterior means; with parity, the one with the top score."""
         board = self.board()
         if not self.section.parity:
             return board.ranked()[: self.section.finalists]
@@ -187,10 +187,10 @@ class SearchContext:
         return [max(whole, key=lambda c: rounded(board.standing(c).value))]
 
     async def judge(self, slot: int, candidate: str, wanted: int) -> list[JudgedAnswer]:
-        """Answer feedback items with a candidate, and compare the answers with the experts' answers.
+        """Answer feedback items with a candidate, and compare its answers with the experts' labels.
 
-        Items come in the slot's random order, in portions, until the requested number is refuted, because
-        more answers would be paid for but not shown.
+        The items are answered in portions, in the slot's random order, until `wanted` answers are refuted.
+        Further answers would cost calls but would not be shown.
         """
         items = self.items("feedback")
         order = [items[i] for i in self.rng("judged", slot).permutation(len(items))]
@@ -202,7 +202,7 @@ class SearchContext:
         return judged
 
     def _hold_against(self, candidate: str, portion: Sequence[Item]) -> list[JudgedAnswer]:
-        """Compare a candidate's answers to these feedback items with the experts'."""
+        """Compare a candidate's answers to the feedback items of a portion with the experts' labels."""
         items, labelled = self.items("feedback"), self.labels["feedback"]
         scores = score_items(self.archive.matrix([candidate], items), labelled, OUTCOME)[0]
         row = {item.id: i for i, item in enumerate(items)}
@@ -219,18 +219,18 @@ class SearchContext:
         ]
 
     async def transcribe(self, candidate: str, item: Item) -> Replay:
-        """Return a candidate's calls on a feedback item; empty if its program is refused at present."""
+        """Return a candidate's calls on a feedback item; empty if the gate now refuses its program."""
         try:
             return await self.retell(self.archive.candidates[candidate].program, item)
         except ProgramRefused:
             return Replay()
 
     def rng(self, *names: object) -> np.random.Generator:
-        """Return the random stream of a step, by name; it is the same after a resumption."""
+        """Return the random generator of a step, by name; a resumed search gets the same stream."""
         return np.random.default_rng(derive_seed(self.seed, *map(str, names)))
 
     def describe_labels(self) -> list[str]:
-        """Describe the power of the selection items' labels, and doubts about them."""
+        """Return messages on the power of the selection items' labels, and the doubts about labels."""
         return [*measure_power(self.labels["select"]).lines(), *self.doubts]
 
     def view(self, board: Board, slot: int) -> PolicyView:
@@ -250,7 +250,7 @@ class SearchContext:
         )
 
     def _refused(self, slot: int) -> tuple[str, ...]:
-        """Return the reasons why the last programs that a slot sees were refused, without repetitions."""
+        """Return the latest distinct reasons why programs were refused, in the slots that have ended."""
         ended = range(max(0, slot - self.in_flight + 1))
         noted = (self.archive.events.get(f"slot/{other}", {}) for other in ended)
         told = dict.fromkeys(str(e["refused"]) for e in reversed(list(noted)) if e.get("is_told"))
@@ -258,7 +258,7 @@ class SearchContext:
 
 
 async def gather_all(*jobs: Awaitable[T]) -> list[T]:
-    """Await all jobs; if one fails, the others still finish, so that paid answers are kept."""
+    """Await all jobs, then raise the first error, if any, so that answers paid for by other jobs are kept."""
     results: list[Any] = await asyncio.gather(*jobs, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):

@@ -1,4 +1,4 @@
-"""Split labelled items into those for feedback, selection, confirmation and test."""
+"""Split labelled items into sets for feedback, selection, confirmation and test."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SPLITS = ("feedback", "select", "confirm", "test")
 
 
 def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
-    """Return the answers available for splits while questions are open, and notes on left-out answers.
+    """Return the answers usable while questions are still open, and notes on answers that are left out.
 
     Raises
     ------
@@ -43,15 +43,15 @@ def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerGaps:
-    """Number of a study's questions, and of those with neither a yes nor a no."""
+    """Number of a study's questions (`asked`), and of questions with neither a yes nor a no (`missing`)."""
 
     asked: int
     missing: int
 
     def explain(self, value: float, low: float, high: float) -> str:
-        """Say why an interval may not be valid; empty if missing answers can hardly change the accuracy.
+        """Return a warning that an interval may be invalid; empty if missing answers can hardly change it.
 
-        All items of a search have an answer, so the missing answers concern similar items.
+        All items of a search have an answer, so the missing answers concern items outside the search.
         """
         share = self.missing / max(1, self.asked)
         least, most = (1 - share) * value, (1 - share) * value + share
@@ -64,9 +64,9 @@ class AnswerGaps:
 
 
 def know_rates(labels: LabelColumns) -> tuple[LabelColumns, AnswerGaps]:
-    """Return labels with every option's answering rate in the whole study, and the unanswered questions.
+    """Add to labels the answering rates of the whole study. Returns the labels, and the unanswered questions.
 
-    Items of a search all have an answer, so their own questions give no rate.
+    The rates cannot come from the items of the search, because all of these have an answer.
     """
     try:
         part, partial = collect_labels(labels)
@@ -79,16 +79,16 @@ def know_rates(labels: LabelColumns) -> tuple[LabelColumns, AnswerGaps]:
 
 
 FEW = 5
-"""Smallest number of answers about a class with which weights can compensate for missing ones."""
+"""Minimum number of answers about a class for which weights can compensate for missing answers."""
 
 
 def refuse_silent(answered: ClassCounts, how: str) -> None:
-    """Raise an error for a search by "no" answers if hardly any question about a class was answered.
+    """Refuse complementary labels if almost no question about a class was answered.
 
     Raises
     ------
     NotIdentified
-        If so; names the class. A program that always answers with this class would never be refuted.
+        If so; the message names the class. A program that always chooses it would never be refuted.
     """
     for name, rate in find_rates(answered).items():
         asked, said = answered[name]
@@ -101,7 +101,7 @@ def refuse_silent(answered: ClassCounts, how: str) -> None:
 
 
 def describe_rates(rates: Mapping[str, float]) -> list[str]:
-    """Describe the effect of unequal answering rates on scores; empty if they are equal."""
+    """Return a note on the effect of unequal answering rates on scores; empty if the rates are equal."""
     if not rates:
         return []
     name = min(rates, key=lambda each: rates[each])
@@ -112,7 +112,7 @@ def describe_rates(rates: Mapping[str, float]) -> list[str]:
 
 
 def refuse_unscorable(labelled: ExpertLabels) -> None:
-    """Raise an error for labels that cannot score any answer, before any call is made."""
+    """Refuse labels that cannot score some answers, before any model call is made."""
     try:
         for option in range(labelled.refused.shape[1]):
             score_items(np.minimum(option, labelled.n_options - 1)[None], labelled)
@@ -121,7 +121,7 @@ def refuse_unscorable(labelled: ExpertLabels) -> None:
 
 
 def find_pool(items: Sequence[Item], labels: AnyLabels, how: str, seed: int) -> list[Item]:
-    """Return the items for splits, without items that complementary labels leave out."""
+    """Return the items to split: all except those whose only label `keep_complementary` removes."""
     if how == "all":
         return list(items)
     before = ExpertLabels.of_items(items, labels).answered
@@ -138,13 +138,13 @@ def draw_splits(
 ) -> dict[str, tuple[Item, ...]]:
     """Draw the items for feedback, selection, confirmation and test.
 
-    Items of one cluster, and copies of an item, are in the same split. Otherwise, knowledge of a patient, or
-    of an example, would make results too good.
+    Items of one cluster, and copies of an item, are in the same split. Otherwise the results would be biased
+    upwards by what proposals learn about a patient or an item from another split.
 
     Raises
     ------
     BadInput
-        If fewer items than the first rung needs would be left for selection.
+        If selection would have fewer items than the first rung needs.
     """
     least, most = rungs[0], rungs[-1]
     said = align_models([], labels)[1]
@@ -172,12 +172,12 @@ def draw_splits(
 
 
 def order_by_worth(items: Sequence[Item], labelled: ExpertLabels) -> tuple[Item, ...]:
-    """Put items first whose answers rule out most wrong options; other items keep their order.
+    """Sort items by the share of wrong options that their labels rule out, largest first; ties keep order.
 
-    A yes distinguishes two programs as well as about K no answers, and a proposal's first items decide
-    whether it is asked about more items. The drawn option is independent of an item's difficulty, so the
-    first items are as difficult as the others. If options were drawn with unequal probabilities, this may be
-    false, so the order is kept.
+    A yes distinguishes two programs as well as about K no answers do, and a proposal's results on the first
+    items decide whether it continues. If options are drawn uniformly, the label does not depend on the item's
+    difficulty, so the first items are as difficult as the others. For routed items this may be false, so the
+    order is kept.
     """
     if labelled.routed.any():
         return tuple(items)
@@ -206,7 +206,7 @@ def _group(pool: Sequence[Item], clusters: Mapping[str, str]) -> list[list[Item]
 def find_solved(
     items: Sequence[Item], labelled: ExpertLabels, most: int, max_words: int | None
 ) -> tuple[Example, ...]:
-    """Return examples from items with a yes: first one of each answer, then a second one, and so on."""
+    """Return up to `most` solved examples from items with a yes, in turn for each right answer's text."""
     by_answer: dict[str, list[Example]] = {}
     for item, option in zip(items, labelled.truth, strict=True):
         if option >= 0:

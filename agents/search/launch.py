@@ -1,4 +1,4 @@
-"""Run a prepared search with its models: broker, budget and proposer."""
+"""Estimate the cost of a search, and run a prepared search with its models, budget and proposer."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ from oversight.harness.store import Store
 from oversight.harness.types import Item, Program
 
 META_CALLS = {"recombine": 0, "reflect": 1, "aflow": 1, "adas": 3}
-"""Number of the optimiser's calls for one proposal, without repairs."""
+"""Number of the optimiser's calls per proposal, without repairs, for each policy."""
 REFUTED = {"recombine": 0, "reflect": 3, "aflow": 3, "adas": 0}
-"""Number of refuted answers that a proposal is shown."""
+"""Number of refuted answers that the optimiser is shown per proposal, for each policy."""
 _SHOWN = 7
-"""Programs in a prompt of `adas`: five of the archive, and about the same amount of results and notes."""
+"""Length of a prompt of `adas` in programs: five programs, and results and notes as long as two more."""
 _CHARACTERS_PER_TOKEN = 4
 _THOUGHT = 600
-"""Characters of a free text if the study sets no limit: a paragraph of 150 tokens."""
+"""Assumed characters of a free text if the study sets no limit: a paragraph of 150 tokens."""
 _LINE = 60
-"""Number of tokens of a field that is one line."""
+"""Assumed characters of a field in the style ``"lines"``."""
 _SAMPLE, _DRAWS = 3, 24
-"""Number of selection items on which programs are run for free, and of free children of the library."""
+"""Number of selection items for dry runs, and of programs derived from the library for dry runs."""
 _MANY = 10**9
 DEFAULT_CAP = 2
-"""Factor on the estimate that gives the cap of a search without one; the estimate is right within 1.5."""
+"""Default cap of a search, as a multiple of the estimate, which is accurate within a factor of 1.5."""
 
 
 class _Amount(NamedTuple):
@@ -68,16 +68,16 @@ class _Amount(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """Expected cost of a search, from free runs of the library and of programs made from the library.
+    """Expected cost of a search, from dry runs of the start programs and of programs derived from them.
 
     Attributes
     ----------
     calls, tokens
-        Calls and tokens of all answers: library, proposals, confirmation and test.
+        Number of calls and tokens of all programs: library, proposals, confirmation and test.
     meta_tokens
-        Tokens of the optimiser.
+        Number of the optimiser's tokens.
     usd
-        Dollars; None if a price is unknown.
+        Cost in dollars; None if a price is unknown.
     affordable
         Approximate number of proposals within the cap on tokens or dollars; None without a cap.
     """
@@ -94,7 +94,7 @@ class Costs:
         return DEFAULT_CAP * (self.tokens + self.meta_tokens)
 
     def lines(self) -> list[str]:
-        """In words."""
+        """Return the costs as lines of text."""
         price = "price unknown" if self.usd is None else f"about ${self.usd:.2f}"
         lines = [
             f"about {self.calls:,} calls with {self.tokens:,} tokens, and {self.meta_tokens:,} tokens of the "
@@ -109,7 +109,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Usage of a program per item."""
+    """Number of calls and tokens, for example of a program per item."""
 
     calls: float
     tokens: float
@@ -123,11 +123,11 @@ class Size:
 
 NOTHING = Size(0.0, 0.0)
 Calls = dict[tuple[str, str], int]
-"""Characters of calls by request and draw, because a call that several programs make is made only once."""
+"""Characters of each call, by request and path, because identical calls of several programs are made once."""
 
 
 async def estimate_costs(study: Study, context: SearchContext) -> Costs:
-    """Estimate a search by free runs of its library on some items, with replies of typical length."""
+    """Estimate the cost of a search by dry runs of its library on a few items, with typical reply lengths."""
     section = context.section
     async with open_sandbox(section.tier) as sandbox:
         sizes = [await _measure(context, sandbox, program) for program in context.programs]
@@ -153,7 +153,7 @@ async def estimate_costs(study: Study, context: SearchContext) -> Costs:
 
 
 async def _measure(context: SearchContext, sandbox: Sandbox, program: Program) -> Calls:
-    """Run a program on some items, with choices made at random."""
+    """Dry-run a program on a few items, with pseudo-random choices. Returns its calls."""
     shape = context.shape
     most = _LINE if shape.style == "lines" else _THOUGHT if shape.field_chars is None else shape.field_chars
     words = ("word " * most)[:most].strip()
@@ -164,18 +164,18 @@ async def _measure(context: SearchContext, sandbox: Sandbox, program: Program) -
 
 
 def _add_up(calls: Calls) -> Size:
-    """Return the usage of calls per item of the sample."""
+    """Return the usage per sampled item."""
     return Size(len(calls), sum(calls.values()) / _CHARACTERS_PER_TOKEN) * (1 / _SAMPLE)
 
 
 def _sample_items(context: SearchContext) -> list[Item]:
-    """Return items of about typical length."""
+    """Return `_SAMPLE` selection items at evenly spaced quantiles of text length."""
     ordered = sorted(context.items("select"), key=lambda item: (len(item.text), item.id))
     return [ordered[len(ordered) * (2 * j + 1) // (2 * _SAMPLE)] for j in range(_SAMPLE)]
 
 
 def _draw_children(context: SearchContext) -> list[Program]:
-    """Return children of the library by `recombine`; other proposals are assumed to have the same size."""
+    """Derive programs from the library by `Recombine`; other policies are assumed to need as many calls."""
     rng = np.random.default_rng(0)
     proposer = Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
     programs = context.programs
@@ -185,7 +185,10 @@ def _draw_children(context: SearchContext) -> list[Program]:
 
 
 def _price_once(context: SearchContext, start: Size, library: Size, child: Size) -> Size:
-    """Return the cost independent of the number of proposals: library, second start, confirmation, test."""
+    """Return the usage that does not depend on the number of proposals.
+
+    This is the library, the second run of the start program, confirmation and test.
+    """
     section = context.section
     seeded = (library * section.replicates + start) * len(context.items("select"))
     confirmed = child * (section.finalists * len(context.items("confirm")) * section.replicates)
@@ -194,11 +197,12 @@ def _price_once(context: SearchContext, start: Size, library: Size, child: Size)
 
 
 def _count_items(context: SearchContext) -> float:
-    """Return the mean number of answers of one proposal, in its race and to feedback items."""
+    """Return the expected number of answers per proposal: in its race, for feedback, and in parity tests."""
     section, n = context.section, len(context.items("select"))
     rungs = [r for r in section.rungs if r < n] + [n]
     steps = [after - before for before, after in zip((0, *rungs), rungs, strict=False)]
-    # Equal proposals continue at these shares, and proposals better than all before always continue.
+    # Proposals of equal quality continue in these shares; a proposal better than all before always continues.
+    # The geometric mean is between these two cases.
     equal = sum(step * share for step, share in zip(steps, (1.0, *section.keep), strict=False))
     raced = math.sqrt(equal * n)
     judged = min(len(context.items("feedback")), PORTION * REFUTED[section.policy])
@@ -207,7 +211,7 @@ def _count_items(context: SearchContext) -> float:
 
 
 def _count_meta_tokens(context: SearchContext, sandbox: Sandbox) -> int:
-    """Return the optimiser's tokens for one proposal; every call of a conversation repeats earlier turns."""
+    """Return the optimiser's tokens per proposal; each call of a conversation repeats all earlier turns."""
     calls = META_CALLS[context.section.policy]
     source = sum(len(program.source) for program in context.programs) / len(context.programs)
     guide = len(write_guide(sandbox.restrictions(), context.roles, context.shape))
@@ -218,7 +222,7 @@ def _count_meta_tokens(context: SearchContext, sandbox: Sandbox) -> int:
 
 
 def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int) -> _Amount:
-    """Return the cost of the programs' and the optimiser's tokens; infinite dollars mean unknown."""
+    """Return the cost of the programs' and the optimiser's tokens; infinite dollars if a price is unknown."""
     used = {model_name(study, section.model): round(tokens)}
     if writer := optimiser_name(study, section):
         used[writer] = used.get(writer, 0) + meta_tokens
@@ -230,14 +234,14 @@ def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int
 
 
 def _count_affordable(section: SearchSection, once: _Amount, proposal: _Amount) -> int | None:
-    """Return the number of proposals within the caps, after the fixed cost; None without a cap."""
+    """Return the number of proposals that the caps allow after the fixed cost; None without a cap."""
     caps = ((section.usd, once.usd, proposal.usd), (section.tokens, once.tokens, proposal.tokens))
     room = [(cap - first) / each for cap, first, each in caps if cap is not None and each]
     return max(0, int(min(*room, _MANY))) if room else None
 
 
 WORDS = 8
-"""Number of words in a row that do not agree by chance."""
+"""Number of consecutive words of an item that a program may not contain; fewer may agree by chance."""
 
 
 async def continue_search(
@@ -247,12 +251,12 @@ async def continue_search(
     progress: Callable[[str], None],
     terms: RunTerms = DEFAULT_TERMS,
 ) -> Ended:
-    """Run a search to its end, or until its budget ends; stored answers are not requested again.
+    """Run a search until it ends or its budget is exhausted; stored answers are not requested again.
 
     Raises
     ------
     ConfigError
-        If a model, a key or a price that a budget in dollars needs is missing.
+        If a model or an API key is missing, or a price that a budget in dollars requires.
     FatalModelError, SandboxError
         If the endpoint or the sandbox fails; stored answers are kept.
     RunHeld
@@ -294,12 +298,12 @@ async def continue_search(
 
 
 def _end_as_named(context: SearchContext) -> Ended | None:
-    """End the search if a winner was named earlier, because no later proposal could win."""
+    """Return an end if a winner was named before all proposals were made, because no later one could win."""
     events = context.archive.events
     if "winner" not in events or "finalists" in events:
         return None
     return Ended(
-        "a winner was named when a cap ended the search, and stays; begin another one with another seed",
+        "the search ended at a cap with a winner, which stays; start another search with another seed",
         sum(key.startswith("slot/") for key in events),
     )
 
@@ -315,12 +319,12 @@ async def _confirm(context: SearchContext, ended: Ended) -> Ended:
 
 
 async def check_program(context: SearchContext, sandbox: Sandbox, program: Program) -> str:
-    """Return the reason why a program cannot be used: it quotes items on which it is scored.
+    """Return the reason to refuse a program that quotes items on which it is scored; empty if it does not.
 
     Raises
     ------
     ProgramRefused
-        If the gate or a free run refuses it.
+        If the static gate refuses the program, or its dry run fails.
     """
     splits = context.archive.splits
     judged = [item for name, part in splits.items() if name != "feedback" for item in part]
@@ -331,9 +335,9 @@ async def check_program(context: SearchContext, sandbox: Sandbox, program: Progr
 
 
 def find_quotation(source: str, items: Iterable[Item]) -> str:
-    """Return the id of the item that a source quotes; empty if it quotes none.
+    """Return a message with the id of an item that a source quotes; empty if it quotes none.
 
-    A program may learn how to answer, but not the answers.
+    A program may contain methods for answering items, but not the items and their answers.
     """
     grams = _grams(source)
     quoted = (item.id for item in items if not grams.isdisjoint(_grams(item.text)))
@@ -347,7 +351,7 @@ def _grams(text: str) -> set[tuple[str, ...]]:
 
 
 async def try_out(context: SearchContext, sandbox: Sandbox, program: Program) -> int:
-    """Run a program for free. Returns its calls per item."""
+    """Dry-run a program. Returns its number of calls per item."""
     shape = replace(context.shape, examples=())
     return await dry_run_program(program, sandbox=sandbox, roles=context.roles, shape=shape)
 
@@ -369,7 +373,7 @@ def make_policy(context: SearchContext, sandbox: Sandbox, broker: Broker | None)
 
 
 def task_text(context: SearchContext) -> str:
-    """Describe the items for the optimiser: the study's description, and one item that is not scored."""
+    """Describe the items to the optimiser: the study's description, and one feedback item, never scored."""
     lines = [context.section.task or "Multiple-choice questions; exactly one option is right."]
     for item in context.items("feedback")[:1]:
         lines.append(f"For example (the answer is not known):\n{item.text}")

@@ -1,17 +1,16 @@
-"""The loop of a search: seed the archive, propose, race, confirm.
+"""The loop of a search: answer items with the library, then make proposals and race them.
 
-Up to `in_flight` proposals are made and raced at once, and none waits for another's race: slot s sees the
-archive of the slots up to s − `in_flight`, all of which have ended by then. All random draws come from
-streams named by their step, programs are added in the order of their slots, and every decision is recorded.
-So a search that was killed and resumed produces the same archive, and its answers are not requested again.
+Up to `in_flight` proposals are made and raced concurrently. Slot s uses the archive of the slots up to
+s − `in_flight`, all of which have ended by then, so no proposal waits for the race of another. Each random
+draw has a stream named by its step, programs are added in the order of their slots, and every decision is
+recorded. So a killed and resumed search produces the same archive, without requesting answers again.
 
 The race of a proposal follows asynchronous successive halving (Li et al. 2020, MLSys): all proposals answer
-few items, and only those that may win answer many. After every rung, a proposal continues if it is among the
-best share of the proposals that its slot sees, on the same items in one fixed order, so that all comparisons
-are paired and no proposal waits for another's rung. Most proposals are no better than the present candidates,
-so they are not worth the cost of all items. In addition to its rank, a proposal must have a chance to enter
-the archive's top five. Confidence sequences are not used, because at a hundred complementary labels they drop
-no proposal.
+a few items, and only those that may win answer many, because most proposals are no better than the existing
+candidates. After every rung (a number of items), a proposal continues if it is in the best share of the
+proposals that its slot uses. All proposals answer the same items in one fixed order, so all comparisons are
+paired. In addition, a proposal must have a chance to enter the archive's top five. Confidence sequences are
+not used, because with a hundred complementary labels they would drop no proposal.
 """
 
 from __future__ import annotations
@@ -48,7 +47,10 @@ HOPELESS = 0.05
 
 
 async def race(context: SearchContext, slot: int, candidate: str, seen: Sequence[str]) -> None:
-    """Answer a candidate rung by rung against those that its slot sees, and record decisions."""
+    """Run a candidate on more and more items, and stop it after a rung if it is not good enough.
+
+    It competes against `seen`, the candidates that its slot uses. Every decision is recorded.
+    """
     items, archive = context.items("select"), context.archive
     rungs = [n for n in context.section.rungs if n < len(items)]
     keep = context.section.keep
@@ -65,18 +67,21 @@ async def race(context: SearchContext, slot: int, candidate: str, seen: Sequence
 
 
 def rivals(context: SearchContext, seen: Sequence[str], n: int) -> list[str]:
-    """Return the proposals with n answered items among those that a slot sees."""
+    """Return the proposals in `seen` that answered all of the first n selection items."""
     archive, items = context.archive, context.items("select")[:n]
     made = [c for c in seen if archive.candidates[c].slot >= 0]
     return [c for c, number in zip(made, archive.count_answers(made, items), strict=True) if number == n]
 
 
 def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, share: float) -> str:
-    """Return the reason why a candidate stops after n items, given the share that continues, or ""."""
+    """Return the reason to stop a candidate after n items; empty if it continues.
+
+    `share` is the share of the proposals that continue.
+    """
     if candidate not in board.places:
         return "no scored answer"
     others = [c for c in board.ranked() if c != candidate]
-    # With fewer others than places in the top, every candidate continues.
+    # With fewer than TOP other candidates, every candidate has a place in the top.
     chance = chance_above(board, candidate, others[TOP - 1]) if len(others) >= TOP else 1.0
     if chance < HOPELESS:
         return f"P(in the top {TOP}) = {chance:.3f}"
@@ -87,14 +92,14 @@ def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, sha
 
 
 def _value(board: Board, candidate: str, n: int) -> float:
-    """Mean score on the first n items; −∞ if none is scored."""
+    """Return the candidate's mean score on the first n items; −∞ if none is scored."""
     scores = board.scores[board.places[candidate], :n]
     scored = scores[~np.isnan(scores)]
     return float(scored.mean()) if scored.size else -math.inf
 
 
 def chance_above(board: Board, candidate: str, other: str) -> float:
-    """Return P(A > A_other) by the posteriors."""
+    """Return the posterior probability that a candidate has a higher accuracy than another."""
     first, second = board.places[candidate], board.places[other]
     mean, sd = board.shrunk.mean, float(np.hypot(board.shrunk.sd[first], board.shrunk.sd[second]))
     if sd == 0:
@@ -105,24 +110,24 @@ def chance_above(board: Board, candidate: str, other: str) -> float:
 RAISE = "no winner was confirmed: raise the cap, then resume"
 ASK_AGAIN = "no winner was confirmed: resume to ask again"
 TWICE = 1_000
-"""Replicate number of the starting workflow's second, independent run."""
+"""Replicate number of the second, independent run of the start workflow."""
 LEADERS = 3
 _PASSING = {Fault.RATE_LIMIT, Fault.OVERLOADED, Fault.CONNECTION, Fault.LOST}
-"""Faults that no prompt can cause."""
+"""Temporary faults of the endpoint, which no prompt can cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The reason why proposing ended.
+    """How a search ended.
 
     Attributes
     ----------
     reason
-        ``"done"``, ``"converged"``, or a text that says what ended it early.
+        ``"done"``, ``"converged"``, or a text that explains the early end.
     proposals
-        Number of proposals.
+        Number of proposals made.
     is_whole
-        Whether it ended regularly, so that a winner may be named.
+        Whether the search ended regularly, so that a winner may be named.
     """
 
     reason: str
@@ -136,14 +141,14 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
     Raises
     ------
     FatalModelError, SandboxError
-        Existing answers are kept.
+        If the endpoint or the sandbox fails; stored answers are kept.
     """
     slots = _Slots(context, policy)
     try:
         if unreadable := await seed(context):
             return Ended(unreadable, 0, is_whole=False)
         reason = await slots.fill_all()
-        # recorded, so that later answers do not change the finalists
+        # Recorded, so that answers stored later do not change the finalists.
         context.archive.record_decision("finalists", {"finalists": context.find_finalists()})
     except BudgetSpent as error:
         return Ended(f"{error}; {RAISE}", slots.ended, is_whole=False)
@@ -153,15 +158,16 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
 
 
 async def seed(context: SearchContext) -> str:
-    """Answer all selection items with the library's workflows, and again with the start for A/A.
+    """Answer all selection items with the library's workflows, and twice with the start workflow (A/A test).
 
-    The first items are answered first, so that a hopeless search stops before the others are paid for.
+    The items of the first rung are answered first, so that a hopeless search stops before the other items are
+    paid for.
 
     Returns
     -------
     str
-        Reason why a search is pointless: the start, or every other workflow of the library, has no readable
-        answer to the first items. Empty otherwise.
+        Reason to stop: the start workflow, or every other workflow of the library, has no readable answer to
+        the items of the first rung. Empty otherwise.
     """
     library, items = context.programs, context.items("select")
     for j, program in enumerate(library):
@@ -180,7 +186,7 @@ async def seed(context: SearchContext) -> str:
 
 
 def _find_unreadable(context: SearchContext, ids: Sequence[str], items: Sequence[Item]) -> str:
-    """Return the reason why these workflows' answers are useless; empty if one answer is readable."""
+    """Return a message if no answer of these workflows is readable; empty if at least one is."""
     table = context.archive.table
     unreadable = (table.options(ids, items) == UNREADABLE) & ~table.has_failed(ids, items)
     if not unreadable.size or not unreadable.all():
@@ -198,12 +204,12 @@ def _find_unreadable(context: SearchContext, ids: Sequence[str], items: Sequence
 
 @dataclass(slots=True)
 class _Slots:
-    """The slots of a search, of which several run at once.
+    """The slots of a search, several of which run concurrently.
 
     Attributes
     ----------
     ended
-        Number of slots that have ended, counted from the first up to the first open one.
+        Number of consecutive slots, from the first, that have ended.
     """
 
     context: SearchContext
@@ -213,7 +219,7 @@ class _Slots:
     _admitted: list[asyncio.Future[None]] = field(default_factory=list)
 
     async def fill_all(self) -> str:
-        """Fill every slot. Returns the reason of the end: ``"done"`` or ``"converged"``."""
+        """Fill the slots. Returns ``"done"``, or ``"converged"`` if `converged` ended the search early."""
         section, reason = self.context.section, "done"
         try:
             for slot in range(section.candidates):
@@ -233,13 +239,13 @@ class _Slots:
                 task.cancel()
             raise
         finally:
-            # Sent calls are paid for, so they finish before an error is raised, but not before an
-            # interrupt
+            # Calls that were sent are paid for, so they finish before an error is raised. After an
+            # interrupt, the tasks are cancelled already.
             await asyncio.gather(*self._tasks, return_exceptions=True)
         return reason
 
     async def _fill(self, slot: int) -> None:
-        """Propose, add the candidate after all earlier slots, and race."""
+        """Make a proposal, add it to the archive after the proposals of all earlier slots, and race it."""
         context, admitted = self.context, self._admitted[slot]
         seen = context.ended_before(slot)
         try:
@@ -255,25 +261,25 @@ class _Slots:
             admitted.set_result(None)
         except BaseException as error:
             admitted.set_exception(error if isinstance(error, Exception) else asyncio.CancelledError())
-            admitted.exception()  # mark the error as retrieved; only a waiting caller receives it
+            admitted.exception()  # avoids asyncio's warning that the error was never retrieved
             raise
         if candidate is not None:
             await race(context, slot, candidate, seen)
 
 
 def _note_leaders(context: SearchContext, view: PolicyView) -> None:
-    """Record the leaders among the candidates that a slot sees, for `converged`."""
+    """Record the best complete candidates that a slot uses, from which `converged` decides."""
     leaders = list(islice(filter(context.complete, view.board.ranked()), LEADERS))
     context.archive.record_decision(f"lead/{view.slot}", {"leaders": leaders})
 
 
 async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> Proposal:
-    """Return a proposal that runs, or one with the reason of the failure.
+    """Return a proposal that runs, after repairs if needed, or one with the reason why it failed.
 
     Raises
     ------
     TransientModelError
-        If the optimiser's endpoint does not answer, so that the slot can be filled later.
+        If the optimiser's endpoint has a temporary fault; then the slot can be filled later.
     """
     try:
         proposal = await policy.propose(view)
@@ -300,7 +306,7 @@ async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> P
 
 
 async def refusal(context: SearchContext, program: Program) -> str:
-    """Return the reason why a program cannot run; empty for a known program."""
+    """Return the reason why a program cannot run; empty if it can, or is in the archive already."""
     if program.id in context.archive.candidates:
         return ""
     try:
@@ -341,7 +347,7 @@ def admit(context: SearchContext, slot: int, proposal: Proposal | None) -> str |
 
 
 def converged(context: SearchContext, slot: int) -> bool:
-    """Whether the best three stayed the same over the last `patience` ended slots."""
+    """Return whether the three best candidates stayed the same over the last `patience` ended slots."""
     patience, last = context.section.patience, slot - context.in_flight
     if not patience or last < patience:
         return False

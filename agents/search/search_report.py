@@ -1,4 +1,4 @@
-"""Report a search from its archive and the present labels, without any call."""
+"""Report a search from its archive and the current labels, without any model call."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ _Bounded = TypeVar("_Bounded", Standing, Winner)
 def report_search(
     study: Study, store: Store, context: SearchContext, truth: Mapping[str, int] | None = None
 ) -> SearchReport:
-    """Summarise a search; with `truth`, also the true accuracy of winner and start on the test items."""
+    """Summarise a search.
+
+    `truth` maps item ids to true options; if given, the report includes the true accuracies of the winner and
+    the start workflow on the test items.
+    """
     archive, section = context.archive, context.section
     check_settings(section)
     try:
@@ -65,7 +69,7 @@ def report_search(
 
 
 def export_winner(context: SearchContext) -> Workflow:
-    """Return the winner of a search with its wording, roles and examples.
+    """Return the winner of a search, with its prompt format, roles and examples.
 
     Raises
     ------
@@ -87,7 +91,7 @@ def export_winner(context: SearchContext) -> Workflow:
 
 
 def a_a(context: SearchContext, board: Board | None) -> str:
-    """Describe the comparison of the start with its own second run."""
+    """Return a text on the A/A test, which compares the start workflow with its own second run."""
     items = context.items("select")
     pair = [context.archive.matrix([context.start], items, run) for run in (0, TWICE)]
     if board is None or context.archive.count_answers([context.start], items, TWICE)[0] < len(items):
@@ -108,7 +112,7 @@ def a_a(context: SearchContext, board: Board | None) -> str:
 def report_candidates(
     context: SearchContext, board: Board | None, *, diffs: bool = False
 ) -> list[SearchedCandidate]:
-    """Return all candidates in order of arrival, with diffs of their sources if `diffs`."""
+    """Return all candidates in the order of the archive; `diffs` adds the differences from their parents."""
     archive = context.archive
     fitness = {c: board.standing(c) for c in board.ids} if board else {}
     done = context.find_complete(list(archive.candidates))
@@ -133,14 +137,14 @@ def report_candidates(
 
 
 def _within(found: _Bounded, board: Board | None) -> _Bounded:
-    """Clip an interval of accuracies; an interval of q may exceed 0 to 1 and is not clipped."""
+    """Clip the ends of an interval of accuracies to [0, 1]; an interval on the scale q is not clipped."""
     if board is not None and board.scale == "q":
         return found
     return replace(found, low=min(max(found.low, 0.0), 1.0), high=max(min(found.high, 1.0), 0.0))
 
 
 def pareto(fitness: Mapping[str, Standing]) -> set[str]:
-    """Return the candidates that no other equals in score and tokens and beats in one of them."""
+    """Return the candidates on the Pareto front of a high posterior mean and few tokens."""
     return {
         a
         for a, f in fitness.items()
@@ -168,7 +172,10 @@ def report_winner(
     board: Board | None,
     truth: Mapping[str, int] | None = None,
 ) -> SearchedWinner:
-    """Return the named winner under the present labels; with `truth`, also its true accuracy."""
+    """Return the results of the named winner with the current labels.
+
+    `truth` maps item ids to true options; if given, true accuracies are included.
+    """
     archive, labels = context.archive, OpenStudy(study, store).labels
     whole, gaps = know_rates(labels)
     noted = archive.events["winner"]
@@ -212,7 +219,7 @@ def _test_labels(items: Sequence[Item], labels: LabelColumns) -> LabelColumns:
 def _with_tests(
     study: Study, store: Store, context: SearchContext, found: list[SearchedCandidate]
 ) -> list[SearchedCandidate]:
-    """Add estimates on the test items to every member, in parity mode and after all are answered."""
+    """With parity and once a winner is named, add an estimate on the test items to every candidate."""
     items = context.items("test")
     if not context.section.parity or "winner" not in context.archive.events or not items:
         return found
@@ -240,7 +247,10 @@ def _count_unanswered(winner: Sequence[Prediction], start: Sequence[Prediction])
 def _estimate(
     predictions: PredictionColumns, labels: LabelColumns, gaps: AnswerGaps
 ) -> tuple[Estimate | None, str]:
-    """Estimate the accuracy on the test items, or return the reason why not; `why` names a failed check."""
+    """Return the estimated accuracy on the test items and "", or None and the reason why there is none.
+
+    The estimate's `why` names failed checks.
+    """
     try:
         found = accuracy(predictions, labels)
     except EstimateError as error:
@@ -250,7 +260,7 @@ def _estimate(
 
 
 def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> str:
-    """Return the failed checks of assumptions that void a verdict, as text; empty if none failed."""
+    """Return a text on failed checks of assumptions without which a verdict is invalid; empty if none."""
     try:
         part = collected_part(labels, predictions.is_there)[0]
     except EstimateError as error:
@@ -259,7 +269,7 @@ def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> 
 
 
 def _doubt_winner(archive: Archive, winner: Winner, labels: LabelColumns, gaps: AnswerGaps) -> str:
-    """Return why numbers from selection and confirmation may be invalid; empty if no check failed."""
+    """Return why the results on selection and confirmation items may be invalid; empty if no check failed."""
     items = (*archive.splits["select"], *archive.splits.get("confirm", ()))
     predictions = PredictionColumns.of(archive.predictions(winner.id, items), labels.index)
     failed = find_failed_checks(predictions, _test_labels(items, labels)) if len(predictions) else ""
@@ -273,7 +283,7 @@ def _difference(context: SearchContext, winner: str) -> str:
         return "the start itself won" if winner == context.start else ""
     pair = [winner, context.start]
     labels = context.labels["test"]
-    # By maximum likelihood, like the accuracies beside the difference.
+    # Scores by maximum likelihood, like the accuracies that are reported next to the difference.
     scores = score_items(context.archive.matrix(pair, items), labels)
     found = compare_paired(scores[0], scores[1], 1.0, labels.cluster)
     if not found.n:
@@ -285,7 +295,10 @@ def _difference(context: SearchContext, winner: str) -> str:
 
 
 def count_spent(archive: Archive) -> dict[str, int]:
-    """Return the tokens of stored answers by split (a shared call counts for each), and of the proposer."""
+    """Return the tokens of stored answers by split, and those of the optimiser.
+
+    A call that several answers share is counted for each of them.
+    """
     spent = {split: archive.table.sum_tokens(items) for split, items in archive.splits.items()}
     slots = (e for key, e in archive.events.items() if key.startswith("slot/"))
     return {**spent, "optimiser": sum(int(str(s.get("tokens", 0))) for s in slots)}

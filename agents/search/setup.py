@@ -1,4 +1,4 @@
-"""Open a study's search without cost: split items, load programs and the archive."""
+"""Set up or open a search without model calls: split items, load programs and the archive."""
 
 from __future__ import annotations
 
@@ -41,21 +41,22 @@ from oversight.harness.store import Store
 from oversight.harness.types import Item, Program
 
 _LOOP = 4
-"""Version of a slot's view of the archive and of its race; a search continues as it was started."""
+"""Version of the rules for slots and races; a search is continued only with the version that began it."""
 _LINEAGE = 3
-"""First version of the loop that also scores a child by its parents; older searches are shown unchanged."""
+"""First version that scores children with their parents; older searches are shown with their own rules."""
 _NO_PART = {"shared_limits", "limit_as"}
-"""Settings of a model that do not change answers."""
+"""Settings of a model that do not change answers and are not part of a search's id."""
 _PACE = {"concurrency", "tries", "timeout", "requests_per_minute", "tokens_per_minute"}
-"""Settings that do not change answers and may change during a search, although they are part of its id."""
+"""Settings of a model that may change during a search, because they do not change answers. They are part of
+a search's id nevertheless."""
 _FILLED, _MOST = 0.75, 16
-"""Share of the endpoint's concurrency that first rungs of slots fill, and largest number of slots at once."""
+"""Share of the endpoint's concurrency that the first rungs of all slots use, and maximum number of slots."""
 _CAPS = {"usd", "tokens"}
 _LATER = {
     name: SearchSection.model_fields[name].default
     for name in ("labels", "optimiser_temperature", "optimiser_tokens")
 }
-"""Settings that older searches lack; at their defaults they are not part of a search's identity."""
+"""Settings that older searches lack, with defaults; a default value is not part of a search's id."""
 
 
 def prepare_search(
@@ -63,7 +64,8 @@ def prepare_search(
 ) -> SearchContext:
     """Set up a search of a study, or find the existing one with the same settings.
 
-    Caps on tokens and dollars are not part of a search's identity, so a search can continue with other caps.
+    Caps on tokens and dollars are not part of a search's id, so a search can be continued with other caps.
+    `begun` is the id of the search to continue, if the caller wants only this one.
 
     Raises
     ------
@@ -72,14 +74,14 @@ def prepare_search(
     ConfigError
         If a setting, a model or a workflow does not exist, or differs from the search `begun`.
     NotIdentified
-        If items were drawn with unequal chances: a fitness takes them as equal; if their answers cannot
-        score what other models answer; or if an expert has answered nothing yet.
+        If items were drawn with unequal probabilities, which no fitness estimator supports; if labels cannot
+        score some answers of programs; or if an expert has not answered anything yet.
     """
     refuse_panel(study, "search")
     section, remarks = as_published(section)
     check_settings(section)
     optimiser_name(study, section)
-    open_sandbox(section.tier)  # not started; raises an error if the tier does not exist
+    open_sandbox(section.tier)  # only to raise an error if the tier does not exist; it is not started
     programs = load_programs(study, section)
     if section.in_flight is None:
         section = section.model_copy(update={"in_flight": _fit_in_flight(study, section)})
@@ -130,15 +132,15 @@ def prepare_search(
 
 
 def _refuse_changed(begun: str, spec: Mapping[str, Any], was: Mapping[str, Any]) -> None:
-    """Raise an error for resuming a search if anything changed except the rates of asking its model."""
+    """Refuse to resume a search if anything in its specification changed except the settings in `_PACE`."""
     now = json.loads(json.dumps(spec))
     for of in (now, was := {**was, "model": dict(was["model"])}):
         for name in _PACE:
             of["model"].pop(name, None)
     if any(was.get(name) != value for name, value in now.items()):
         raise ConfigError(
-            f"search {begun} ran with other settings of its model, other workflows or another "
-            "workflow.toml than there are now; begin another one with: oversight search start"
+            f"search {begun} used other settings of its model, other workflows or another workflow.toml; "
+            "start another one with: oversight search start"
         )
 
 
@@ -148,22 +150,22 @@ def _identity(section: SearchSection) -> dict[str, Any]:
 
 
 def _fit_in_flight(study: Study, section: SearchSection) -> int:
-    """Return the number of slots whose first rungs use most of the endpoint's capacity."""
+    """Return the number of slots whose first rungs together use most of the endpoint's concurrency."""
     settings = study.model(model_name(study, section.model))
     return min(_MOST, max(FEWEST, math.ceil(_FILLED * settings.concurrency / section.rungs[0])))
 
 
 def open_search(study: Study, store: Store, search: str | None) -> SearchContext:
-    """Open an existing search for reading, the named one or the latest.
+    """Open the search with this id for reading; None opens the latest search.
 
     Raises
     ------
     BadInput
-        If no search or no such search exists, or its splits ignore the study's clusters.
+        If the search does not exist, or its items were split with another setting of clusters.
     """
     known = {s["id"]: s for s in store.searches.read_searches()}
     if not known:
-        raise BadInput("this study has no search yet; begin with: oversight search start")
+        raise BadInput("this study has no search yet; start one with: oversight search start")
     name = search or list(known)[-1]
     if name not in known:
         raise BadInput(f"there is no search {name!r}; there are: {', '.join(known)}")
@@ -172,7 +174,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
     if spec.get("cluster") != study.items.cluster:
         raise BadInput(
             f"items.cluster: search {name} was drawn with clusters by {spec.get('cluster')!r}, not by "
-            f"{study.items.cluster!r}; begin another one with: oversight search start"
+            f"{study.items.cluster!r}; start another one with: oversight search start"
         )
     archive, clusters = load_archive(store, name), study_clusters(study)
     labels = store.columns.read_labels(store.columns.read_index())
@@ -183,7 +185,10 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
         section = SearchSection.model_validate({**spec["section"], **caps})
     except ValidationError as error:
         setting = ".".join(map(str, error.errors()[0]["loc"]))
-        raise BadInput(f"search {name} was begun by another version, with another {setting!r}") from None
+        raise BadInput(
+            f"search {name} was started by another version, whose setting {setting!r} this version does not "
+            "accept"
+        ) from None
     shape, roles = read_format(spec)
     return SearchContext(
         id=name,
@@ -216,18 +221,18 @@ def _all_items(archive: Archive) -> list[Item]:
 
 
 def read_format(spec: Mapping[str, Any]) -> tuple[PromptFormat, tuple[Role, ...]]:
-    """Return the wording of a search's calls, including examples, and its roles."""
+    """Return the prompt format of a search, including its examples, and its roles."""
     examples = tuple(Example(**shown) for shown in spec["shown"])
     return PromptFormat(**{**spec["shape"], "examples": examples}), tuple(Role(**r) for r in spec["roles"])
 
 
 def resume_search(study: Study, store: Store, search: str | None) -> SearchContext:
-    """Open a search to continue it.
+    """Open the search with this id to continue it; None opens the latest search.
 
     Raises
     ------
     ConfigError
-        If models, workflows, roles or wording changed.
+        If models, workflows, roles or the prompt format changed since it began.
     """
     found = open_search(study, store, search)
     (spec,) = (s["spec"] for s in store.searches.read_searches() if s["id"] == found.id)
@@ -236,7 +241,7 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
 
 
 def _refuse_older(search: str, spec: Mapping[str, Any]) -> None:
-    """Raise an error for an older search whose programs would race differently or make other calls."""
+    """Refuse to continue a search of an older version, whose races or calls followed other rules."""
     changed = ""
     if spec.get("loop", 1) != _LOOP:
         changed = "proposals raced otherwise"
@@ -245,17 +250,17 @@ def _refuse_older(search: str, spec: Mapping[str, Any]) -> None:
     if changed:
         raise ConfigError(
             f"search {search} was begun by another version, whose {changed}; it can be shown and exported; "
-            "begin another one with: oversight search start"
+            "start another one with: oversight search start"
         )
 
 
 def load_programs(study: Study, section: SearchSection) -> tuple[Program, ...]:
-    """Load the start and the rest of the library; equal programs count once.
+    """Load the start workflow and then the library; a program that occurs twice is returned once.
 
     Raises
     ------
     ConfigError
-        If a workflow is missing; names the setting and the workflow.
+        If a workflow does not exist; the message names the setting and the workflow.
     """
     places = dict.fromkeys(section.library or NAMES, "library") | {section.start: "start"}
     programs: dict[str, Program] = {}
@@ -269,7 +274,7 @@ def load_programs(study: Study, section: SearchSection) -> tuple[Program, ...]:
 
 
 def model_name(study: Study, name: str) -> str:
-    """Return the name of the answering model: as given, otherwise the first of study.toml."""
+    """Return the name of the model that answers calls: `name`, or the first model in study.toml if empty."""
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     return name or next(iter(study.models))

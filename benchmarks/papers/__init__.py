@@ -1,4 +1,4 @@
-"""Recompute the source papers' printed numbers with the project's own functions; run with `python -m`.
+"""Recompute the numbers printed in the source papers with the project's own functions.
 
 python -m benchmarks.papers SOURCE [--quick] [--data FOLDER] [--write]
 """

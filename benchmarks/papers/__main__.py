@@ -61,7 +61,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def find_unusable(source: Source, settings: Settings) -> dict[Path, str]:
-    """Data files that a source needs but that cannot be used, with the reason."""
+    """Return the data files that a source needs but that are missing or unusable, with the reason."""
     needed = [settings.data / name for section in source.sections for name in section.needs]
     return {path: why for path in sorted(set(needed)) if (why := why_unusable(path))}
 
@@ -82,7 +82,7 @@ def report(source: Source, settings: Settings) -> dict[str, Findings]:
 
 
 def write(source: Source, found: dict[str, Findings]) -> None:
-    """Rewrite the page of a source, and its pictures."""
+    """Update the page of a source and its pictures."""
     path = PAGES / source.page
     page = path.read_text(encoding="utf-8")
     for name, findings in found.items():
@@ -92,7 +92,7 @@ def write(source: Source, found: dict[str, Findings]) -> None:
 
 
 def write_overview(every: dict[str, dict[str, Findings]]) -> None:
-    """Rewrite the rows of the sources that were recomputed, in the table over all."""
+    """Update the overview table: replace the rows of the sources that were recomputed."""
     path = PAGES / "README.md"
     page = path.read_text(encoding="utf-8")
     lines = block(page, "overview").splitlines()[2:]
@@ -106,7 +106,7 @@ def write_overview(every: dict[str, dict[str, Findings]]) -> None:
 
 
 def overview_row(source: Source, found: dict[str, Findings]) -> str:
-    """One source in numbers."""
+    """Return the row of a source in the overview table."""
     c = total(found.values())
     keys = (
         "printed",

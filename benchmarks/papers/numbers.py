@@ -1,4 +1,4 @@
-"""Printed numbers with recomputed ones, claims of the text, and counts of both."""
+"""Types for printed and recomputed numbers, claims of a paper's text, and their counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from benchmarks.papers.public_data import why_unusable
 
 EQUAL, NEAR, OFF, MISSING = "equal", "within 2 s.e.", "off", "not available"
 FORMULA, COUNTS, SIMULATED, DATA = "formula", "recovered counts", "simulation", "public data"
-"""Source of a recomputed number: the paper's own numbers, integers that its digits imply, draws, data."""
+"""Basis of a recomputed number: other numbers of the paper, integers inferred from printed digits,
+simulation, or public data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +40,12 @@ class Number:
 
     @property
     def difference(self) -> float:
-        """Recomputed less printed."""
+        """Recomputed minus printed number; for ``"< 0"``, the recomputed number."""
         return self.value - (0.0 if self.printed == "< 0" else float(self.printed))
 
     @property
     def status(self) -> str:
-        """Equal if `value` rounds to the printed digits, near if simulation error allows it, else off."""
+        """`EQUAL` if `value` rounds to the printed digits; `NEAR` if a simulated value could; else `OFF`."""
         if self.printed == "< 0":
             return EQUAL if self.value < 0 else OFF
         half = 0.5 * 10.0**-self.decimals
@@ -55,7 +56,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """Printed numbers of one place in the paper.
+    """The printed numbers at one place of a paper.
 
     Attributes
     ----------
@@ -84,7 +85,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A claim of a paper, the finding, and whether the claim holds."""
+    """A claim of a paper (`says`), what was found, and whether the claim holds."""
 
     place: str
     says: str
@@ -99,7 +100,7 @@ class Findings:
     Attributes
     ----------
     table
-        Further figures without a printed counterpart: a header and rows, for the page.
+        Table of further results without printed counterparts: the header, then the rows.
     """
 
     rows: tuple[Row, ...] = ()
@@ -108,7 +109,7 @@ class Findings:
     table: tuple[tuple[str, ...], ...] = ()
 
     def count(self) -> dict[str, int]:
-        """Numbers by status, and claims."""
+        """Return the number of printed numbers by status, and the number of claims."""
         numbers = [n for row in self.rows for n in row.numbers]
         missing = sum(m.count for m in self.missing)
         by = {s: sum(n.status == s for n in numbers) for s in (EQUAL, NEAR, OFF)}
@@ -128,13 +129,13 @@ class Findings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of a run: fewer draws if `quick`; the folder of the public data."""
+    """Settings of a run: whether to use fewer draws, and the folder of the public data."""
 
     quick: bool
     data: Path
 
     def draws(self, full: int, quick: int) -> int:
-        """Draws of a simulation."""
+        """Return the number of draws of a simulation."""
         return quick if self.quick else full
 
 
@@ -145,13 +146,15 @@ class Section:
     Attributes
     ----------
     name
-        Name of the block of the page that it fills.
+        Name of the block that it fills on the page.
+    make
+        Function that computes the results.
     exact
-        Whether it needs no draws, data or long search; the fast test runs only such sections.
+        Whether it needs no simulation, data or long search; the fast test runs only such sections.
     needs
-        Required files of the data folder.
+        Names of the files that it needs in the data folder.
     absent
-        Numbers that count as not available without these files.
+        Numbers that are not available without these files.
     """
 
     name: str
@@ -162,7 +165,7 @@ class Section:
     absent: tuple[Missing, ...] = ()
 
     def run(self, settings: Settings) -> Findings:
-        """Return its results, or what it lacks."""
+        """Return the results, or the numbers that are not available if a data file is unusable."""
         usable = not any(why_unusable(settings.data / name) for name in self.needs)
         return self.make(settings) if usable else Findings(missing=self.absent)
 
@@ -174,7 +177,7 @@ class Source:
     Attributes
     ----------
     draw
-        Draws the page's pictures into a folder, from the results of the sections.
+        Function that draws the page's pictures into a folder, from the results of the sections.
     """
 
     key: str
@@ -185,6 +188,6 @@ class Source:
 
 
 def total(found: Iterable[Findings]) -> dict[str, int]:
-    """Counts of several findings together."""
+    """Add up the counts of several findings."""
     counts = [f.count() for f in found]
     return {key: sum(c[key] for c in counts) for key in Findings().count()}

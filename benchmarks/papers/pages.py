@@ -12,7 +12,7 @@ END = "<!-- end -->"
 
 
 def render(found: Findings) -> str:
-    """All tables of a section, as the command prints them."""
+    """Return all tables of a section as Markdown, for the command's output."""
     parts = []
     if found.rows:
         parts.append(
@@ -34,7 +34,7 @@ def render(found: Findings) -> str:
 
 
 def summarise(found: Findings) -> str:
-    """Counts of a section, and a table of deviations, as a page shows them."""
+    """Return the counts of a section and a table of deviations as Markdown, for a page."""
     if not found.rows and not found.claims and not found.missing:
         return show_table(found.table[0], found.table[1:])
     rows = [
@@ -63,7 +63,7 @@ def _describe_counts(found: Findings) -> str:
 
 
 def show_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown."""
+    """Return a Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
@@ -86,7 +86,7 @@ def _row(row: Row) -> tuple[str, ...]:
 
 
 def show_value(n: Number) -> str:
-    """Format with one more decimal than printed; an error has two significant digits."""
+    """Format a recomputed number with one more decimal than printed, and its error with two digits."""
     if "e" in n.printed.lower():
         return f"{n.value:.2e}"
     places = 3 if n.printed == "< 0" else _places(n)
@@ -107,12 +107,12 @@ def _difference(n: Number) -> str:
 
 
 def _places(n: Number) -> int:
-    """Number of decimals to compute: one more than printed, 0 for whole numbers."""
+    """Return the number of decimals to show: one more than printed, 0 for whole numbers."""
     return 0 if n.decimals == 0 and n.error is None and n.value == round(n.value) else n.decimals + 1
 
 
 def block(page: str, name: str) -> str:
-    """The text between a section's markers.
+    """Return the text of a page between the markers of a block.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def block(page: str, name: str) -> str:
 
 
 def replace_block(page: str, name: str, body: str) -> str:
-    """The page with another text between a section's markers."""
+    """Return the page with another text between the markers of a block."""
     block(page, name)
     return re.sub(_pattern(name), lambda m: f"{m[1]}\n{body}\n\n{m[3]}", page, flags=re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""Expected scores if the truth is a vote, and the effect of scoring people by their own vote."""
+"""Formulas of the parity paper, and the bias if annotators are scored by a vote that includes their own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BINS = ("p = .6", "p = .8", "p = 1")
 
 
 def expected(_settings: Settings) -> Findings:
-    """Equations 1, 2 and 7 to 9, and Table 1."""
+    """Recompute Equations 1, 2 and 7 to 9, and Table 1."""
     sizes = [n for n in range(1, 201) if abs(probability_at_least(0.6, n) - 1.6e-5) <= 0.5e-6]
     rows = (
         Row(place="Eq. 1, per cent right at p_d = .6",
@@ -65,7 +65,7 @@ def expected(_settings: Settings) -> Findings:
 
 
 def circularity(settings: Settings) -> Findings:
-    """Human minus model by bin, for identical people and model, scored both ways."""
+    """Compare people and an equally good model, with people's own labels in the vote and left out."""
     items = settings.draws(60000, 8000)
     rows, worst = [], {}
     for kind in ("alike", "coins"):
@@ -90,9 +90,10 @@ def circularity(settings: Settings) -> Findings:
 
 
 def gap(kind: str, items: int, *, circular: bool) -> FloatArray:
-    """Human − model by bin of certainty and over all: five raters and a model drawn alike.
+    """Return people minus model, by bin of certainty and over all, if both answer from the same distribution.
 
-    ``"alike"``: all answer yes with the item's own chance, uniform in [0, 1]; ``"coins"``: with ½.
+    With ``"alike"``, five raters and the model say yes with a probability drawn per item from [0, 1]; with
+    ``"coins"``, with probability ½. `circular` includes a rater's own label in the vote.
     """
     rng = np.random.default_rng([4, items])
     chance = rng.random(items) if kind == "alike" else np.full(items, 0.5)
@@ -104,7 +105,7 @@ def gap(kind: str, items: int, *, circular: bool) -> FloatArray:
 
 
 def draw(folder: Path) -> None:
-    """Table 1 as curves, and the gap that scoring by one's own vote makes."""
+    """Draw Table 1 as curves, and the bias of scoring people by a vote that includes their own."""
     p = np.linspace(0.5, 1, 101)
 
     def both(left: Axes, right: Axes) -> None:

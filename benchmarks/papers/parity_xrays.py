@@ -1,4 +1,4 @@
-"""Figures 3 and 4 of the parity paper on public data: radiologists' F1 by certainty, eight AI systems."""
+"""Figure 3 and Table 3 of the parity paper, on public chest X-ray data of radiologists and AI systems."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PRINTED = {"p = .6": ("0.55", "0.15"), "p = 1": ("0.89", "0.1")}
 
 
 def xrays(settings: Settings) -> Findings:
-    """Mean and deviation of people's F1 over raters and findings, by bin and by how they are scored."""
+    """Recompute mean and standard deviation of people's F1, by certainty of the vote and way of scoring."""
     data = {finding: read(settings.data / FILE, finding) for finding in FINDINGS}
     table, made = [], {}
     for name, (raters, circular) in GROUPS.items():
@@ -70,7 +70,7 @@ def xrays(settings: Settings) -> Findings:
 
 
 def table_3(settings: Settings) -> Findings:
-    """Cardiomegaly: the lead of people over all and where the vote is certain, for public systems."""
+    """Compute people's lead over public AI systems on Cardiomegaly, over all and for certain votes."""
     panel, systems = read(settings.data / FILE, "Cardiomegaly")
     rows, leads = [], []
     for name, predicted in systems.items():
@@ -105,7 +105,7 @@ def table_3(settings: Settings) -> Findings:
 
 
 def f1_by_bin(data: tuple[Panel, dict[str, IntArray]], rater: str, *, circular: bool) -> FloatArray:
-    """F1 of one rater in three bins and over all; nan where undefined."""
+    """Return one rater's F1 in three bins of certainty and over all, shape (4,); NaN if undefined."""
     panel, systems = data
     found = parity(panel, next(iter(systems.values())), (rater,), circular=circular)
     scores = [b.detection.human.f1 if b.detection else None for b in (*found.bins, found.overall)]
@@ -113,14 +113,14 @@ def f1_by_bin(data: tuple[Panel, dict[str, IntArray]], rater: str, *, circular: 
 
 
 def parity(panel: Panel, predicted: IntArray, humans: Sequence[str], *, circular: bool) -> Parity:
-    """The product's call with the five voters."""
+    """Compare people and a system by `measure_parity`, with the five voters."""
     return measure_parity(
         panel, predicted, humans=humans, voters=VOTERS, circular=circular, positive="1", bootstrap=20
     )
 
 
 def read(path: Path, finding: str) -> tuple[Panel, dict[str, IntArray]]:
-    """Ratings of the eight radiologists, and the decisions of the systems that made any."""
+    """Return the ratings of the eight radiologists on a finding, and the decisions of complete AI systems."""
     with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if row["finding"] == finding]
     raters = VOTERS + OTHERS

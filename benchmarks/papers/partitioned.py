@@ -15,7 +15,7 @@ from benchmarks.papers.partitioned_widths import draw_bounds, half_widths
 
 
 def draw(folder: Path, _found: dict[str, Findings]) -> None:
-    """Both pictures of the page."""
+    """Draw both pictures of the page."""
     draw_weights(folder)
     draw_bounds(folder)
 

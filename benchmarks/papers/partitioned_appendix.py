@@ -17,7 +17,7 @@ from oversight.harness.estimate.estimators import complementary_accuracy, plugin
 
 
 def appendices(_settings: Settings) -> Findings:
-    """Sizes that are printed, and what the proofs say."""
+    """Check printed sample sizes, and claims of the proofs."""
     sizes = (
         Row(
             place="Appendix F, n_o of Tables 1 (GPQA, others)",
@@ -74,19 +74,19 @@ def _section_2() -> tuple[Claim, ...]:
 
 
 def _expected(K: int, right: int) -> float:
-    """Mean of A_comp over the K − 1 refusals of an item whose truth is option 0."""
+    """Return the mean of A_comp over the K − 1 possible refusals of an item whose truth is option 0."""
     predicted = 0 if right else 1
     return sum(complementary_accuracy(K, int(predicted != k), 1) for k in range(1, K)) / (K - 1)
 
 
 def _all_refusals(K: int, right: int) -> float:
-    """A_comp of the K − 1 refusals of one item."""
+    """Return A_comp from all K − 1 refusals of one item together."""
     predicted = 0 if right else 1
     return round(complementary_accuracy(K, sum(predicted != k for k in range(1, K)), K - 1), 12)
 
 
 def _newton() -> tuple[Claim, ...]:
-    """Appendix C on all 24 runs: IVW, the Newton step that it approximates, and ML."""
+    """Check Appendix C on all 24 runs: compare IVW, the Newton step that it approximates, and ML."""
     near, steps, identity = [], [], []
     for c, j in itertools.product(COLUMNS.values(), range(3)):
         S_o, S_c = c.right[j], c.n_c - c.violations[j]

@@ -1,4 +1,4 @@
-"""Theorems 2 and 4, Proposition 3, Eq. 15 and 16: coverage by enumeration, and widths."""
+"""Compute the coverage of Theorems 2 and 4, Proposition 3, and Eq. 15 and 16 by enumeration."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Lattice = Callable[[int, int, int, int, int], tuple[float, float]]
 
 
 def bounds(_settings: Settings) -> Findings:
-    """Least coverage of every bound over grids of designs, and what the text says of them."""
+    """Compute the smallest coverage of every bound over grids of designs, and check claims of the text."""
     theorem_2 = min(_alone(K, n, A) for K, n in ALONE for A in ACCURACIES)
     proposition_3, equation_15, equation_16 = (
         min(_together(K, n_o, n_c, how) for K, n_o, n_c in TOGETHER)
@@ -78,7 +78,7 @@ def _alone(K: int, n: int, A: float) -> float:
 
 
 def _together(K: int, n_o: int, n_c: int, how: Lattice) -> float:
-    """Smallest coverage, over the accuracies, of the mixture interval that `how` gives per outcome."""
+    """Return the smallest coverage over the accuracies; `how` computes value and radius from the counts."""
     cells = list(itertools.product(range(n_o + 1), range(n_c + 1)))
     made = np.array([how(K, S_o, n_o, S_c, n_c) for S_o, S_c in cells])
     S_o, S_c = np.array(cells).T
@@ -114,7 +114,7 @@ def plugin_bound(K: int, S_o: int, n_o: int, S_c: int, n_c: int) -> tuple[float,
 
 
 def _fixed(K: int, n_o: int, n_c: int, A: float, w: float) -> float:
-    """Coverage of Theorem 4 at a weight fixed in advance, the best one if it is negative."""
+    """Return the coverage of Theorem 4 at a weight fixed in advance; a negative w means the optimal one."""
     w = w if w >= 0 else optimal_weight(K, A, n_o, n_c)
     radius = fixed_weight_radius(
         mix_variance(w, *variances_at(K, A, n_o, n_c)), influence(K, w, n_o, n_c), DELTA

@@ -1,8 +1,8 @@
-"""Search all integers over three runs that can produce a printed row.
+"""Search for the integer counts of three runs from which a printed row results.
 
-A row of Table 1 or 2 prints mean, deviation and mean error of three runs, to 0.01 points each. A run of Ord
-or Comp is one integer, so few triples of integers produce all three numbers; a mixed row needs a pair of
-triples.
+A row of Table 1 or 2 prints the mean, the standard deviation and the mean standard error of three runs, to
+0.01 points each. A run of Ord or Comp is determined by one integer, so that only few triples of integers
+result in all three numbers. A mixed row is determined by a pair of triples.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ MIXED = ("IVW-0.5", "IVW", "ML")
 
 
 def search(_settings: Settings) -> Findings:
-    """Number of triples that reproduce each row alone, and of pairs that reproduce the whole column."""
+    """Count the triples that reproduce each row, and the pairs that best reproduce the mixed rows."""
     header = ("column", "Ord", "Comp-n_o", "Comp-Var", "Comp-(K-1)", "best pair: numbers of 9", "such pairs")
     return Findings(table=(header, *(_column(name, c) for name, c in COLUMNS.items())))
 
 
 def search_sizes(settings: Settings) -> Findings:
-    """Sizes that are not printed: where Ord and Comp-(K-1) both have triples, and the best pair of them."""
+    """Search for sample sizes that are not printed: those for which triples reproduce the printed rows."""
     medical = range(2240, 2251) if settings.quick else range(2236, 2276)
     tried = {
         "EDINET (Extended)": {n_o: range(2950, 3101) for n_o in range(196, 212)},
@@ -70,17 +70,17 @@ def _column(name: str, c: Column) -> tuple[str, ...]:
 
 
 def ordinary(n: int) -> Callable[[int], tuple[float, float]]:
-    """S → (A_ord, its published error)."""
+    """Return the function S → (A_ord, its standard error as published)."""
     return lambda S: (S / n, (S / n * (1 - S / n) / (n - 1)) ** 0.5)
 
 
 def complementary(K: int, n: int) -> Callable[[int], tuple[float, float]]:
-    """Violations → (A_comp, its published error)."""
+    """Return the function number of violations → (A_comp, its standard error as published)."""
     return lambda V: (1 - (K - 1) * V / n, (K - 1) * (V / n * (1 - V / n) / (n - 1)) ** 0.5)
 
 
 def find_triples(n: int, estimate: Callable[[int], tuple[float, float]], cell: Cell) -> list[Triple]:
-    """All unordered triples of counts that give the three printed numbers."""
+    """Return all unordered triples of counts from which the three printed numbers of a cell result."""
     mean, deviation = float(cell[0]) / 100, float(cell[1]) / 100
     both = np.array([estimate(s) for s in range(n + 1)])
     near = np.flatnonzero(np.abs(both[:, 0] - mean) <= 2 * deviation + 1e-4)
@@ -100,9 +100,10 @@ def _digits(runs: FloatArray) -> Cell:
 
 
 def find_pairs(c: Column, right: list[Triple], cells: dict[str, Cell]) -> dict[int, int]:
-    """Number of mixed numbers that match (of nine) → number of pairs of triples whose IVW-0.5 mean matches.
+    """Return how many pairs of triples reproduce how many of the nine numbers in the mixed rows.
 
-    If the column has a row "Comp-(K-1)", only its triples are tried.
+    The result maps the number of reproduced numbers to the number of pairs. If the column has a row
+    "Comp-(K-1)", only its triples are tried; otherwise those that reproduce the mean of IVW-0.5.
     """
     found: dict[int, int] = {}
     for S in right:

@@ -1,4 +1,4 @@
-"""The design of Table 1 on public predictions: twenty models on the ten-option items of MMLU-Pro."""
+"""Repeat the design of Table 1 with public data: twenty models on the ten-option items of MMLU-Pro."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN = {"ord": "Ord", "comp": "Comp-(K-1)", "ivw_half": "IVW-0.5", "ivw": "IVW"
 
 
 def real_models(settings: Settings) -> Findings:
-    """Size of the benchmark, and bias and error of every estimator on real predictions."""
+    """Check the size of the benchmark, and measure bias and error of every estimator on real predictions."""
     size = _count_items(settings.data)
     errors, formula = _study(settings.data, settings.draws(400, 60))
     claims, rows = [], []
@@ -48,7 +48,7 @@ def real_models(settings: Settings) -> Findings:
 
 
 def _count_items(data: Path) -> Row:
-    """Ten-option questions by several rules for duplicates, beside the paper's number of them."""
+    """Count the ten-option questions by several rules for duplicates, and compare with the paper's number."""
     import pyarrow.parquet as pq
 
     table = pq.read_table(data / QUESTIONS, columns=["question", "options"], use_threads=False).to_pylist()
@@ -67,7 +67,7 @@ def _count_items(data: Path) -> Row:
 
 
 def _matched(settings: Settings) -> Claim:
-    """Eq. 5: as many complementary labels as it requires give the deviation of 300 ordinary ones."""
+    """Check Eq. 5: n_c complementary labels result in the standard deviation of 300 ordinary labels."""
     ratios = []
     truth, models = load(settings.data)
     for number, option in enumerate(models.values()):
@@ -90,9 +90,9 @@ def _matched(settings: Settings) -> Claim:
 
 
 def _study(data: Path, draws: int) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
-    """Estimate − accuracy and reported error, by estimator: shape (models, draws).
+    """Return the estimates' errors, and their reported standard errors, by estimator, shape (models, draws).
 
-    An unreadable answer counts as wrong: it gets a random option that is not the truth.
+    An unreadable answer counts as wrong: it is replaced by a random wrong option.
     """
     truth, models = load(data)
     errors: dict[str, list[list[float]]] = defaultdict(list)
@@ -108,7 +108,7 @@ def _study(data: Path, draws: int) -> tuple[dict[str, FloatArray], dict[str, Flo
 
 
 def _once(truth: IntArray, option: IntArray, rng: np.random.Generator) -> Estimates:
-    """All estimators from 300 ordinary and 2,700 complementary labels of different items."""
+    """Draw 300 ordinary and 2,700 complementary labels of different items, and compute all estimators."""
     picked = rng.choice(len(truth), size=N_O + (K - 1) * N_O, replace=False)
     first, rest = picked[:N_O], picked[N_O:]
     refused = (truth[rest] + rng.integers(1, K, size=len(rest))) % K
@@ -118,7 +118,7 @@ def _once(truth: IntArray, option: IntArray, rng: np.random.Generator) -> Estima
 
 
 def load(data: Path) -> tuple[IntArray, dict[str, IntArray]]:
-    """Truth and every model's option on the ten-option items; −1 if unreadable."""
+    """Return the true options and each model's options on the ten-option items; −1 if unreadable."""
     import pyarrow.parquet as pq
 
     columns = pq.read_table(data / PREDICTIONS, use_threads=False).to_pydict()

@@ -1,4 +1,4 @@
-"""Figures 2 to 4 of the partitioned-supervision paper: weights, and search by q or by its transform."""
+"""Figures 2 to 4 of the partitioned-supervision paper: weights, and searches with q or its transform."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ CANDIDATES, SPREAD = 30, 0.03
 
 
 def figure_2(_settings: Settings) -> Findings:
-    """Best weight and both deviations against n_c/n_o, MedQA, A = .9266; the figure prints no digits."""
+    """Compute the optimal weight and standard deviations for several n_c/n_o (MedQA, A = .9266).
+
+    The figure prints no numbers, so only claims are checked.
+    """
     equal = matching_sample_size(K, A, N_O) / N_O
     rows = [(f"{ratio:g}", *_weights(ratio)) for ratio in (1, 2, 3, equal, 4, 6, 10, 20)]
     shown = [
@@ -71,7 +74,7 @@ def figure_2(_settings: Settings) -> Findings:
 
 
 def _weights(ratio: float) -> tuple[float, float, float]:
-    """w* (Eq. 8), and the deviation of the mixture there and at one half."""
+    """Return w* (Eq. 8), and the standard deviations of the mixture at w* and at ½."""
     n_c = round(ratio * N_O)
     v_o, v_c = variances_at(K, A, N_O, n_c)
     w = optimal_weight(K, A, N_O, n_c)
@@ -79,7 +82,7 @@ def _weights(ratio: float) -> tuple[float, float, float]:
 
 
 def figures_3_and_4(settings: Settings) -> Findings:
-    """Statements about the twelve accuracies that need no access to the models."""
+    """Check what can be checked about the twelve printed accuracies without the models."""
     why = (
         "needs the searches themselves: optimizer, executor, rounds and repetitions are not stated, no logs "
         "are published"
@@ -122,10 +125,16 @@ def _is_share(printed: str, n: int) -> bool:
 
 
 def _searches(draws: int) -> tuple[tuple[int, int], dict[str, float]]:
-    """(searches that chose alike by q and trans, all), and the deviation between two searches' test scores.
+    """Simulate searches that select by q and by the transform.
 
-    Thirty candidates per search, accuracies normal around the printed level with a deviation of three
-    points, one complementary label per validation item, the same test set for both.
+    A search has thirty candidates, whose accuracies are normal around the printed level with a standard
+    deviation of three points, and one complementary label per validation item.
+
+    Returns
+    -------
+    (int, int), dict
+        Number of searches in which both scores select the same candidate, and number of all searches; and
+        the standard deviation of the difference of two searches' test scores, by benchmark.
     """
     alike, spread = 0, {}
     for number, (name, n) in enumerate(VALIDATION_ITEMS.items()):
@@ -143,7 +152,7 @@ def _searches(draws: int) -> tuple[tuple[int, int], dict[str, float]]:
 
 
 def draw_weights(folder: Path) -> None:
-    """Draw Figure 2 again."""
+    """Draw the recomputed Figure 2."""
     ratios = np.linspace(1, 20, 200)
     made = np.array([_weights(r) for r in ratios])
 

@@ -1,7 +1,7 @@
-"""Tables 1 and 2 of "Towards Scalable Oversight via Partitioned Human Supervision", and their integers.
+"""Printed numbers of "Towards Scalable Oversight via Partitioned Human Supervision", and recovered counts.
 
-The paper prints no counts. `Column` has the recovered ones: three runs per column, the only ones (or some
-of the few) that reproduce all printed digits; `partitioned_counts` repeats the search.
+The paper prints no counts. `Column` contains counts of three runs per column that reproduce all or nearly all
+printed digits; `partitioned_counts` repeats the search for them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 Cell = tuple[str, str, str]
-"""Mean over three runs, deviation over the runs, mean error within a run, in points."""
+"""Mean and standard deviation over three runs, and mean standard error of a run, in points."""
 
 TABLE_1: dict[str, dict[str, Cell]] = {
     "MMLU-Pro": {
@@ -56,7 +56,7 @@ CLOSEST = {
     "MATH": "ML",
     "MATH (CoT)": "IVW",
 }
-"""The estimator nearest to Ord-Eval, by the printed means."""
+"""Estimator whose printed mean is nearest to Ord-Eval."""
 
 TABLE_2: dict[str, dict[str, Cell]] = {
     "EDINET": {
@@ -81,7 +81,7 @@ FIGURE_4 = {
     ("Math-MC", "ADAS"): ("88.1", "84.2"), ("Math-MC", "AFlow"): ("86.5", "86.8"),
     ("Medical Abstract", "ADAS"): ("61.6", "67.8"), ("Medical Abstract", "AFlow"): ("68.5", "68.9"),
 }  # fmt: skip
-"""Test accuracy in per cent by raw q and by its transform, from the text of Appendix H."""
+"""Test accuracy in per cent of searches by raw q and by its transform, from the text of Appendix H."""
 TEST_ITEMS = {"GPQA": 458, "Math-MC": 800, "Medical Abstract": 800}
 VALIDATION_ITEMS = {"GPQA": 88, "Math-MC": 120, "Medical Abstract": 120}
 OPTIONS = {"GPQA": 4, "Math-MC": 5, "Medical Abstract": 5}
@@ -89,18 +89,20 @@ OPTIONS = {"GPQA": 4, "Math-MC": 5, "Medical Abstract": 5}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """Recovered integers of one column.
+    """Recovered counts of one column.
 
     Attributes
     ----------
+    n_o, n_c
+        Number of ordinary and of complementary labels in each run.
     right
-        S_o of the three runs, of `n_o` ordinary labels each.
+        S_o, the number of right answers, in each run.
     violations
-        n_c − S_c of the same runs, of `n_c` complementary labels.
+        n_c − S_c, the number of refuted answers, in the same runs.
     few
-        n_c − S_c of row "Comp-n_o", of as many complementary labels as ordinary ones.
+        n_c − S_c of the row "Comp-n_o", which has only `n_o` complementary labels.
     matched, matched_violations
-        n_c of row "Comp-Var" (Eq. 5 at Ord-Eval, rounded), and its n_c − S_c.
+        n_c of the row "Comp-Var" (Eq. 5 at Ord-Eval, rounded), and its n_c − S_c.
     """
 
     K: int

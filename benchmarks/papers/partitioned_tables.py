@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of the partitioned-supervision paper, by the public call with published conventions."""
+"""Recompute Tables 1 and 2 of the partitioned-supervision paper by `estimate_counts(published=True)`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOTES = {
 
 
 def recompute(column: Column, row: str) -> tuple[float, float, float]:
-    """Mean, deviation and mean error of three runs, in points."""
+    """Return mean, standard deviation and mean standard error of three runs, in points."""
     runs = [_run(column, row, j) for j in range(3)]
     values, errors = [r.value for r in runs], [r.se or 0.0 for r in runs]
     found = statistics.mean(values), statistics.stdev(values), statistics.mean(errors)
@@ -51,7 +51,7 @@ def _run(c: Column, row: str, j: int) -> Estimate:
 
 
 def table_1(_settings: Settings) -> Findings:
-    """90 numbers from recovered counts, six averages from the printed means, five references without data."""
+    """Recompute 90 numbers from recovered counts and six averages; five references are not available."""
     averages = [
         Row(
             place=f"Table 1, {row}, Average",
@@ -72,7 +72,7 @@ def table_1(_settings: Settings) -> Findings:
 
 
 def table_2(_settings: Settings) -> Findings:
-    """45 numbers from recovered counts."""
+    """Recompute 45 numbers from recovered counts, and check a claim."""
     least = {n: min(cells, key=lambda r: float(cells[r][2])) for n, cells in TABLE_2.items()}
     shown = ", ".join(f"{n}: {row}" for n, row in least.items())
     claim = Claim(
@@ -165,7 +165,7 @@ def _gpqa() -> Claim:
 
 
 def _distances() -> tuple[tuple[str, ...], ...]:
-    """Distance of printed means from Ord-Eval, in standard errors of a mean of three runs there."""
+    """Return the distances of printed means from Ord-Eval, in standard errors of a mean of three runs."""
     header = ("(mean − Ord-Eval)/standard error", *TABLE_1)
     return header, *((row, *(f"{_distance(n, row):+.1f}" for n in TABLE_1)) for row in AVERAGE)
 

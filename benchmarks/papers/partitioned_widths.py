@@ -1,4 +1,4 @@
-"""Half-widths of the bounds beside those of the exact interval."""
+"""Compare the half-widths of the bounds with those of the exact interval."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def half_widths(_settings: Settings) -> Findings:
-    """Half-widths in points on the first run of every column, beside the exact interval of the project."""
+    """Compute half-widths in points for the first run of every column, and that of the exact interval."""
     header = (
         "half-width, points",
         "Theorem 2",
@@ -48,7 +48,7 @@ def half_widths(_settings: Settings) -> Findings:
 
 
 def draw_bounds(folder: Path) -> None:
-    """Half-widths of Theorem 2's branches against n_c, with the exact interval's."""
+    """Draw the half-widths of both bounds of Theorem 2 and of the exact interval against n_c."""
     sizes = np.unique(np.geomspace(30, 3000, 40).astype(int))
     K, A = 4, 0.9266
 

@@ -1,4 +1,4 @@
-"""Pictures of the pages: the project's colours on white, as PNG files that a rerun reproduces."""
+"""Write the pictures of the pages as reproducible PNG files in the project's style."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STYLE: Any = {
 
 
 def save(path: Path, draw: Callable[..., None], *, panels: int = 1, height: float = 3.8) -> None:
-    """Draw on one axes or several side by side, and write the picture."""
+    """Write a picture; `draw` receives one matplotlib axes per panel, and the panels are side by side."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

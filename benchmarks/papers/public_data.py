@@ -1,4 +1,4 @@
-"""The public data sets of the pages, and whether a folder has the expected files."""
+"""The public data files that the pages use, and a check whether a folder contains them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ FILES = {
     "mmlu_pro_model_predictions.parquet": "740573690759f887",
     "chexpert_test_experts_and_ai.csv.gz": "cea1d2cf5c459d61",
 }
-"""Name → first 16 digits of its sha256."""
+"""File name → first 16 hexadecimal digits of its SHA-256."""
 
 
 @cache
 def why_unusable(path: Path) -> str:
-    """Why a data file cannot be used: missing, or different from the expected one; empty if it can."""
+    """Return why a data file cannot be used (missing, or another version); empty if it can."""
     if not path.is_file():
         return f"{path} is not there (--data, or OVERSIGHT_DATASETS)"
     digest = hashlib.sha256(path.read_bytes()).hexdigest()

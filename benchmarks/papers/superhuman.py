@@ -11,7 +11,7 @@ from benchmarks.papers.superhuman_tables import assumptions, bounds, scores
 
 
 def draw(folder: Path, _found: dict[str, Findings]) -> None:
-    """The picture of the page."""
+    """Draw the picture of the page."""
     superhuman_figure.draw(folder)
 
 

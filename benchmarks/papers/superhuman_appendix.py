@@ -1,4 +1,4 @@
-"""Table 6 and Appendix B of the superhuman paper, which the earlier version does not have."""
+"""Table 6 and Appendix B of the superhuman paper (only in its later version)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALPHA_NOTE = (
 
 
 def agreement(_settings: Settings) -> Findings:
-    """Table 6: α from Fleiss' κ, as complete ratings tie them."""
+    """Compute α in Table 6 from Fleiss' κ, which determines α if all ratings are complete."""
     rows = []
     for name, (_, fleiss, alpha) in KAPPA.items():
         rows.append(
@@ -57,7 +57,7 @@ def agreement(_settings: Settings) -> Findings:
 
 
 def appendix_b(_settings: Settings) -> Findings:
-    """Appendix B and Table 4: a joint distribution from three numbers."""
+    """Recompute Appendix B and Table 4, a joint distribution that three numbers determine."""
     right, given_right, given_wrong = 0.7, 0.8, 0.6
     both, first = right * given_right, right * (1 - given_right)
     second, neither = (1 - right) * given_wrong, (1 - right) * (1 - given_wrong)

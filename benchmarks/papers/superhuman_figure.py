@@ -1,4 +1,4 @@
-"""Figure 3 of the superhuman paper, simulated: bounds against the number of annotators."""
+"""Simulate Figure 3 of the superhuman paper: bounds against the number of annotators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 ITEMS, ANNOTATORS = 100, 10
 CLASSES = {"Color": 3, "Shape": 5}
 ELSEWHERE = (0.95, 0.98, 1.0)
-"""Accuracies of the strong model on images whose aggregate is right: not printed, so several are tried."""
+"""Accuracies of the strong model on images whose aggregate label is right; they are not printed, so several
+values are tried."""
 CURVES = ("L", "U_e", "U_t", "U_panel")
 
 
@@ -39,7 +40,7 @@ HEADER = (
 
 
 def convergence(settings: Settings) -> Findings:
-    """Curves of both tasks, from images whose difficulty follows the printed numbers."""
+    """Simulate the curves of both tasks with images whose difficulty fits the printed numbers."""
     draws = settings.draws(100, 30)
     made = {name: [curves(name, a, draws) for a in ELSEWHERE] for name in CLASSES}
     table: list[tuple[str, ...]] = []
@@ -74,7 +75,7 @@ def convergence(settings: Settings) -> Findings:
 
 
 def _claims(*, above: bool, narrower: bool, tighter: bool) -> tuple[Claim, ...]:
-    """Claims of the paper about the figure, and whether they hold in every simulation."""
+    """Return the paper's claims about the figure, and whether they hold in every simulation."""
     return (
         Claim(
             place="RQ1",
@@ -98,7 +99,11 @@ def _claims(*, above: bool, narrower: bool, tighter: bool) -> tuple[Claim, ...]:
 
 
 def curves(name: str, elsewhere: float, draws: int) -> tuple[FloatArray, float, float]:
-    """Means over panels: L, U(e), U(t), U(p) at 1 to 10 annotators, people's accuracy, the model's."""
+    """Simulate panels, and return means over them.
+
+    The means are L, U(e), U(t) and U(p) for 1 to 10 annotators, shape (4, 10), the accuracy of people, and
+    the accuracy of the model.
+    """
     total, human, machine = np.zeros((len(CURVES), ANNOTATORS)), 0.0, 0.0
     for seed in range(draws):
         rng = np.random.default_rng([3, seed])
@@ -115,11 +120,11 @@ def curves(name: str, elsewhere: float, draws: int) -> tuple[FloatArray, float, 
 
 
 def simulate_panel(name: str, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Truth, and labels of ten annotators whose chance p of being right varies by image.
+    """Draw true labels, and labels of ten annotators whose probability p of being right varies by image.
 
-    p is Beta with the printed mean P(ℓ_i = ℓ*) and second moment P(ℓ_i = ℓ*)·P(ℓ_i = ℓ* | ℓ_j = ℓ*). A wrong
-    label is the image's own tempting one with a chance at which pairs agree as Fleiss' κ says, classes being
-    equally frequent.
+    p has a Beta distribution with the printed mean P(ℓ_i = ℓ*) and second moment
+    P(ℓ_i = ℓ*)·P(ℓ_i = ℓ* | ℓ_j = ℓ*). A wrong label is the image's most tempting one with a probability at
+    which the agreement of pairs results in the printed Fleiss' κ. Classes are equally frequent.
     """
     C, (given, mean) = CLASSES[name], RIGHT[name]
     variance = mean * (given - mean)
@@ -141,7 +146,10 @@ def simulate_panel(name: str, rng: np.random.Generator) -> tuple[IntArray, IntAr
 def simulate_model(
     name: str, elsewhere: float, truth: IntArray, grid: IntArray, rng: np.random.Generator
 ) -> IntArray:
-    """The strong model: as accurate as printed where the aggregate is wrong, and as given elsewhere."""
+    """Draw labels of the strong model.
+
+    Its accuracy is the printed one on images whose aggregate label is wrong, and `elsewhere` on the others.
+    """
     C = CLASSES[name]
     votes = np.stack([(grid == c).sum(axis=1) for c in range(C)], axis=1)
     wrong = votes.argmax(axis=1) != truth
@@ -156,7 +164,7 @@ def _first(L: FloatArray, bound: FloatArray) -> str:
 
 
 def draw(folder: Path) -> None:
-    """Draw Figure 3 again, with the strong model at .98 elsewhere."""
+    """Draw the simulated Figure 3, with an accuracy of .98 where the aggregate label is right."""
     styles = ("model, at least L", "people, at most U(e)", "at most U(t)", "at most U(p)")
 
     def both(*axes: Axes) -> None:

@@ -1,7 +1,7 @@
-"""Tables of "Humanly Certifying Superhuman Classifiers": bounds, scores, assumptions, agreement, Appendix B.
+"""Tables 1 to 3 of "Humanly Certifying Superhuman Classifiers": assumptions, bounds and scores.
 
-Numbered as in the version of ICLR 2023 (001); the earlier version (000) has Table 1 for 5, 2 for 1, 3 for 2,
-4 for 3, and neither Tables 4 and 6 nor Appendix B.
+Numbers of tables are those of the ICLR 2023 version (001). In the earlier version (000), Table 1 is Table 2,
+Table 2 is Table 3, Table 3 is Table 4, and Table 5 is Table 1; Tables 4 and 6 and Appendix B are missing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from benchmarks.papers.numbers import FORMULA, Claim, Findings, Missing, Number,
 from oversight.harness.panel import assess_superhuman_from_counts
 
 SETS = {"SST-5": (0.660, 2210, 3, 5), "SST-2": (0.939, 1821, 3, 2), "SNLI": (0.879, 10000, 5, 3)}
-"""U(e), items, annotators, classes (Tables 2 and 5)."""
+"""Data set → U(e), and numbers of items, annotators and classes (Tables 2 and 5)."""
 U_T = {"SST-5": "0.790", "SST-2": "0.960", "SNLI": "0.904"}
 MODELS = {
     ("SST-5", "CNN-LSTM"): (0.492, ""), ("SST-5", "Constituency Tree-LSTM"): (0.510, ""),
@@ -22,7 +22,8 @@ MODELS = {
     ("SNLI", "BiLSTM"): (0.855, ""), ("SNLI", "Tree-CNN"): (0.821, ""),
     ("SNLI", "LM-Pretrained Transformer"): (0.899, "†"), ("SNLI", "SemBERT"): (0.919, "‡"),
 }  # fmt: skip
-"""L and the mark that says above U(e), or also above U(t) (marks as in 000; 001's text has lost them)."""
+"""(Data set, model) → L, and its mark: † if L is above U(e), ‡ if it is also above U(t). The marks are those
+of version 000, because the text of 001 lacks them."""
 SCORES = {
     ("SST-2", "BERT-large"): ("< 0", "< 0"),
     ("SST-2", "StructBERT"): ("0.4730", "0.6208"),
@@ -30,18 +31,18 @@ SCORES = {
     ("SNLI", "SemBERT"): ("0.9997", "0.9999"),
 }
 KAPPA = {"Color": ("0.6040", "0.6036", "0.5819"), "Shape": ("0.2386", "0.2372", "0.2330")}
-"""Mean of Cohen's κ, Fleiss' κ, Krippendorff's α (Table 6), of 100 images and 10 annotators."""
+"""Mean of Cohen's κ, Fleiss' κ and Krippendorff's α for 100 images and 10 annotators (Table 6)."""
 RIGHT = {"Color": (0.850, 0.836), "Shape": (0.586, 0.542)}
 """P(ℓ_i = ℓ* | ℓ_j = ℓ*) and P(ℓ_i = ℓ*) (Table 1a)."""
 WHERE_WRONG = {
     "Color M(w)": ("1.000", "0.000"), "Color M(s)": ("1.000", "0.000"),
     "Shape M(w)": ("0.579", "0.421"), "Shape M(s)": ("0.895", "0.105"),
 }  # fmt: skip
-"""Places where the aggregate is wrong: P(model right), P(model wrong) (Table 1b)."""
+"""P(model right) and P(model wrong) on images whose aggregate label is wrong (Table 1b)."""
 
 
 def bounds(_settings: Settings) -> Findings:
-    """Table 2: U(t) from U(e); the marks."""
+    """Recompute U(t) of Table 2 from U(e), and check the marks."""
     rows, wrong = [], []
     for name, (U_e, N, m, C) in SETS.items():
         found = assess_superhuman_from_counts(0.5, U_e, N, m, C)
@@ -67,7 +68,7 @@ def bounds(_settings: Settings) -> Findings:
 
 
 def scores(_settings: Settings) -> Findings:
-    """Table 3: HMS and OMS; the uncertainty left by three printed digits, and the rigorous values."""
+    """Recompute HMS and OMS of Table 3, with the range that the rounding of the inputs allows."""
     rows, table = [], []
     for (name, model), printed in SCORES.items():
         L, (U_e, N, m, C) = MODELS[name, model][0], SETS[name]
@@ -113,7 +114,7 @@ def scores(_settings: Settings) -> Findings:
 
 
 def assumptions(_settings: Settings) -> Findings:
-    """Table 1: its consequences that need no labels."""
+    """Check those numbers and claims of Table 1 that can be checked without the annotations."""
     rows = tuple(
         Row(
             place=f"Table 1b, {name}, wrong",

@@ -10,7 +10,7 @@ from benchmarks.papers.tagging_table import categories, standings
 
 
 def draw(folder: Path, _found: dict[str, Findings]) -> None:
-    """The picture of the page."""
+    """Draw the picture of the page."""
     tagging_experiments.draw(folder)
 
 

@@ -1,11 +1,11 @@
-"""Simulate both experiments: annotators who agree as printed, and AI-2 with its printed AP.
+"""Simulate both experiments with annotators whose agreement is as printed, and with AI-2's printed AP.
 
-Of a category only its frequency and the annotators' α are printed. If annotators err independently and tag
-as many images as are positive, these two give their sensitivity s and rate of false tags f:
-α = 1 − [n s(1 − s) + (N − n) f(1 − f)]/[N π(1 − π)], f = (1 − s) n/(N − n), π = n/N.
+For a category, only its frequency and the annotators' α are printed. If annotators err independently and tag
+as many of the N images as the n that are positive, these two numbers determine their sensitivity s and rate
+of false tags f: α = 1 − [n s(1 − s) + (N − n) f(1 − f)]/[N π(1 − π)], f = (1 − s) n/(N − n), π = n/N.
 
-The paper orders the images that an annotator tagged and says nothing of the rest. Two rules are tried: only
-tagged images are retrieved, so that AP in the best order is recall; and all images are ranked, tagged ones
+The paper orders the images that an annotator tagged, and does not mention the others. Two rules are tried: if
+only tagged images are retrieved, AP in the best order equals recall; or all images are ranked, tagged images
 first, as the project does.
 """
 
@@ -44,7 +44,7 @@ RULES = ("tagged, best order", "tagged, worst order", "all, best order", "all, w
 
 
 def experiments(settings: Settings) -> Findings:
-    """MAP of people under both rules and orders, and where AI-2 stands, beside the printed numbers."""
+    """Simulate the MAP of people by rule and order, and AI-2's standing; compare with printed numbers."""
     draws = settings.draws(60, 8)
     first, second = ([simulate(PEOPLE[e], seed) for seed in range(draws)] for e in (1, 2))
     best, worst = (np.array([_people(found[RULES[j]])[:3] for found in first]) for j in (0, 1))
@@ -91,7 +91,7 @@ def experiments(settings: Settings) -> Findings:
 
 
 def _number(printed: str, values: FloatArray) -> Number:
-    """One experiment is printed, so what is simulated varies as one does."""
+    """Return a simulated number. Its error is the standard deviation of one experiment, as one is printed."""
     return Number(printed=printed, value=float(values.mean()), error=float(values.std(ddof=1)))
 
 
@@ -122,7 +122,10 @@ def _standings(*experiments: list[dict[str, HumanLevel]]) -> tuple[tuple[str, ..
 
 
 def simulate(people: int, seed: int) -> dict[str, HumanLevel]:
-    """Rank of AI-2 by ranking rule, without correction as published; for the first also with Holm's."""
+    """Simulate an experiment. Returns AI-2's rank by rule, without correction of tests as published.
+
+    For the first rule, there is also a rank with Holm's correction.
+    """
     rng = np.random.default_rng([3, people, seed])
     hit = np.array([sensitivity(n, a) for n, a in zip(POSITIVE.tolist(), ALPHA.tolist(), strict=True)])
     false = (1 - hit) * POSITIVE / (IMAGES - POSITIVE)
@@ -142,7 +145,7 @@ def _rank(people: dict[str, FloatArray], correction: str) -> HumanLevel:
 
 
 def _precisions(found: int, wrong: int, positive: int) -> tuple[float, ...]:
-    """AP under every rule for an annotator with these shares of true and false tags."""
+    """Return the AP by each rule for an annotator with `found` true and `wrong` false tags."""
     place = np.arange(1, found + 1)
     relevant, tagged = np.zeros(IMAGES), np.zeros(IMAGES)
     relevant[:positive], tagged[:found], tagged[positive : positive + wrong] = 1, 1, 1
@@ -152,7 +155,7 @@ def _precisions(found: int, wrong: int, positive: int) -> tuple[float, ...]:
 
 
 def sensitivity(n: int, alpha: float) -> float:
-    """The s at which annotators of a category agree as `alpha` says."""
+    """Return the sensitivity s at which the annotators' agreement in a category of n images is `alpha`."""
     share = n / IMAGES
 
     def missing(s: float) -> float:
@@ -163,7 +166,7 @@ def sensitivity(n: int, alpha: float) -> float:
 
 
 def draw(folder: Path) -> None:
-    """Draw Figure 1 again from the printed numbers: α of people and AP of both systems, by category."""
+    """Draw Figure 1 from the printed numbers: α of people and AP of both systems, by category."""
     place = np.arange(len(TABLE_1))
 
     def one(axes: Axes) -> None:

@@ -1,4 +1,4 @@
-"""Table 1 of "Are Machines Better Than Humans in Image Tagging?" and the numbers of its text."""
+"""Numbers printed in Table 1 and in the text of "Are Machines Better Than Humans in Image Tagging?"."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ TABLE_1 = {
     "bottle": (93, 0.761, 0.654, 0.836), "dining table": (61, 0.737, 0.796, 0.881),
     "chair": (123, 0.716, 0.734, 0.904), "potted plant": (59, 0.668, 0.594, 0.768),
 }  # fmt: skip
-"""Category: positive images, α of 18 annotators, AP of AI-1, AP of AI-2."""
+"""Category → number of positive images, α of 18 annotators, AP of AI-1, AP of AI-2."""
 IMAGES = 1159
 POSITIVE: IntArray = np.array([row[0] for row in TABLE_1.values()])
 ALPHA, AI_1, AI_2 = (np.array([row[j] for row in TABLE_1.values()]) for j in (1, 2, 3))
 PRECISIONS: dict[str, FloatArray] = {"AI-1": AI_1, "AI-2": AI_2}
 
 STANDING = {1: (9, 6, 3), 2: (2, 2, 1), 0: (11, 8, 4)}
-"""Experiment (0: both): people whom AI-2 beats, on a par, who beat AI-2."""
+"""Experiment (0: both) → number of people who are worse than AI-2, on a par with it, and better."""
 HLPRI = {1: "2.4", 2: "1.5"}
 PEOPLE = {1: 18, 2: 5}
 OVERALL = {1: "0.913", 2: "0.904"}
 BEST_ORDER = ("96.5", "96.3", "95.3")
-"""Mean average precision in per cent of the three best annotators of experiment 1, ties in the best order."""
+"""MAP in per cent of the three best annotators of experiment 1, if ties are in the best order."""
 WORST_ORDER = "91.6"
-"""Printed values of the best annotator in the worst order."""
+"""MAP of the best annotator of experiment 1, if ties are in the worst order."""
 BEST_GUIDED = "96.9"
-"""Best annotator of experiment 2, in the best order."""
+"""MAP of the best annotator of experiment 2, if ties are in the best order."""

@@ -1,4 +1,4 @@
-"""The table of twenty categories, the standings and both human-level indices."""
+"""Recompute numbers of the table of twenty categories, of the standings, and of the index HLPRI."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CORRELATION = {"AI-1": "0.88", "AI-2": "0.89"}
 
 
 def categories(_settings: Settings) -> Findings:
-    """Numbers that follow from the twenty rows."""
+    """Recompute the numbers that the twenty rows of Table 1 determine."""
     rows = [
         *(
             Row(
@@ -70,7 +70,7 @@ def categories(_settings: Settings) -> Findings:
 
 
 def pooled_alpha() -> float:
-    """α of all 20 · 1,159 decisions together: the disagreements add, chance is of the pooled frequency."""
+    """Return α of all 20 · 1,159 decisions, from the summed disagreement and the pooled frequency."""
     share = POSITIVE / IMAGES
     observed = float(((1 - ALPHA) * share * (1 - share)).sum())
     return 1 - observed / (len(share) * float(share.mean()) * (1 - float(share.mean())))
@@ -97,7 +97,7 @@ def _words() -> tuple[Claim, ...]:
 
 
 def standings(_settings: Settings) -> Findings:
-    """Section 3.4 and 4.2: counts, shares and HLPRI."""
+    """Recompute the counts, shares and HLPRI of Sections 3.4 and 4.2."""
     both = tuple(sum(pair) for pair in zip(STANDING[1], STANDING[2], strict=True))
     total = sum(both)
     rows = [

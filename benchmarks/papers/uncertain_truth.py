@@ -1,4 +1,4 @@
-"""004: "The Illusion of Human AI Parity Under Uncertainty" (arXiv 2601.05500), by a digest."""
+"""004: "The Illusion of Human AI Parity Under Uncertainty" (arXiv 2601.05500), from a summary of its text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.papers.parity_xrays import FILE, table_3, xrays
 
 
 def draw(folder: Path, _found: dict[str, Findings]) -> None:
-    """The picture of the page."""
+    """Draw the picture of the page."""
     parity_formulas.draw(folder)
 
 

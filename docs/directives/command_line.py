@@ -1,4 +1,4 @@
-"""Every verb's ``--help``, from the parsers that read the command line."""
+"""A Sphinx directive that shows the ``--help`` of every command, from the command-line parsers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from oversight.harness.cli.main import VERBS, make_parser
 from oversight.harness.registry import load_module
 
 WIDTH = "88"
-"""Characters of a line of help: what a page of the site shows without scrolling."""
+"""Characters per line of help text, which a page of the site shows without horizontal scrolling."""
 
 
 class CommandLine(SphinxDirective):
-    """``.. command-line::`` shows the help of all verbs and their actions."""
+    """``.. command-line::`` shows the help of all commands and their subcommands."""
 
     def run(self) -> list[nodes.Node]:
-        """A section for every verb."""
+        """Return a section for every command."""
         text = "\n".join(
             part
             for verb, (module, _) in VERBS.items()
@@ -30,14 +30,14 @@ class CommandLine(SphinxDirective):
 
 
 def find_actions(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """The parsers of a verb's actions."""
+    """Yield the parsers of a command's subcommands."""
     for action in parser._actions:  # noqa: SLF001  there is no other way to them
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             yield from dict.fromkeys(action.choices.values())
 
 
 def describe(parser: argparse.ArgumentParser, depth: int) -> list[str]:
-    """The section of a verb, and those of its actions below it."""
+    """Return the text of a command's section, followed by those of its subcommands."""
     os.environ["COLUMNS"] = WIDTH
     title = parser.prog
     lines = [

@@ -1,4 +1,4 @@
-"""Every public name of a folder's face, from its stub, with its docstring."""
+"""A Sphinx directive that shows all public names of a package, from its stub, with their docstrings."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from sphinx.util.docutils import SphinxDirective
 
 
 class Face(SphinxDirective):
-    """``.. face:: oversight.harness`` shows all that the package offers, grouped by the rooms it comes from.
+    """``.. face:: oversight.harness`` shows the package's public names, grouped by the module they come from.
 
-    With ``:skip: errors`` the names of a room are left to another page.
+    ``:skip: errors`` omits the names from the module ``errors``, and ``:only: errors`` shows only these.
     """
 
     required_arguments = 1
     option_spec = {"skip": str.split, "only": str.split}  # noqa: RUF012  the base class has it so
 
     def run(self) -> list[nodes.Node]:
-        """The sections, each with its names."""
+        """Return a section for every module, with its names."""
         face = import_module(self.arguments[0])
         skipped, only = self.options.get("skip", []), self.options.get("only")
         text = [
@@ -36,7 +36,7 @@ class Face(SphinxDirective):
 
 
 def read_stub(face: ModuleType) -> dict[str, list[str]]:
-    """Room → the names that a face offers of it; a module that is offered as a whole is a room of none."""
+    """Return module → names that a package's stub exports from it; modules exported whole are skipped."""
     stub = Path(str(face.__file__)).with_suffix(".pyi")
     rooms: dict[str, list[str]] = {}
     for node in ast.parse(stub.read_text(encoding="utf-8")).body:
@@ -46,7 +46,7 @@ def read_stub(face: ModuleType) -> dict[str, list[str]]:
 
 
 def describe_room(face: ModuleType, room: str, names: list[str]) -> str:
-    """A room's section: its own first line as the title, then every name."""
+    """Return the section of a module: the first line of its docstring as the title, then every name."""
     doc = inspect.getdoc(import_module(f"{face.__name__}.{room}")) or room
     title = doc.splitlines()[0].rstrip(".").replace("`", "")
     lines = [f".. rubric:: {title}", "   :heading-level: 2", ""]
@@ -56,7 +56,7 @@ def describe_room(face: ModuleType, room: str, names: list[str]) -> str:
 
 
 def describe_name(face: str, name: str, value: object) -> list[str]:
-    """The directive of autodoc for one name."""
+    """Return the autodoc directive for one name."""
     if isinstance(value, type) and get_origin(value) is None:
         if issubclass(value, BaseException):
             return [f".. autoexception:: {face}.{name}", "   :members:", "   :show-inheritance:"]
@@ -67,7 +67,7 @@ def describe_name(face: str, name: str, value: object) -> list[str]:
 
 
 def read_data_docstring(module: str, name: str) -> list[str]:
-    """The text below a constant or a type, where it is defined; faces are followed to there."""
+    """Return the docstring lines below a constant or type alias, in the module that defines it."""
     found = import_module(module)
     if hasattr(found, "__path__") and Path(str(found.__file__)).with_suffix(".pyi").exists():
         [room] = [room for room, names in read_stub(found).items() if name in names]

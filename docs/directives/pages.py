@@ -1,4 +1,4 @@
-"""A list of the pages that exist."""
+"""A Sphinx directive that lists existing pages."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from sphinx.directives.other import TocTree
 
 
 class Pages(TocTree):
-    """``pages`` is a toctree of all pages that match its patterns; a pattern may have none yet."""
+    """``pages`` is a toctree of all pages that match its patterns; a pattern without a page is no error."""
 
     def run(self) -> list[nodes.Node]:
-        """The list, in the order of the patterns, then of the names."""
+        """Return the list, ordered by pattern, then by name."""
         patterns: list[str] = list(self.content)
         root = Path(self.env.srcdir)
         found = [sorted(root.glob(f"{pattern}.md"), key=_place) for pattern in patterns]
         paths = dict.fromkeys(path for of in found for path in of)
         pages = [path.relative_to(root).with_suffix("").as_posix() for path in paths]
-        self.env.note_reread()  # a page may have come
+        self.env.note_reread()  # read this page in every build, because matching pages may be added
         self.content = StringList(pages, source=self.env.docname)
         return super().run()
 
 
 def _place(path: Path) -> tuple[bool, str]:
-    """A folder's README before all others, which come by their names."""
+    """Return a sort key that puts README first, then the other pages by name."""
     return path.stem != "README", path.stem

@@ -1,4 +1,4 @@
-"""Every setting of study.toml, from the schema of the settings."""
+"""A Sphinx directive that shows every setting of study.toml, from the settings' JSON schema."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Settings(SphinxDirective):
     """``.. settings::`` shows each section of study.toml as a list of its settings."""
 
     def run(self) -> list[nodes.Node]:
-        """A section for every table of study.toml."""
+        """Return a section for every table of study.toml."""
         schema = generate_schema()
         text = "\n".join(
             line for name, place in find_tables(schema) for line in describe_table(name, place, schema)
@@ -34,7 +34,7 @@ def resolve(place: Schema, schema: Schema) -> Schema:
 
 
 def find_tables(schema: Schema) -> list[tuple[str, Schema]]:
-    """Names of study.toml's tables as they are written there, with their schemas."""
+    """Return the names of study.toml's tables, as written in the file, with their schemas."""
     found = []
     for name, place in schema["properties"].items():
         table = resolve(place, schema)
@@ -46,7 +46,7 @@ def find_tables(schema: Schema) -> list[tuple[str, Schema]]:
 
 
 def describe_table(name: str, table: Schema, schema: Schema) -> list[str]:
-    """A section: what the table is, and each setting with its meaning, values and default."""
+    """Return the section of a table: its description, and each setting's meaning, values and default."""
     text, meanings = split_attributes(table.get("description", ""))
     title = f"[{name}]"
     lines = ["", f".. _settings-{name.replace('.', '-')}:", "", title, "-" * len(title), "", text, ""]
@@ -68,7 +68,7 @@ def describe_table(name: str, table: Schema, schema: Schema) -> list[str]:
 
 
 def split_attributes(description: str) -> tuple[str, dict[str, str]]:
-    """A docstring's text, and the meaning of every attribute of its numpydoc section."""
+    """Split a docstring into its text and the meanings of its attributes by name (numpydoc)."""
     text, _, section = description.partition("Attributes\n----------\n")
     meanings: dict[str, str] = {}
     for names, told in re.findall(r"^(\w[^\n]*)\n((?:    [^\n]*\n?)+)", section, re.MULTILINE):
@@ -78,7 +78,7 @@ def split_attributes(description: str) -> tuple[str, dict[str, str]]:
 
 
 def describe_values(place: Schema, schema: Schema) -> str:
-    """Describe the values of a setting: its kind, choices and bounds."""
+    """Return a description of a setting's allowed values: type, choices and bounds."""
     place = resolve(place, schema)
     if "anyOf" in place:
         return " or ".join(

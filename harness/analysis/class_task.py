@@ -1,4 +1,4 @@
-"""Results by class of a study's models: table of costs, requirements, and differences."""
+"""Estimate and compare a study's models by class, and read the costs of misclassification."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from oversight.harness.store import Store
 
 
 def read_costs(path: Path, classes: Sequence[str]) -> CostTable:
-    """Read the costs of every pair of truth and prediction.
+    """Read a table with the cost of every pair of true and predicted class.
 
     Parameters
     ----------
     path
-        The first column names the true class; the others, named by predicted class, contain numbers. A
-        column ``unreadable`` has the cost of an answer without a class.
+        The table. Its first column names the true class; the others, named by predicted class, contain
+        numbers. A column ``unreadable`` has the cost of an answer without a class.
     classes
-        The study's classes, all of which the table must have.
+        The study's classes; each must have a row and a column.
 
     Raises
     ------
@@ -75,12 +75,12 @@ def read_costs(path: Path, classes: Sequence[str]) -> CostTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassTask:
-    """Requested results by class, with classes and costs.
+    """Settings for results by class: classes, metrics and costs.
 
     Attributes
     ----------
     errors
-        Known errors of experts, which results by class do not correct; empty if none.
+        Remark that experts make errors, which results by class do not correct; empty if none are known.
     """
 
     classes: tuple[str, ...]
@@ -96,7 +96,7 @@ class ClassTask:
         level: float,
         second: LabelColumns | None,
     ) -> ClassEstimates:
-        """Results of one model; all withheld if its labels contradict themselves."""
+        """Estimate one model's results by class; if that fails, all are undefined, with the reason."""
         try:
             found = classification_report(
                 predictions,
@@ -117,13 +117,13 @@ class ClassTask:
 
 
 def plan_class_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:
-    """Requirements of results by class.
+    """Return the settings for results by class, and refuse options that do not apply to them.
 
     Raises
     ------
     BadInput
-        If items bring options of their own, a metric is not known, the table of costs is wrong, or another
-        option has no effect on results by class.
+        If items have separate options, a metric is unknown, the table of costs is wrong, or an option is
+        given that has no effect on results by class.
     """
     task = _make_task(opened, options)
     if ignored := [name for name in options.given if name != "look"]:
@@ -139,7 +139,7 @@ def _make_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:
     if not classes:
         raise BadInput(
             "metrics, costs: results by class need the same classes of every item ([items] classes in "
-            "study.toml), and here items bring options of their own"
+            "study.toml), but here items have their own options"
         )
     return ClassTask(
         classes=classes,
@@ -150,7 +150,9 @@ def _make_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:
 
 
 def compare_study_classes(study: Study, names: Sequence[str] | None = None) -> ClassComparison:
-    """Run `oversight.harness.compare_classes` for the newest runs, or the named ones, as study.toml says.
+    """Run `oversight.harness.compare_classes` on the models' newest runs, with the settings of study.toml.
+
+    `names` selects models; None compares all except judges.
 
     Raises
     ------

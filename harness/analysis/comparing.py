@@ -1,4 +1,4 @@
-"""Compare the models of a study by its experts' answers."""
+"""Compare the models of a study, based on experts' answers."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from oversight.harness.estimate import ModelComparison, Ranking, accuracy, compa
 from oversight.harness.store import Store
 
 _AGREE = 5e-4
-"""Accuracies that differ by less are shown alike."""
+"""Accuracies that differ by less count as equal, because they are displayed as equal."""
 
 _ERRORS = "; those are meant that take every answer for right, not what it puts first where experts err"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyComparison:
-    """A comparison of a study's models, with its basis.
+    """A comparison of a study's models, and the data it used.
 
     Attributes
     ----------
     found
-        Every pair, and the ranking of several models.
+        Comparison of every pair, and a ranking if there are more than two models.
     items
-        ``of`` the study, ``predicted``: answered by all models compared.
+        ``of``: number of items of the study; ``predicted``: number that all compared models answered.
     questions
-        ``drawn`` and ``answered``.
+        ``drawn`` and ``answered``: numbers of questions.
     left_out
-        Remarks on models without answers, and on judges.
+        Remarks on models that were left out because they have no answers, and on judges.
     remark
-        Why a ranking's accuracies differ from those of `report_study`, or that they agree; empty without a
-        ranking.
+        Remarks joined by semicolons: whether the ranking's accuracies agree with those of `report_study`,
+        corrections for experts' errors, and answers that are not used. Empty if none applies.
     pool
-        Numbers of drawn items and of all; None if all are asked about.
+        Number of items drawn for questions, and number of all items; None if all items may be asked about.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def compare_study(
     test: str = "auto",
     store: Store | None = None,
 ) -> StudyComparison:
-    """Run `oversight.harness.compare` for a study's newest runs without judges, or the named ones.
+    """Run `oversight.harness.compare` on the newest runs of the models `names`, or of all except judges.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def compare_study(
 def _compare(
     opened: OpenStudy, models: Mapping[str, PredictionColumns], test: str
 ) -> tuple[ModelComparison, str]:
-    """The comparison, corrected for experts' errors if possible, with remarks."""
+    """Compare models, corrected for experts' errors if possible; also return a remark on the correction."""
     labels, rates, why, doubt = opened.labels, opened.rates, opened.doubt, ""
     level = opened.study.estimate.level
     if rates is not None and test in ("auto", "paired") and not labels.is_resolved and len(labels):
@@ -132,7 +132,7 @@ def _compare(
 
 
 def _explain(ranking: Ranking, models: Mapping[str, PredictionColumns], labels: LabelColumns) -> str:
-    """Say whether the accuracies of a ranking are those of `oversight.harness.accuracy`, or why not."""
+    """Explain whether a ranking's accuracies equal those of `oversight.harness.accuracy`, and if not, why."""
     differ = []
     for name, value in zip(ranking.names, ranking.values, strict=True):
         try:

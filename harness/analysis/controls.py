@@ -1,7 +1,4 @@
-"""Control questions: gold items, and the results of every expert.
-
-They measure experts' error rates, steadiness, agreement and drift.
-"""
+"""Read gold items, and measure experts' error rates, steadiness, agreement and drift by control questions."""
 
 from __future__ import annotations
 
@@ -29,17 +26,17 @@ _ANSWERS = ("answer", "label")
 
 
 def read_gold(study: Study) -> list[GoldItem]:
-    """Read the gold items of study.toml; none if it names none.
+    """Read the file of gold items that study.toml names; empty if it names none.
 
-    A row has the item's own text and options, in columns called as the study's are or ``text, options``; or
-    only the ``id`` of an item of the study. The true option's text is in ``answer`` (or ``label``). Each gets
-    an id made of text and options.
+    A row has a text and options of its own, in columns with the study's names or ``text, options``; or it has
+    only the ``id`` of one of the study's items. The true option's text is in ``answer`` (or ``label``). The
+    id of a gold item is computed from text and options.
 
     Raises
     ------
     DataError
-        Naming file, line and field: a column or value is missing, an id is no item's of the study, an answer
-        is none of the options, or an item occurs twice.
+        If a column or value is missing, an id is unknown to the study, an answer is none of the options, or
+        an item occurs twice; names file, line and field.
     """
     if study.experts.gold is None:
         return []
@@ -79,7 +76,7 @@ def _read_items(study: Study, rows: list[Row]) -> Iterator[tuple[Row, Item]]:
 
 
 def _map_columns(study: Study, rows: list[Row]) -> ItemMapping:
-    """The study's columns where the file has them, otherwise the usual names."""
+    """Return the study's column names if the file has them, otherwise the default names."""
     section, header = study.items, rows[0].fields if rows else {}
     preset = PRESETS.get(section.preset or "")
     options = section.options if isinstance(section.options, str) else tuple(section.options)
@@ -110,23 +107,23 @@ SAID = {Verdict.YES.value: True, Verdict.NO.value: False}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpertQuality:
-    """One expert's results on control questions; those of all together have the name `ALL`.
+    """One expert's results on control questions; the results of all experts together have the name `ALL`.
 
     Attributes
     ----------
     asked, answered
-        Control questions, and those answered with yes or no.
+        Number of control questions, and number of those answered with yes or no.
     sensitivity
-        Share of yes on gold questions about the true option; None without any, as in all below.
+        Share of yes among answers to gold questions about the true option; None without any, as all below.
     specificity
-        Share of no on gold questions about a false option.
+        Share of no among answers to gold questions about a false option.
     steadiness
-        Share of repeats with the same answer as the first time.
+        Share of repeated questions with the same answer both times.
     agreement
-        Share of the expert's questions with a second expert, on either side, on which both said the same.
+        Share of equal answers among the questions that this and another expert answered, in either order.
     drift
-        Change of the share of right answers to gold, from the first half of them to the second in the order
-        in which they came; None below four.
+        Change of the share of right gold answers from the first half of them to the second, in order of
+        arrival; None with fewer than four gold answers.
     """
 
     name: str
@@ -141,10 +138,11 @@ class ExpertQuality:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """Answers of an expert, in order of arrival.
+    """Yes/no answers of one expert to control questions, in order of arrival.
 
-    Of gold whether the question was about the truth, and whether the answer is right; of pairs whether both
-    are alike, those on questions of a first and of a second expert apart.
+    `gold` has pairs: whether the question was about the true option, and whether the answer is right.
+    `repeats` has whether the repeated answer equals the first one. `as_first` and `as_second` have whether
+    two experts' answers are equal, for questions that this expert received first or second.
     """
 
     gold: list[tuple[bool, bool]]
@@ -154,27 +152,27 @@ class _Said:
 
     @property
     def halves(self) -> tuple[list[bool], list[bool]]:
-        """Return which gold answers are right, in the first half and in the second."""
+        """Whether each gold answer is right, for the first half of the answers and for the second."""
         right = [ok for _, ok in self.gold]
         return right[: len(right) // 2], right[len(right) // 2 :]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlAnswers:
-    """Control questions with their replies, and replies to the repeated questions.
+    """Control questions with their replies, and the replies to the original questions.
 
     Attributes
     ----------
     controls
         All control questions.
     replies
-        Control question → reply, in order of arrival.
+        Id of a control question → reply, in order of arrival.
     originals
-        Repeated question of the study → reply.
+        Id of a study question that was repeated or given to a second expert → reply.
     truth
-        Gold item → true option.
+        Id of a gold item → position of its true option.
     takers
-        Control question → its new expert, for reassigned ones.
+        Id of a reassigned control question → its new expert.
     """
 
     controls: Sequence[ControlQuestion]
@@ -184,7 +182,7 @@ class ControlAnswers:
     takers: Mapping[str, str] = field(default_factory=dict)
 
     def report(self, level: float = 0.95) -> tuple[ExpertQuality, ...]:
-        """Results of every expert with a control question, by name, and `ALL` last; rates at this level."""
+        """Return the results of every expert with control questions, by name; with several, `ALL` is last."""
         asked = defaultdict[str, list[ControlQuestion]](list)
         for control in self.controls:
             reply = self.replies.get(control.id)
@@ -199,17 +197,17 @@ class ControlAnswers:
         return tuple(rows)
 
     def count_gold(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Right and wrong gold answers of all experts, about true and about false options."""
+        """Count all experts' (right, wrong) gold answers, about true options and about false options."""
         found = Counter(pair for said in self._read().values() for pair in said.gold)
         return (found[True, True], found[True, False]), (found[False, True], found[False, False])
 
     def find_second(self, index: ItemIndex) -> IntArray:
-        """Shape (items,): second expert's answer to the item's question: 1, 0, or −1 for none."""
+        """Return the second expert's answer to each item's question, shape (items,): 1, 0, or −1 for none."""
         second = np.full(index.size, -1)
         for control in self.controls:
             reply, first = self.replies.get(control.id), self.originals.get(control.original)
             said = None if reply is None else SAID.get(reply.value)
-            # the new expert of a question may have answered it first
+            # after a reassignment, the second expert may be the one who answered first
             is_other = reply is not None and (first is None or first.expert != reply.expert)
             if control.kind is ControlKind.OVERLAP and said is not None and is_other:
                 second[index.places[control.item_id]] = int(said)
@@ -239,7 +237,7 @@ class ControlAnswers:
 
 
 def read_control_answers(store: Store) -> ControlAnswers | None:
-    """Read the answers to control questions; None if none was drawn."""
+    """Read the answers to control questions; None if no control question was drawn."""
     controls = store.controls.read_controls()
     if not controls:
         return None
@@ -254,7 +252,7 @@ def read_control_answers(store: Store) -> ControlAnswers | None:
 
 
 def read_quality(study: Study, store: Store) -> tuple[ExpertQuality, ...]:
-    """Results of the experts on a study's control questions, at its level; empty without any."""
+    """Return the experts' results on a study's control questions; empty without control questions."""
     answers = read_control_answers(store)
     return answers.report(study.estimate.level) if answers else ()
 
@@ -266,7 +264,7 @@ def _describe(
     replies: Mapping[str, Response],
     level: float,
 ) -> ExpertQuality:
-    """Results of one expert, or of all together, where a pair counts once."""
+    """Describe one expert, or all experts together, where each pair of answers counts once."""
     from oversight.harness.estimate import compare_rates
 
     gold = [pair for one in said for pair in one.gold]

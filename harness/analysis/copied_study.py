@@ -1,4 +1,4 @@
-"""A new study with the classes, experts and settings of another one."""
+"""Create a study with the classes, experts and settings of another one."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _SHARED = (
     ("estimate", "panel"),
     ("estimate", "costs"),
 )
-"""Files that both studies read where they lie."""
+"""Files that are not copied; the new study refers to the other study's files."""
 _BESIDE = ("prices.toml", "workflow.toml")
-"""Files that a study has without naming them."""
+"""Files of a study that study.toml does not name; they are copied if they exist."""
 
 
 def copy_study(
@@ -40,25 +40,25 @@ def copy_study(
     protocol: str | None = None,
     seed: int | None = None,
 ) -> list[Path]:
-    """Begin a study like another one, without its questions and answers; return the files written.
+    """Create a study like another one, without its questions and answers; return the files written.
 
     Parameters
     ----------
     source
         The other study's folder, or its study file.
     items
-        Another file with items, as seen from the new folder; None for the items of the other study.
+        Items file, as a path relative to the new folder; None for the items of the other study.
     protocol
-        Another protocol; None for that of the other study.
+        Protocol; None for that of the other study.
     seed
         Seed of every draw; a random one by default.
 
     Raises
     ------
     BadInput
-        If the folder holds a study already, or a setting cannot be replaced.
+        If the folder contains a study already, or a setting cannot be replaced.
     DataError
-        If the other study file cannot be read, or misses a file that is copied.
+        If the other study file cannot be read.
     """
     path, folder = Path(source), Path(folder)
     path = path / STUDY_FILE if path.is_dir() else path
@@ -87,14 +87,14 @@ def copy_study(
 
 
 def _rename_files(other: Study, text: str, folder: Path) -> tuple[str, dict[Path, str]]:
-    """The text with paths as seen from the new folder, and the files to copy with their new names."""
+    """Return the text with paths relative to the new folder, and old path → new name of files to copy."""
     copies = {other.path(name): name for name in _BESIDE if other.path(name).is_file()}
     for section, name in (*_COPIED, *_SHARED):
         named = getattr(getattr(other, section), name)
         if named is None or Path(named).is_absolute():
             continue
         if section == "search" and not other.path(named).is_file():
-            continue  # a name of the library
+            continue  # the name of a program in the library, not a file
         if (section, name) in _COPIED and other.path(named).is_file():
             copies[other.path(named)] = Path(named).name
             seen = Path(named).name

@@ -1,4 +1,4 @@
-"""Costs in dollars of stored runs and of a right answer."""
+"""Costs in dollars of stored runs, and per right answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def study_prices(study: Study) -> PriceTable:
 def run_cost(store: Store, prices: PriceTable, run: Mapping[str, Any], used: Sequence[Usage]) -> float | None:
     """Return the cost of a run in dollars; None if its model's price is unknown.
 
-    A run without a stored price, of an older version, uses the table.
+    A run that an older version stored without a price uses the price table.
     """
     endpoint = str(run["spec"]["endpoint"])
     free = endpoint == LOCAL_ENDPOINT or endpoint.startswith(("python ", "command "))
@@ -37,9 +37,10 @@ def run_cost(store: Store, prices: PriceTable, run: Mapping[str, Any], used: Seq
 def cost_per_correct(
     usd: float | None, answered: int, accuracy: Estimate | None
 ) -> tuple[float, float, float | None] | None:
-    """Return dollars per right answer among those `answered`, with the ends of its interval.
+    """Return dollars per right answer among `answered` answers, with the ends of its interval.
 
-    The upper end is None if the accuracy may be zero. Returns None if nothing was paid or estimated.
+    The upper end is None if the accuracy may be zero. Returns None if nothing was paid, or if the accuracy
+    is not estimated or zero.
     """
     if not usd or accuracy is None or not answered or accuracy.clipped == 0:
         return None

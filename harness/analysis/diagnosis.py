@@ -32,7 +32,7 @@ _EXTRAS = {
 
 def diagnose(study_file: str) -> list[Finding]:
     """Check the machine, the sandbox, the study with its models, and the Label Studio server."""
-    # Named as strings, because upper packages must not be imported here.
+    # loaded by name, because this package must not import the packages that use it
     labels: list[Finding] = load_module(
         "oversight.protocols.collect.label_studio.server.transport"
     ).check_server()

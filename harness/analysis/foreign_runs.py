@@ -1,4 +1,4 @@
-"""Import answers of other programs, make items from logs, and export all answers."""
+"""Import answers of other programs, write items files from logs, and export all answers."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ from oversight.harness.types import ForeignAnswer, Item, PredictionStatus, fold_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedRun:
-    """Result of an import.
+    """Result of importing a log.
 
     Attributes
     ----------
     run
-        Id of the run.
+        Id of the run that contains the answers.
     answers
-        Number of the log's answers; several per item are put to a vote.
+        Number of answers in the log; the majority of an item's answers is its prediction.
     items
         Number of the study's items with a prediction.
     missing
-        Number of the study's items without one.
+        Number of the study's items without a prediction.
     by_status
         Number of predictions of each status.
     errors, error
-        Number of the log's answers that ended with an error, and the first kind of error.
+        Number of the log's answers that ended with an error, and the reason of the first kind of them.
     ended
         How the other program's run ended, if it did not finish; otherwise empty.
     left_out
         Number of samples that are not separate answers, by reason.
     checked, unchecked
-        Number of the log's texts that were compared with the items', and that could not be.
+        Number of the log's texts that were compared with the items' texts, and number that could not be.
     read_by
         Step that read an answer → number of answers, see `oversight.harness.llm.reading.Step`.
     """
@@ -75,15 +75,15 @@ class ImportedRun:
 
 
 def import_predictions(study: Study, file: str, model: str, kind: str | None = None) -> ImportedRun:
-    """Store all answers of a log as a model's answers, or none; repeating it changes nothing.
+    """Store all answers of a log as a model's answers, or none; importing it again changes nothing.
+
+    A column that ``[estimate] strata`` names is added from the log's metadata to items without it.
 
     Raises
     ------
     DataError
         If a field cannot be read or belongs to no item, or texts of the log differ from those of the items
         with the same ids, or an item has two strata in the log; names file, line and field.
-
-    A column that ``[estimate] strata`` names is added to items without it from the log's metadata.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     with (
         pause_collector(),
         Store(study.store_url) as store,
-        # the same log twice in one transaction is harmless
+        # two processes that import the same log do no harm, so the lock may be taken over
         store.locks.hold({run: model}, take_over=True),
     ):
         asked = ReplyForm(pattern=study.prompt.pattern)
@@ -139,21 +139,21 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         ended=how_log_ended(file) if kind == "inspect" else "",
         left_out=left_out,
         checked=texts.checked,
-        # A table may lack texts; in another tool's log they were not found.
+        # a table need not have texts; another tool's log should, so all its answers count as unchecked
         unchecked=answers if kind != "table" and not texts.checked else texts.unchecked,
         read_by=read_by,
     )
 
 
 class _LogStrata:
-    """Collects the values of one column of a log's metadata, by item. Without a column, collects nothing."""
+    """Collector of one metadata column of a log, by item; without a column, it collects nothing."""
 
     def __init__(self, column: str | None, file: str) -> None:
         self._column, self._file = column or "", file
         self._found: dict[str, str] = {}
 
     def note(self, answers: Sequence[ForeignAnswer], predictions: Sequence[ImportedFields]) -> None:
-        """Record the values of matched answers; raises `DataError` for a second one of an item."""
+        """Record the values of matched answers; raises `DataError` if an item has two different values."""
         column = self._column
         for answer, (item, *_) in zip(answers, predictions, strict=True) if column else ():
             if column in answer.meta:
@@ -163,7 +163,7 @@ class _LogStrata:
                     raise DataError(told, file=self._file, line=answer.line, field=column)
 
     def add_to(self, store: Store) -> None:
-        """Add the column to items that have none of this name."""
+        """Add the column to the items that have no column of this name."""
         items = store.content.find_items(self._found)
         store.content.add_items(replace(i, meta={self._column: self._found[i.id]}) for i in items.values())
 
@@ -203,14 +203,14 @@ def _match(
     strata: _LogStrata,
     ids: Set[str],
 ) -> Iterator[list[ImportedFields]]:
-    """Yield the predictions of answers to the study's items in portions, checking `texts`."""
+    """Yield portions of predictions for the study's items; the log's texts are compared with the items'."""
 
     @cache
     def by_text() -> dict[str, Item]:
         return {fold_text(item.text): item for item in store.content.read_items() if item.id in ids}
 
     classes = store.columns.read_classes()
-    found = set[tuple[str, int]]()  # items found by text, and samples: a later answer replaces an earlier one
+    found = set[tuple[str, int]]()  # (item, sample) found by text: a later answer replaces an earlier one
 
     def match(answer: ForeignAnswer, offered: tuple[str, ...] | None) -> ImportedFields:
         name = answer.id
@@ -237,7 +237,7 @@ def _match(
         try:
             matched = iter([match(answer, options.get(answer.id)) for answer in left])
         except DataError:
-            texts.refuse(file)  # answers to other questions also have other options
+            texts.refuse(file)  # unknown options often mean other questions, which is the better message
             raise
         found_rows = [row or next(matched) for row in rows]
         strata.note(portion, found_rows)
@@ -246,7 +246,7 @@ def _match(
 
 
 def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str], texts: TextCheck) -> None:
-    """Compare the texts of answers with those of the items with their ids, if there are texts."""
+    """Compare the log's texts with those of the items with the same ids, if the log has texts."""
     has_texts = any(answer.text for answer in portion)
     told = [answer for answer in portion if answer.id in ids] if has_texts else []
     items = store.content.find_items({answer.id for answer in told}) if told else {}
@@ -257,7 +257,7 @@ def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str]
 def _match_named(
     portion: Sequence[ForeignAnswer], classes: tuple[str, ...] | None, ids: Set[str]
 ) -> list[ImportedFields | None]:
-    """Return the predictions of answers that name a class literally; None for others."""
+    """Return the predictions of answers that are exactly a class name; None for other answers."""
     _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses, _, _, _, _, _ = zip(
         *portion, strict=True
     )
@@ -271,7 +271,7 @@ def _match_named(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogItems:
-    """Number of items made from a log's samples, and of left-out samples by reason."""
+    """Number of items made, number of the log's answers, and number of left-out samples by reason."""
 
     items: int
     answers: int
@@ -288,7 +288,7 @@ def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogI
     BadInput
         If the output file exists.
     DataError
-        If the log lacks something; names file, line and field.
+        If a sample lacks text or options, or an id has two texts; names file, line and field.
     """
     left_out = Counter[str]()
     answers = list(chain.from_iterable(iterate_foreign(file, kind or format_of(file), None, left_out)))
@@ -312,7 +312,7 @@ def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogI
 
 
 def _make_record(answer: ForeignAnswer, file: str, *, has_options: bool) -> dict[str, Any]:
-    """Make an item of a sample; raises `DataError` if something is missing in the log."""
+    """Convert a sample to an item; raises `DataError` if text or options are missing in the log."""
     if answer.gap:
         raise DataError(answer.gap, file=file, line=answer.line, field="text")
     record: dict[str, Any] = {"id": answer.id, "text": answer.text}
@@ -326,12 +326,12 @@ def _make_record(answer: ForeignAnswer, file: str, *, has_options: bool) -> dict
 
 
 def export_predictions(study: Study, file: str) -> int:
-    """Write every stored answer of every run, in the format of the file's ending; return how many.
+    """Write every stored answer of every run; the file's ending selects the format. Returns their number.
 
     Raises
     ------
     BadInput
-        If no model was run yet, or the name ends otherwise.
+        If no model was run yet, or the file's ending is unknown.
 
     Examples
     --------

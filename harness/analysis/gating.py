@@ -1,7 +1,7 @@
-"""Compare the models of a study with bars, for `oversight gate`.
+"""Decide whether the models of a study reach required bars, for `oversight gate`.
 
-A verdict needs more than its test: a finished run, no failed calls, and checks of the assumptions that do
-not contradict the answers. If one of these is missing the verdict is undecided, never pass.
+A verdict needs more than its test: a finished run, few failed calls, and answers that do not contradict the
+assumptions. If one of these is missing, the verdict is undecided, never pass.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from oversight.harness.store import PlannedLook, Store
 from oversight.harness.types import Displayable, HtmlTable
 
 _MANY_FAILED = 0.02
-"""Share of a model's calls that may have failed: those left out may be the hard items."""
+"""Largest accepted share of failed calls; beyond it, the items left out may be the hard ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bars:
-    """The bars that models must reach.
+    """Requirements (bars) that models must reach.
 
     Attributes
     ----------
     at_least
-        Accuracy, in (0, 1); None without this bar.
+        Required accuracy, in (0, 1); None for no such bar.
     baseline, margin
-        Model by which none may be worse than the margin, in (0, 1); None without this bar.
+        A model, and the loss of accuracy against it that is allowed, in (0, 1); None for no such bar.
     look
-        Interim analysis J of L planned ones; None for a gate that may be evaluated at any time.
+        Interim analysis (J, L): number J of L planned; None for a gate that may be evaluated at any time.
 
     Examples
     --------
@@ -76,7 +76,10 @@ class Bars:
         if self.at_least is None and self.baseline is None:
             raise BadInput("a gate needs a bar: give --at-least, or --not-worse-than and --margin")
         if (self.baseline is None) != (self.margin is None):
-            raise BadInput("--not-worse-than and --margin go together: the margin is what may be lost")
+            raise BadInput(
+                "--not-worse-than and --margin must be given together; the margin is the largest accepted "
+                "loss"
+            )
         for name, value in (("--at-least", self.at_least), ("--margin", self.margin)):
             if value is not None and not 0 < value < 1:
                 raise BadInput(f"{name}: must lie between 0 and 1, such as 0.8 for 80 %, is {value!r}")
@@ -89,11 +92,11 @@ class GateCheck:
     Attributes
     ----------
     baseline
-        Model compared with; empty if the bar is an accuracy.
+        Model that this one is compared with; empty if the bar is an accuracy.
     remarks
-        Remarks in words.
+        Sentences about left-out items, abstentions and settings.
     quantity
-        What must be at least the bar, in words.
+        Name of the quantity that must be at least the bar.
     """
 
     model: str
@@ -105,14 +108,14 @@ class GateCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class GateReport(Displayable):
-    """Every bar of every model.
+    """Verdicts on every bar for every model.
 
     Attributes
     ----------
     level
-        Each verdict is wrong with probability at most 1 − level.
+        Confidence level: each verdict is wrong with probability at most 1 − level.
     questions
-        ``drawn`` and ``answered``.
+        ``drawn`` and ``answered``: numbers of questions.
 
     Examples
     --------
@@ -129,7 +132,7 @@ class GateReport(Displayable):
     picture: ClassVar[str] = "gate"
 
     def __str__(self) -> str:
-        """The verdict, then one line per bar."""
+        """Return the overall verdict, then one line per bar."""
         lines = [
             f"{check.model} {check.baseline and f'− {check.baseline} '}{check.verdict}"
             for check in self.checks
@@ -137,32 +140,32 @@ class GateReport(Displayable):
         return "\n".join([self.verdict, *lines])
 
     def records(self) -> list[dict[str, Any]]:
-        """A row a bar."""
+        """Return one row per bar."""
         return [
             {"model": check.model, "baseline": check.baseline} | check.verdict.records()[0]
             for check in self.checks
         ]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """Return the HTML for a notebook."""
+        """Return the table shown in a notebook."""
         rows = [(check.model, check.baseline or "–", str(check.verdict)) for check in self.checks]
         remarks = dict.fromkeys(remark for check in self.checks for remark in check.remarks)
         return (HtmlTable(columns=("model", "against", "verdict"), rows=rows, notes=(*remarks,)),)
 
     @property
     def verdict(self) -> str:
-        """Fail if one fails, otherwise undecided if one is, otherwise pass."""
+        """Overall verdict: fail if any bar fails, otherwise undecided if any is, otherwise pass."""
         found = {check.verdict.verdict for check in self.checks}
         return next(word for word in (FAIL, UNDECIDED, PASS) if word in found)
 
 
 def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) -> GateReport:
-    """Compare the newest runs of models with bars.
+    """Decide whether the newest runs of models reach the bars.
 
     Parameters
     ----------
     names
-        Models; None for the only one besides the baseline.
+        Models; None if there is only one besides the baseline.
 
     Raises
     ------
@@ -186,7 +189,7 @@ def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) 
     with Store(study.store_url) as store:
         opened = OpenStudy(study, store)
         models = opened.predict(opened.choose(name_gated(opened.choose().names, bars.baseline, names)))
-        # the checks compare answers with all models of the study
+        # the checks of assumptions use the predictions of all models of the study
         others = [name for name in opened.choose().names if name not in models]
         every = (*models.values(), *(opened.runs[name] for name in others))
         labels = replace(opened.labels, models=every)
@@ -217,19 +220,19 @@ def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) 
 
 
 def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str] | None) -> list[str]:
-    """Return the names of the requested models, and of the baseline, which is last.
+    """Return the names of the requested models, followed by that of the baseline.
 
     Parameters
     ----------
     models
         Models with answers.
     names
-        Requested models; None for the only one besides the baseline.
+        Requested models; None if there is only one besides the baseline.
 
     Raises
     ------
     BadInput
-        If several models may be meant, none is left, or the baseline is requested.
+        If no model is requested and not exactly one is possible, or the baseline is requested.
 
     Examples
     --------
@@ -252,7 +255,7 @@ def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str]
 def _pair(
     bars: Bars, model: Mapping[str, PredictionColumns], baseline: Mapping[str, PredictionColumns]
 ) -> list[tuple[Mapping[str, PredictionColumns], float]]:
-    """Every bar of one model, with the models it is about."""
+    """Return every bar of one model, with the models to test: the model alone, or with the baseline."""
     alone = [] if bars.at_least is None else [(model, bars.at_least)]
     return alone if bars.margin is None else [*alone, ({**model, **baseline}, -bars.margin)]
 
@@ -266,7 +269,7 @@ def _hold(
     errors: ErrorRanges | None,
     whys: Sequence[str],
 ) -> GateCheck:
-    """Check one bar for one model, or for a model and its baseline; undecided if there are reasons."""
+    """Check one bar for one model, or for a model and its baseline; undecided if there are doubts."""
     names, columns = list(models), list(models.values())
     try:
         if bars.look is not None:
@@ -296,9 +299,9 @@ def _hold(
 def _find_doubts(
     name: str, predictions: PredictionColumns, labels: LabelColumns, *, allows_errors: bool
 ) -> list[str]:
-    """Reasons not to trust any verdict on this model, whatever the answers are.
+    """Return reasons not to trust any verdict on this model, whatever the answers are.
 
-    Unanswered questions are no such reason, because they count for the other side.
+    Unanswered questions are no such reason, because the tests count them against the verdict.
     """
     failed, there = np.count_nonzero(predictions.has_failed), len(predictions)
     doubts = []
@@ -318,7 +321,7 @@ def _find_doubts(
 
 
 def _write_remarks(models: Mapping[str, PredictionColumns], labels: LabelColumns) -> list[str]:
-    """Remarks on what was left out and on the assumptions."""
+    """Return remarks on abstentions and on items left out."""
     remarks = []
     if silent := int(np.count_nonzero(labels.kind == ABSTAINED)):
         remarks.append(f"abstentions: {silent}, which count for the other side")
@@ -329,7 +332,7 @@ def _write_remarks(models: Mapping[str, PredictionColumns], labels: LabelColumns
 
 
 def _name_unused(study: Study) -> list[str]:
-    """Name settings of study.toml that a gate does not use, because its bets weigh items equally."""
+    """Name settings of study.toml that a gate does not use, because its tests weight items equally."""
     section = study.estimate.model_dump(exclude={"level"}, exclude_defaults=True)
     return [
         f"estimate.{name} = {value!r} is not used: a gate holds all items together against its bar"

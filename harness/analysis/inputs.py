@@ -31,21 +31,21 @@ from oversight.harness.store import Store, has_database, read_item_ids
 from oversight.harness.types import UNIT_PREFIX, Item
 
 MANY = 10_000
-"""Items that take longer to read than to look up; fewer are read whenever they are needed."""
+"""Number of items from which their ids are looked up in the database instead of read from the source."""
 
 
 def study_clusters(study: Study) -> dict[str, str]:
-    """Return the cluster of every item by id, from the column of study.toml; empty without one.
+    """Return item id → cluster, from the column that study.toml names; empty if it names none.
 
-    Clusters are read from the items' own source, so that a study may name the column after it was begun. With
-    ``"@text"`` the digest of an item's text and options is its cluster.
+    Clusters are read from the items' source, not from the database, so study.toml may name the column later.
+    With ``"@text"``, the digest of an item's text and options is its cluster.
 
     Raises
     ------
     ConfigError
-        If study.toml says ``"@text"`` and the items have a column of that name.
+        If the cluster is ``"@text"`` and the items have a column of that name.
     DataError
-        Naming file, line and field where an item has none.
+        If an item has no cluster; names source and field.
     """
     column = study.items.cluster
     if column is None:
@@ -66,7 +66,7 @@ def _cluster_by_text(study: Study) -> dict[str, str]:
     first = next(iter(rows), None)
     if first is not None and TEXT_CLUSTER in first.fields:
         raise ConfigError(
-            f"items.cluster: {TEXT_CLUSTER!r} stands for the digest of the text, but the items have a column "
+            f"items.cluster: {TEXT_CLUSTER!r} means the digest of the text, but the items have a column "
             "of that name; rename the column"
         )
     fields = chain.from_iterable(stream_fields(study))
@@ -103,7 +103,7 @@ def study_items(study: Study) -> list[Item]:
 
 
 def stream_items(study: Study) -> Iterator[Item]:
-    """Yield the items one by one; the last may be bad although the first were good.
+    """Yield the items one by one; an error in a later item is raised only when it is reached.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class ItemsAhead:
     digest
         Hash of the source, computed before reading; None if it is not a file.
     portions
-        The items, to be iterated once; they take no memory until then.
+        The items, to be iterated once; until then they are in a temporary file.
     """
 
     digest: str | None
@@ -131,9 +131,9 @@ class ItemsAhead:
 
 
 def read_items_ahead(study: Study) -> ItemsAhead:
-    """Read all items before the database is opened, so that a bad one leaves nothing behind.
+    """Read all items before the database is opened, so that a bad item cannot leave it half filled.
 
-    The number of left-out rows is reported.
+    The number of left-out rows is printed.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def read_items_ahead(study: Study) -> ItemsAhead:
 
 
 def stream_fields(study: Study, bad: BadRows | None = None) -> Iterator[list[ItemFields]]:
-    """Yield the items as fields in portions; bad rows that are left out are added to `bad`."""
+    """Yield portions of items as tuples of fields; bad rows that are left out are added to `bad`."""
     section = study.items
     if section.preset:
         items = load_study_preset(study).items
@@ -169,7 +169,7 @@ def stream_fields(study: Study, bad: BadRows | None = None) -> Iterator[list[Ite
     )
     portions, source = _source_portions(study)
     found = iterate_fields(portions, mapping, source, bad)
-    # All rows are checked beyond the limit, because a bad row counts anywhere.
+    # rows beyond the limit are checked too, because a bad row is an error anywhere
     left = section.limit
     for portion in found:
         yield portion[:left]
@@ -188,7 +188,7 @@ def _source_portions(study: Study) -> tuple[Iterable[Portion], str]:
 
 
 def read_new_items(study: Study) -> ItemsAhead | None:
-    """Read the items if the study has no database yet, so that bad ones do not create it."""
+    """Read the items if the study has no database yet, so that bad items do not create one."""
     return None if has_database(study.store_url) else read_items_ahead(study)
 
 
@@ -203,7 +203,7 @@ def store_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> 
     Raises
     ------
     DataError
-        As of reading and storing them.
+        If items cannot be read or stored.
     """
     ids = read_stored_items(study, store, ahead)
     if ids is None:
@@ -214,13 +214,13 @@ def store_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> 
 
 
 def read_stored_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> list[str] | None:
-    """Return the ids of the study's items if they are recorded as stored; None if they must be read."""
+    """Return the ids of the study's items if the database records this source; None if they must be read."""
     digest = ahead.digest if ahead else digest_source(study)
     return store.content.read_source(digest) if digest else None
 
 
 def digest_source(study: Study) -> str | None:
-    """Hash everything that determines the items of a study; None if it is not a file, or answers are open.
+    """Hash all that determines a study's items; None if the source is not a file, or answers are open.
 
     Examples
     --------
@@ -229,11 +229,11 @@ def digest_source(study: Study) -> str | None:
     64
     """
     path = study.path(study.items.file) if study.items.file else None
-    if path is None or not path.is_file() or study.is_open:  # units are stored among open items
+    if path is None or not path.is_file() or study.is_open:  # open studies store units among the items
         return None
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256")
-    # so that earlier records remain valid
+    # newer settings are hashed only if set, so that digests stored by older versions remain valid
     late = {"skip_bad", "revision", "answers"} - study.items.model_fields_set
     digest.update(f"{study.items.model_dump_json(exclude=late)}\x1f{study.study.seed}".encode())
     return digest.hexdigest()
@@ -242,20 +242,21 @@ def digest_source(study: Study) -> str | None:
 def note_source(
     study: Study, store: Store, digest: str | None, ids: list[str], *, are_all: bool = False
 ) -> None:
-    """Record the source of the items, if they are many and it did not change; `digest` is from before.
+    """Record the items' source as stored, if there are at least `MANY` items and it did not change.
 
-    `are_all` if there were none before, so that they need not be compared with what is stored.
+    `digest` was computed before reading. With `are_all`, the database had no items before, so the ids need
+    not be compared with stored ones.
     """
     if digest and len(ids) >= MANY and digest == digest_source(study):
         store.content.note_source(digest, ids, are_all=are_all)
 
 
 _LARGEST = 20 * 2**20
-"""Bytes of an items file that every verb reads to find missing items."""
+"""Maximum size in bytes of an items file that every verb reads to find missing items."""
 
 
 def find_missing_items(study: Study) -> list[str]:
-    """Ids of stored items that the study's file no longer has; empty if the file is very large.
+    """Return the ids of stored items that the study's file no longer has; empty if the file is very large.
 
     Examples
     --------
@@ -287,9 +288,9 @@ def _read_stored_ids(study: Study) -> list[str]:
 
 
 def read_meta(study: Study, store: Store, column: str) -> ItemValues:
-    """Return every item's value in a column, read from the source if it was added later.
+    """Return every item's value in a metadata column; a column added later is read from the source first.
 
-    Errors as of reading items.
+    Raises the errors of reading items.
     """
     found = store.columns.read_meta(column)
     if (found.code < 0).any() and column in study.items.meta and not store.read_only:
@@ -299,14 +300,14 @@ def read_meta(study: Study, store: Store, column: str) -> ItemValues:
 
 
 def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[str, int]:
-    """Open the sealed key: a file, or the answers of a preset.
+    """Return item id → position of the true option, from the sealed key: a file, or the preset's answers.
 
-    The file's column of ids is ``id``, or what it is called among the items.
+    The file's id column is named ``id``, or as in the items.
 
     Raises
     ------
     ConfigError
-        If there is neither.
+        If there is neither a file nor a preset.
 
     Examples
     --------
@@ -334,9 +335,9 @@ def load_study_preset(study: Study) -> PresetReading:
     Raises
     ------
     ConfigError
-        If a setting of [items] contradicts the benchmark.
+        If [items] contains a setting that the benchmark determines.
     BadInput
-        As of reading a preset.
+        If the preset cannot be read.
     """
     section = study.items
     settled = [name for name in _SETTLED if name in section.model_fields_set]
@@ -365,7 +366,7 @@ def template_of(study: Study) -> str:
     DataError
         If the file cannot be read.
     ConfigError
-        If a field of it is unknown.
+        If it has an unknown field.
     """
     from oversight.harness.llm import DEFAULT_TEMPLATE, check_template  # imports the reader of answers
 

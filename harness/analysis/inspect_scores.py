@@ -1,9 +1,9 @@
-"""Scores for inspect-ai whose metadata carry predictions and answers, so that metrics can estimate.
+"""Write scores for inspect-ai whose metadata contain all data that a metric needs for the estimate.
 
 inspect-ai passes only scored samples to a metric. An answer that refutes an option other than the predicted
-one scores no sample, but counts in the estimate. Such items, and those without an answer, are distributed
-over the metadata of scored ones. Every score has the total number, because an estimate from a part would be
-wrong.
+one does not score a sample, but counts in the estimate. So items without a score are distributed over the
+metadata of the scored ones. Every score states the number of scores, because an estimate from some of them
+would be wrong.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from oversight.harness.store import Store
 from oversight.harness.types import Answer, Estimate, Item, Prediction, PredictionStatus, Question, Verdict
 
 _KEY = "oversight"
-"""Key in the metadata of a score."""
+"""Key of this data in the metadata of a score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,15 +38,15 @@ class CarriedQuestion:
     option, propensity, propensities, protocol
         As in `oversight.harness.types.Question`.
     expert
-        Number of the asked expert; names stay in the study.
+        Number of the asked expert, from 0; names stay in the study.
     place
-        Position in the draw, from 0.
+        Position in the order of the draw, from 0.
     verdict
-        None without an answer.
+        The answer, or None.
     arrived
-        Position in the order of arrival, from 0; None without an answer.
+        Position in the order in which answers arrived, from 0; None without an answer.
     handed_out
-        `oversight.harness.types.Question.place`.
+        As `oversight.harness.types.Question.place`.
     """
 
     option: int
@@ -62,18 +62,18 @@ class CarriedQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CarriedItem:
-    """An item in the form that estimates need.
+    """An item with all data that estimates need.
 
     Attributes
     ----------
     id, n_options
-        Of the item.
+        Id of the item, and number of its options.
     prediction, status, confidence
         The model's prediction; the status is None if the model was not asked.
     questions
         All questions about the item.
     cluster, stratum
-        Its cluster and stratum, if the study has them.
+        The item's cluster and stratum, if the study has them.
     """
 
     id: str
@@ -102,7 +102,7 @@ class CarriedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateSettings:
-    """How the study estimates: `level` and `interval` of `oversight.harness.accuracy`, and its strata.
+    """The study's settings for estimates: `level` and `interval` of `oversight.harness.accuracy`, and strata.
 
     `strata` is ``"confidence"``, the name of a column, or None.
     """
@@ -114,7 +114,7 @@ class EstimateSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Carried:
-    """The metadata of one score: the item itself first, then its share of those without a score."""
+    """The metadata of one score: its own item first, then its share of the items without a score."""
 
     items: tuple[CarriedItem, ...]
     scores: int
@@ -125,7 +125,7 @@ _READ = TypeAdapter(_Carried)
 
 
 def _pack_scores(items: Sequence[CarriedItem], settings: EstimateSettings) -> dict[str, dict[str, Any]]:
-    """Return the metadata of every score by item, with the items without a score distributed over them."""
+    """Return item id → metadata of its score; items without a score are distributed over the scores."""
     scored = [item for item in items if item.is_right is not None]
     rest = [item for item in items if item.is_right is None]
     n = len(scored)
@@ -139,12 +139,12 @@ def _pack_scores(items: Sequence[CarriedItem], settings: EstimateSettings) -> di
 def unpack_scores(
     metadata: Iterable[Mapping[str, Any] | None],
 ) -> tuple[list[CarriedItem], EstimateSettings]:
-    """Return the items in scores, each once, and how the study estimates.
+    """Return the items in the metadata of scores, each once, and the study's settings for estimates.
 
     Raises
     ------
     BadInput
-        If a score has no such metadata, some are missing, or they belong to several studies.
+        If a score has no such metadata, some scores are missing, or they come from several files.
     """
     found, settings, wanted = dict[str, _Carried](), set[EstimateSettings](), set[int]()
     for number, fields in enumerate(metadata, start=1):
@@ -161,11 +161,13 @@ def unpack_scores(
     if not found:
         raise BadInput("there are no scores")
     if len(settings) != 1 or len(wanted) != 1:
-        raise BadInput("the scores are of several files: score the log again with one, --action overwrite")
+        raise BadInput(
+            "the scores come from several files; score the log again with one file and --action overwrite"
+        )
     if (n := wanted.pop()) != len(found):
         raise BadInput(
-            f"{len(found)} of {n} scores are here: the log lacks samples that experts were asked about, "
-            "and an estimate from the others would be another's"
+            f"{len(found)} of {n} scores are in the log: it lacks samples that experts were asked about, so "
+            "an estimate would not be the study's"
         )
     return [item for carried in found.values() for item in carried.items], settings.pop()
 
@@ -232,11 +234,11 @@ class WrittenScores:
     Attributes
     ----------
     right, wrong
-        Number of samples that experts' answers confirm, and refute.
+        Number of samples whose predictions experts' answers confirm, and number of those they refute.
     unscored
-        Number of the study's items that they leave open.
+        Number of the study's items that the answers neither confirm nor refute.
     estimate
-        The accuracy that a metric computes from the file.
+        The accuracy that a metric computes from the file's metadata.
     """
 
     right: int
@@ -246,18 +248,18 @@ class WrittenScores:
 
 
 def write_scores(study: Study, file: str, model: str) -> WrittenScores:
-    """Write one JSON line per confirmed or refuted sample, with all data for the estimate.
+    """Write one JSON line per confirmed or refuted sample, with all data that the estimate needs.
 
     Raises
     ------
     BadInput
-        If the study is a panel, takes its strata from one, was not run with the model, or nothing is
-        confirmed or refuted yet.
+        If the study is a panel or its estimates use one, the model was not run, or no prediction is confirmed
+        or refuted yet.
     EstimateError
         If the estimate is not defined for the answers.
     """
     if study.experts.is_panel or study.estimate.panel is not None:
-        raise BadInput("a panel's ratings score no samples: this is for experts' yes and no")
+        raise BadInput("scores need experts' yes and no; this study has a panel's ratings")
     options = EstimateOptions.of_study(study)
     settings = EstimateSettings(level=options.level, interval=options.interval, strata=study.estimate.strata)
     with Store(study.store_url) as store:

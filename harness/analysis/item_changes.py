@@ -1,4 +1,4 @@
-"""Change items during a study: remove, correct, or find missing ones."""
+"""Remove or correct items during a study."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class ChangedItem:
     item
         Id of the item.
     questions, answers, predictions
-        Number of questions about it, and of withdrawn answers and predictions.
+        Number of questions about it, and numbers of withdrawn answers and predictions.
     left
-        Number of items in the study now.
+        Number of items that the study has now.
     """
 
     item: str
@@ -87,17 +87,17 @@ def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False)
 
 
 def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) -> ChangedItem:
-    """Store the text and options that an item has in the study's file now.
+    """Replace an item's stored text and options by those in the items file.
 
     Parameters
     ----------
     ask_again
-        Whether answers and predictions about it are withdrawn, so that experts and models are asked again.
+        Whether to withdraw answers and predictions about it, so that experts and models are asked again.
 
     Raises
     ------
     BadInput
-        If the item does not exist, the file lacks it or has it unchanged, or options were added or removed.
+        If the item does not exist, the file lacks it or has it unchanged, or the number of options differs.
     """
     with _open(study, reason) as store, store.together(exclusive=True):
         old, before = _find(store, item_id), count_findings(study, store)
@@ -129,14 +129,14 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
 
 
 def scrub(study: Study) -> None:
-    """Overwrite erased content in the study's file; a server does so itself (VACUUM)."""
+    """Overwrite erased content in the SQLite file; a database server does so itself (VACUUM)."""
     if not study.has_server:
         scrub_file(study.store_url.removeprefix("sqlite:///"))
 
 
 def _open(study: Study, reason: str) -> Store:
     if not reason.strip():
-        raise BadInput("--reason: say why; it is kept in the audit trail")
+        raise BadInput("--reason: give the reason; the audit trail keeps it")
     if not has_database(study.store_url):
         raise BadInput("there is no database of this study yet; change the items file")
     store = Store(study.store_url)
@@ -163,7 +163,7 @@ def _note(
 
 
 def _erase_events(store: Store, item_id: str, done: Withdrawn) -> None:
-    """Erase answers and former texts of the item from the trail."""
+    """Erase answers about the item, and its former texts, from the audit trail."""
     asked = set(done.questions)
 
     def tells(record: AuditRecord) -> bool:

@@ -1,7 +1,7 @@
-"""Pages of a study's items by position, forward and backward, each as fast as the first.
+"""Page through a study's items by position, forward and backward; every page is as fast as the first.
 
-A page begins at the position where the last one ended, not after a number of items. So consecutive pages
-contain every item once, even if items are stored meanwhile.
+A page begins at a position, not after a number of items. So consecutive pages contain every item once, even
+if items are stored meanwhile.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from oversight.harness.output import did_you_mean
 from oversight.harness.store import Store
 
 MOST_ITEMS = 500
-"""On one page."""
+"""Maximum number of items on one page."""
 _OPEN = -2
-"""In place of what an expert said: there is no answer yet."""
+"""Code in `ItemColumns.said` for a question without an answer."""
 
 
 class ItemVerdict(StrEnum):
@@ -41,7 +41,7 @@ class ItemVerdict(StrEnum):
     REFUTED = "refuted"
     """The expert said no."""
     ABSTAINED = "abstained"
-    """The expert did not say: unsure, or skipped."""
+    """The expert did not decide: unsure, or skipped."""
     OPEN = "open"
     """There is no answer yet."""
 
@@ -50,31 +50,31 @@ class ModelOutcome(StrEnum):
     """Outcome of a model's prediction about an item."""
 
     CONFIRMED = "confirmed"
-    """An expert said yes to the option it names."""
+    """An expert said yes to the predicted option."""
     REFUTED = "refuted"
-    """An expert said no to the option it names, or yes to another."""
+    """An expert said no to the predicted option, or yes to another one."""
     UNREADABLE = "unreadable"
     """The model answered, but named no option."""
     FAILED = "failed"
-    """No answer came."""
+    """Every call failed, so there is no answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemFilter:
-    """Conditions on items, all of which must hold; without conditions, all items are found.
+    """Conditions on items, all of which must hold; without conditions, all items match.
 
     Attributes
     ----------
     words
-        Each is a word of the item's id, text or options; see `Store.words`. Empty means no condition.
+        Words that all occur in the item's id, text or options; see `Store.words`. Empty means no condition.
     stratum
-        A further column of the items' source, and the item's value there.
+        A metadata column of the items, and the item's value in it.
     expert, asked, verdict
-        One question was put to this expert, about this class, with this outcome.
+        At least one question about the item was put to this expert, about this class, with this outcome.
     model, outcome
-        This model was asked about the item, with this outcome; without a model, any model.
+        This model was asked about the item, with this outcome; without a model, the outcome of any model.
     disagreed
-        Some of these models, at least two, name different options; empty means no condition.
+        At least two models, of which some predict different options; empty means no condition.
     """
 
     words: str = ""
@@ -99,16 +99,16 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemColumns:
-    """N items with R questions about them, answered or not, in 13 bytes each, and the models' predictions.
+    """The R questions about N items, in 13 bytes each, and the models' predictions.
 
     Attributes
     ----------
     item, option
         Position of the item, and the asked option; shape (R,).
     expert
-        Position of the person in `experts`.
+        Position of the asked expert in `experts`; shape (R,).
     said
-        1 yes, 0 no, −1 abstained, −2 not answered yet.
+        1 yes, 0 no, −1 abstained, −2 not answered yet; shape (R,).
     predictions
         Name of the model → shape (N,): the option, from 0; −1 unreadable, −2 failed, −3 not asked.
     classes
@@ -151,17 +151,17 @@ class ItemColumns:
 
 
 def _number(questions: QuestionColumns) -> AnyIntArray:
-    """A number for every question; nobody is asked twice about an option of an item."""
+    """Return a different number for every question; nobody is asked twice about an option of an item."""
     return questions.key * len(questions.experts) + questions.expert
 
 
 def _find_name(name: str, names: Sequence[str], what: str) -> int:
-    """Position of a name among the existing ones; `what` describes it in the message.
+    """Return the position of a name in `names`; `what` describes it in the message.
 
     Raises
     ------
     BadInput
-        If it does not exist.
+        If the name does not exist.
     """
     if name in names:
         return names.index(name)
@@ -216,7 +216,7 @@ def _became(outcome: ModelOutcome, option: AnyIntArray, columns: ItemColumns) ->
 
 
 def _disagree(models: Sequence[AnyIntArray]) -> BoolArray:
-    """Whether two models name different options; a model without an option never disagrees."""
+    """Return whether some models predict different options; models without an option are ignored."""
     lowest = np.full(len(models[0]), np.iinfo(np.int16).max, np.int16)
     highest = np.full(len(models[0]), -1, np.int16)
     for option in models:
@@ -234,11 +234,11 @@ class ItemPage:
     items
         Position of each item in the study's source → its id.
     matches, of
-        Number of items that the filter finds, and of all when the columns were read.
+        Number of items that the filter finds, and number of all items, both when the columns were read.
     before
-        Position before which the previous page ends, or None.
+        Value of `before` for the previous page; None on the first page.
     after
-        Position after which the next page begins; None on the last page.
+        Value of `after` for the next page; None on the last page.
     """
 
     items: Mapping[int, str]
@@ -249,20 +249,19 @@ class ItemPage:
 
 
 class StudyItems:
-    """The items of a study with the columns for filters, as of the time of reading.
+    """The items of a study, with columns for filters as they were when read.
 
-    The columns take 13 bytes a question and two a prediction for as long as this is kept, and more while they
-    are read, as an estimate does. A column of strata is read when it is first asked for, and kept: 8 bytes an
-    item, and its different values.
+    The columns take 13 bytes per question and 2 per prediction, and more while they are read. A metadata
+    column is read when first used, then cached; it takes 8 bytes per item plus its distinct values.
 
     Parameters
     ----------
     store
-        The study's database, for words and rows.
+        The study's database, for the search of words and for ids.
     columns
         Questions and predictions.
     strata
-        Columns of strata read before, by name.
+        Metadata columns read before, by name.
 
     Examples
     --------
@@ -288,12 +287,12 @@ class StudyItems:
         return cls(store, ItemColumns.read(store))
 
     def read_again(self) -> Self:
-        """Read again; columns of strata are kept, because items do not change."""
+        """Read questions and predictions again; keep cached metadata columns if no items were added."""
         columns = ItemColumns.read(self._store)
         return type(self)(self._store, columns, self._strata if columns.size == self._columns.size else None)
 
     def find_items(self, wanted: ItemFilter) -> IntArray:
-        """Return the positions of all items that a filter finds, in order.
+        """Return the positions of all items that a filter finds, in ascending order.
 
         Raises
         ------
@@ -317,22 +316,22 @@ class StudyItems:
     def read_page(
         self, wanted: ItemFilter, *, after: int | None = None, before: int | None = None, limit: int = 50
     ) -> ItemPage:
-        """Return the first items after a position, or the last ones before one, that a filter finds.
+        """Return the first items after a position, or the last items before one, that a filter finds.
 
         Parameters
         ----------
         after, before
-            A position; at most one is given. Without one, the first page is returned.
+            Position of an item; at most one of the two is given. Without one, the first page is returned.
         limit
-            Largest number of items, 1 to 500.
+            Maximum number of items, 1 to 500.
 
         Raises
         ------
         BadInput
-            As `find`; if both positions are given, or the limit is out of bounds.
+            As `find_items`; also if both positions are given, or the limit is out of bounds.
         """
         if after is not None and before is not None:
-            raise BadInput("a page is after a position or before one; give only one of them")
+            raise BadInput("give after or before, not both")
         if not 1 <= limit <= MOST_ITEMS:
             raise BadInput(f"limit must be 1 to {MOST_ITEMS}, is {limit}")
         found = self.find_items(wanted)
@@ -351,12 +350,12 @@ class StudyItems:
         )
 
     def read_column(self, column: str) -> ItemValues:
-        """Return a column of strata, cached.
+        """Return a metadata column, cached.
 
         Raises
         ------
         BadInput
-            If no item has it; names the existing ones.
+            If no item has the column; names the existing columns.
         """
         values = self._strata.get(column)
         if values is None:

@@ -1,4 +1,4 @@
-"""Summarise the items of a study before they are stored, and write them with their key as files."""
+"""Summarise a study's items before they are stored, and write items and key to files."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class ItemsOverview:
     items
         Number of items.
     by_options
-        Number of items by number of options.
+        Number of options → number of items with this number of options.
     median_words, longest_words
-        Number of words per item's text.
+        Median and maximum number of words in an item's text.
     repeated
-        Number of items with the text and options of another one.
+        Number of items that have the same text and options as another one.
     first
         The first item.
     bad
-        Left-out rows, with their faults.
+        Left-out rows, with their errors.
     preset
-        Counts of a public benchmark's rows; None for other items.
+        Result of reading a public benchmark; None for other items.
     """
 
     items: int
@@ -56,7 +56,7 @@ class ItemsOverview:
 
 
 def check_items(study: Study) -> ItemsOverview:
-    """Read the items and the prompt of a study without storing them; raises the reader's errors.
+    """Summarise a study's items and check its prompt, without storing anything; raises the reader's errors.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def check_items(study: Study) -> ItemsOverview:
 
 
 def write_items(study: Study, file: str, key_file: str | None) -> int:
-    """Write the items of a study as JSON Lines, and a preset's key to a separate file; return how many.
+    """Write a study's items as JSON Lines, and a preset's key to a separate file. Returns their number.
 
     Options are in display order, so that their positions do not reveal the true ones; the key has columns
     ``id,label``.
@@ -98,7 +98,7 @@ def write_items(study: Study, file: str, key_file: str | None) -> int:
     Raises
     ------
     BadInput
-        If a file exists or is named for both, or a key is requested without a preset.
+        If a file exists, both have the same name, or a key is requested without a preset.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One model in detail: its interval as labels arrive, and its accuracy in every stratum and cluster."""
+"""One model in detail: its interval as labels arrive, and its accuracy in every stratum."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _MOST_STRATA = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimatesOverTime:
-    """A model's estimates from growing numbers of labels in the order of the draw.
+    """Learning curve: a model's estimates from increasing numbers of labels, in the order of the draw.
 
     Attributes
     ----------
     points
-        Number of labels, and the estimate from them.
+        Pairs of a number of labels and the estimate from them.
     watchable
-        Whether the intervals hold at all analyses at once; otherwise each holds at one number fixed in
-        advance.
+        Whether the intervals are valid simultaneously, so that labels may be watched as they arrive;
+        otherwise each is valid only for a number of labels fixed in advance.
     why
-        Why there is no interval that holds at all analyses; empty if there is one.
+        Reason why no intervals are valid simultaneously; empty if `watchable`.
     """
 
     points: tuple[tuple[int, Estimate], ...]
@@ -54,9 +54,10 @@ class StratumAccuracy:
     Attributes
     ----------
     items, predicted, answered
-        Number of items of the stratum; with an answer of the model; of these, with an expert's answer.
+        Number of items in the stratum, number that the model answered, and number that both the model and an
+        expert answered.
     estimate
-        None if it is undefined, with the reason in `why`.
+        The accuracy; None if it is undefined, with the reason in `why`.
     """
 
     stratum: str
@@ -68,7 +69,7 @@ class StratumAccuracy:
 
 
 def close_interval(study: Study, store: Store, model: str) -> EstimatesOverTime:
-    """Compute how a model's interval closes, with anytime intervals if the draw allows them.
+    """Compute a model's learning curve, with anytime-valid intervals if the draw allows them.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def close_interval(study: Study, store: Store, model: str) -> EstimatesOverTime:
 def estimate_strata(
     study: Study, store: Store, models: Sequence[str], column: str
 ) -> dict[str, tuple[StratumAccuracy, ...]]:
-    """Models' accuracies in every stratum of a column, each at the study's level.
+    """Estimate models' accuracies in every stratum of a metadata column; intervals have the study's level.
 
     Raises
     ------
@@ -137,7 +138,7 @@ def estimate_strata(
             f"the column {column!r} has {len(values.names)} values; {_MOST_STRATA} are shown at most"
         )
     found: dict[str, list[StratumAccuracy]] = {model: [] for model in models}
-    # a group's labels are collected once for all models with predictions for all of them
+    # models that answered all items share one object with labels, so each group's labels are selected once
     for labels in dict.fromkeys(labels for _, labels in columns.values()):
         for group in split_items(values, labels):
             for model, (predictions, own) in columns.items():

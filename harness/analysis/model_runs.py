@@ -50,14 +50,14 @@ class Asking:
 
 
 def run_study(study: Study, asking: Asking, *, terms: RunTerms = DEFAULT_TERMS) -> dict[str, dict[str, Any]]:
-    """Ask the models about every item without an answer; name → `summarise_run`.
+    """Ask models about every item that they have not answered. Returns name → result of `summarise_run`.
 
-    An error that stops a model early is under ``stopped``; the other models continue.
+    If an error stops a model early, it is under ``stopped``; the other models continue.
 
     Raises
     ------
     ConfigError
-        If study.toml has no model, or not this one; if the prompt cannot be filled in.
+        If study.toml has no model or lacks a named one, or the prompt cannot be filled in.
     ModelError
         If no model can be asked.
     RunHeld
@@ -77,7 +77,7 @@ def _describe_result(store: Store, result: RunResult) -> dict[str, Any]:
 
 
 def forecast_study(study: Study, asking: Asking) -> list[Forecast]:
-    """Return what `run_study` would send, in calls, tokens and dollars; sends nothing."""
+    """Return the calls, tokens and dollars that `run_study` would need; sends nothing."""
     with _opened(study, asking, sends=False) as (wanted, targets, prices):
         return [forecast(wanted, target, prices) for target in targets]
 
@@ -91,9 +91,9 @@ def batch_study(
     take_over: bool = False,
     uncertain: Uncertain | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Run `run_study` with the Batch API; ``under_way`` counts pending requests. See `run_batches`."""
+    """Run `run_study` with the Batch API, see `run_batches`; ``under_way`` counts pending requests."""
     from oversight.harness.llm import (
-        run_batches,  # imports the SDK, which takes longer than a call
+        run_batches,  # imported here because it imports the SDK, which is slow
     )
 
     with _opened(study, asking) as (wanted, targets, prices):
@@ -119,7 +119,7 @@ def give_up_batches(
     uncertain: Uncertain | None = None,
     take_over: bool = False,
 ) -> int:
-    """Cancel the batches under way and store their answers. Returns how many there were."""
+    """Cancel the pending batches and store the answers they have. Returns the number of batches."""
     from oversight.harness.llm import cancel_batches
 
     with _opened(study, Asking(names=names)) as (wanted, targets, _):
@@ -130,7 +130,7 @@ def give_up_batches(
 def _opened(
     study: Study, asking: Asking, *, sends: bool = True
 ) -> Iterator[tuple[RequestedItems, list[Target], PriceTable]]:
-    """Store the study's items; return them, the models to ask about them, and prices."""
+    """Store the study's items; yield them, the models to ask about them, and prices."""
     if sends:
         refuse_mark(study.store_url)
     names = asking.names or [name for name in study.models if name not in study.helpers]
@@ -162,7 +162,7 @@ def _opened(
 
 
 def take_sample(ids: Sequence[str], number: int, seed: int) -> tuple[Sequence[str], RandomPart]:
-    """Draw items for a first look; return their ids, and what part of all items they are.
+    """Draw a random sample of items. Returns their ids, and size and seed of the sample.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def _describe_sample(wanted: RequestedItems) -> dict[str, Any]:
 
 
 def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
-    """Count a run's answers by status and kind; `asked` is the number of answers asked for just now."""
+    """Summarise a run: answers by status and reason, tokens, cost; `asked` counts the calls just made."""
     runs, run = store.runs, target.spec.id
     usage, (by_status, guessed) = runs.sum_usage(run), runs.count_samples(run)
     limit = target.spec.max_tokens
@@ -201,6 +201,6 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         "output_tokens": sum(u.output_tokens for u in usage),
         "guessed": guessed,
         "unfinished": store.calls.read_charge(target.spec.id).answers,
-        "late": 0,  # kept for the format: one process makes a run, so no answer is late
+        "late": 0,  # kept for the output format; a single process makes a run, so no answer is late
         "usd": dollars(target.price, usage, runs.read_prices(run)),
     }

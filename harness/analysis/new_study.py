@@ -30,7 +30,7 @@ _TEXT = (
 )
 _ID = re.compile(r"(.*[_ -])?(?i:id|uid|key|number|nr|no|#)\.?|.*I[dD]")
 _LONGEST_ID = 40
-"""Characters of an id in a first column that is not named like one."""
+"""Maximum length in characters of ids in a first column that is not named like an id."""
 _LISTS = ("options", "choices", "answers", "candidates")
 _LABEL = re.compile(
     r"((true|gold|correct|right|ground)[ _-]?)?"
@@ -38,17 +38,17 @@ _LABEL = re.compile(
     r"([ _-]?(idx|index|key|letter))?",
     re.IGNORECASE,
 )
-"""Names of columns that hold the truth; they are never stored with a study."""
+"""Names of columns that contain the truth; such columns are never stored with a study."""
 _SUBJECTS = ("class", "category")
 _LETTERED = re.compile(r"((?:option|choice|opt|answer)?[ _-]?)([A-J]|\d{1,2})", re.IGNORECASE)
 _CHARACTERS_A_TOKEN = 2
-"""At least, in most languages; a limit must not be too low."""
+"""Characters per token, at the low end for most languages, because a limit must not be too low."""
 _ROOM, _STEP, _MOST = 1_000, 64, 2_048
-"""Tokens for reasoning before the answer; limits are multiples of the step, and at most so high."""
+"""Tokens for reasoning before the answer; step to which limits are rounded up; maximum limit."""
 _MOST_VALUES = 30
-"""A column of more different values has many."""
+"""Maximum number of distinct values of a column that counts as having few."""
 _MOST_LOOKED_AT = 100_000
-"""So many rows tell what the columns are."""
+"""Number of rows after which reading stops, because they show what the columns contain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,17 +62,17 @@ class StudyProposal:
     columns
         Names of all columns.
     id, text
-        Columns with an id and with the text; empty if none fits.
+        Names of the columns with the id and with the text; empty if none fits.
     options
-        A column with lists, or several columns with an option each; empty without one.
+        A column with lists of options, or several columns with one option each; empty without options.
     classes
         Fixed classes: the given ones, otherwise the values of the label column if there are no options.
     label
         Column with the truth, which is kept out of the study. Empty if none fits.
     meta
-        Columns with few different values, kept for stratification.
+        Columns with few distinct values, kept for estimates by stratum.
     max_tokens
-        A limit that an answer in the format of the prompt does not reach.
+        Token limit that an answer in the format of the prompt does not reach.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def limit_tokens(longest: int) -> int:
 
 
 def _find_options(looks: Mapping[str, ColumnLook], rows: int) -> str | tuple[str, ...]:
-    """Find a column of lists, preferably named so; otherwise columns that end with a letter or number."""
+    """Find a column of lists, preferably with a usual name; otherwise columns such as ``A``, ``B``, ``C``."""
     lists = [name for name, look in looks.items() if look.lists == rows > 0]
     if lists:
         return next((name for name in lists if name.lower() in _LISTS), lists[0])
@@ -175,9 +175,9 @@ def _find_label(looks: Mapping[str, ColumnLook], classes: Sequence[str], *, own:
 
 
 def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
-    """Whether a column seems to contain the truth: by its name, or because all values are letters of options.
+    """Whether a column seems to contain the truth, by its name or because all values are letters of options.
 
-    If items have different options (`own`), their class or category is a subject.
+    With `own`, items have different options, so a column named class or category is a subject.
     """
     if own and name.lower() in _SUBJECTS:
         return False
@@ -190,7 +190,7 @@ def names_truth(name: str, *, own: bool) -> bool:
 
 
 def _find_text(looks: Mapping[str, ColumnLook]) -> str:
-    """Find a column with a fitting name, otherwise the one with the longest texts, if longer than words."""
+    """Find a column with a usual name, otherwise the one with the longest texts, if over 20 characters."""
     by_name = {name.lower(): name for name, look in looks.items() if look.filled and not look.lists}
     for known in (*_TEXT, *(f"{name}s" for name in _TEXT)):
         if known in by_name:
@@ -201,7 +201,7 @@ def _find_text(looks: Mapping[str, ColumnLook]) -> str:
 
 
 def _find_id(looks: Mapping[str, ColumnLook], rows: int) -> str:
-    """Find a column of unique values with a fitting name, otherwise the file's first, if short."""
+    """Find a column of unique values named like an id, otherwise the file's first column if it is short."""
     good = [name for name, look in looks.items() if look.unique and look.filled == rows and not look.lists]
     named = [name for name in good if _ID.fullmatch(name)]
     first = [name for name in good[:1] if name == next(iter(looks)) and looks[name].longest <= _LONGEST_ID]
@@ -220,15 +220,15 @@ class ColumnLook:
     Attributes
     ----------
     filled
-        Number of rows in which it is not empty.
+        Number of rows in which the column is not empty.
     lists
-        Number of rows in which it contains a list, possibly as JSON.
+        Number of rows in which the column contains a list, possibly as JSON.
     length, longest
-        Total number of characters, and that of the longest text or list entry.
+        Total number of characters, and number of characters of the longest text or list entry.
     values
-        Its different texts, in the order of the file; some are missing if there are more than `_MOST_VALUES`.
+        Distinct texts, in the order of the file; incomplete if there are more than `_MOST_VALUES`.
     unique
-        Whether no value occurs twice.
+        Whether no value is empty or occurs twice.
     """
 
     filled: int = 0
@@ -260,19 +260,19 @@ class ColumnLook:
 
     @property
     def is_few(self) -> bool:
-        """Whether a few values recur."""
+        """Whether the column has few distinct values, which recur."""
         return (
             2 <= len(self.values) <= _MOST_VALUES and len(self.values) * 3 <= self.filled and not self.lists
         )
 
 
 def _look_at_columns(path: Path) -> tuple[int, Mapping[str, ColumnLook]]:
-    """Return the number of rows and statistics of their columns; unreadable rows are skipped.
+    """Return the number of rows, and column name → statistics; unreadable rows are skipped.
 
     Raises
     ------
     DataError
-        If the file cannot be read, or none of its rows.
+        If the file cannot be read, or all its rows are unreadable.
     """
     looks: dict[str, ColumnLook] = {}
     rows, bad = 0, BadRows()
@@ -426,10 +426,10 @@ ANSWER: one of the letters $letters
 
 
 _TYPICAL = 100
-"""Characters of the longest option where nothing is known of the options yet."""
+"""Assumed characters of the longest option if the options are not known yet."""
 
 SEED_BITS = 63
-"""All that databases can store: experts who know some draws could find a short seed by trying."""
+"""Bits of a random seed, as many as databases can store, so that nobody finds the seed by trying."""
 
 
 def begin_study(
@@ -444,29 +444,29 @@ def begin_study(
     model: str | None = None,
     endpoint: str = OPENAI,
 ) -> list[Path]:
-    """Write the files that are not there yet, never over one; which they are.
+    """Write the files of a new study that do not exist yet. Returns the paths of the files written.
 
     Parameters
     ----------
     items
-        File with the items, as seen from the folder, or a local copy of the preset's.
+        File with the items, relative to the folder, or a local copy of the preset's file.
     proposal
-        What the columns of that file are.
+        Meaning of the columns of that file.
     classes
-        Fixed classes, where there is no proposal; without any, every item brings its own options.
+        Fixed classes, used without a proposal; without classes, every item has separate options.
     preset
-        A public benchmark instead.
+        Name of a public benchmark, instead of own items.
     seed
-        Seed of every draw; a random one by default, which nobody can guess or try out.
+        Seed of every draw; by default a random one, which nobody can guess or find by trying.
     protocol
-        How questions are drawn.
+        Name of the protocol by which questions are drawn.
     model, endpoint
         A model and the base URL of its endpoint; by default the small local model.
 
     Raises
     ------
     BadInput
-        If the folder holds a study already, or the proposal lacks the text, or both classes and options.
+        If the folder contains a study already, or the proposal lacks the text column or any options.
 
     Examples
     --------
@@ -503,7 +503,7 @@ def begin_study(
 
 
 def write_missing(files: Mapping[Path, str]) -> list[Path]:
-    """Write those of the files that do not exist, given by path and content; return their paths."""
+    """Write each file (path → content) that does not exist yet. Returns the paths of the files written."""
     fresh = {path: content for path, content in files.items() if not path.exists()}
     for path, content in fresh.items():
         path.write_text(content, encoding="utf-8")
@@ -511,7 +511,7 @@ def write_missing(files: Mapping[Path, str]) -> list[Path]:
 
 
 def refuse_study(folder: str | Path) -> Path:
-    """Return the path of a folder's study file.
+    """Return the path of a folder's study file, which must not exist yet.
 
     Raises
     ------
@@ -530,26 +530,27 @@ def refuse_study(folder: str | Path) -> Path:
 
 
 def check_proposal(proposal: StudyProposal, items: str) -> None:
-    """Raise an error for an unusable proposal, saying what to give.
+    """Refuse an unusable proposal; the message says what to give.
 
     Raises
     ------
     BadInput
-        If there is no row, no column has the text, or there are neither classes nor options.
+        If there is no row, no column contains the text, or there are neither classes nor options.
 
     Examples
     --------
     >>> check_proposal(propose("key.csv"), "key.csv")
     Traceback (most recent call last):
         ...
-    oversight.harness.errors.BadInput: key.csv: which column holds the text? there are: id, ...
+    oversight.harness.errors.BadInput: key.csv: no column is known to hold the text; its columns are: id, ...
     """
     if not proposal.rows:
         raise BadInput(f"{items}: there are no rows in it")
     known = ", ".join(proposal.columns) or "none"
     if proposal.text not in proposal.columns:
-        named = f"there is no column {proposal.text!r}" if proposal.text else "which column holds the text?"
-        raise BadInput(f"{items}: {named} there are: {known}; give --text COLUMN")
+        missing = f"there is no column {proposal.text!r}"
+        named = missing if proposal.text else "no column is known to hold the text"
+        raise BadInput(f"{items}: {named}; its columns are: {known}; name the text column with --text COLUMN")
     if len(proposal.classes) < 2 and not proposal.options:
         raise BadInput(
             f"{items}: no column holds options (a list, or A, B, C, …), none is a label of few values; give "
@@ -592,7 +593,7 @@ _ROSTER = "# The experts and the classes that they judge. capacity = N and absen
 
 
 def make_roster(head: str, classes: Sequence[str]) -> str:
-    """Return a roster with an expert per class, or with one expert for everything without classes."""
+    """Return a roster with one expert per class or, without classes, with one expert for everything."""
     return head + "".join(
         f"\n[[expert]]\nname = {to_toml(f'expert-{j}')}\nclasses = [{to_toml(name)}]\n"
         for j, name in enumerate(classes or ["*"], start=1)

@@ -1,10 +1,9 @@
-"""A study with its open database: questions, answers, runs, and how it is estimated.
+"""A study with its open database: questions, answers, runs, and the settings of its estimates.
 
-Control questions correct estimates for experts' errors, or tell of them.
+Control questions serve to correct estimates for experts' errors, or to warn of the errors.
 
-A look at the data counts as planned only if the answers in agree with the plan. The level of look J of L
-supposes that about J/L of the answers are in, that L was fixed beforehand, and that no look is taken twice
-with other answers.
+An interim analysis J of L ("look") has a valid level only if about J/L of the answers are in, L was fixed
+beforehand, and no look was taken before with other answers. `check_look` refuses other looks.
 """
 
 from __future__ import annotations
@@ -45,17 +44,17 @@ from oversight.harness.types import CORRECTED, Estimate
 
 
 def requested_interval(study: Study) -> str | None:
-    """The interval that study.toml asks for; None for the default."""
+    """Return the interval that study.toml requests; None for the default."""
     return None if study.estimate.interval == "exact" else study.estimate.interval
 
 
 def refuse_panel(study: Study, use: str) -> None:
-    """Refuse a panel study, or one of open answers, because this use needs yes/no answers about options.
+    """Refuse a study of a panel or of open answers, because `use` needs yes/no answers about options.
 
     Raises
     ------
     BadInput
-        Saying what a panel is good for, or that the use does not apply to open answers.
+        If the study is a panel or has open answers; the message says what to use instead.
     """
     if study.is_open:
         told = "does not apply to a study of open answers; see: oversight estimate"
@@ -74,15 +73,15 @@ class EstimateOptions:
     interval, level, published
         As in `oversight.harness.accuracy`.
     look, looks
-        Number of this interim analysis, and of planned ones (O'Brien–Fleming); 0 for a single analysis.
+        Number of this interim analysis and of planned ones (O'Brien–Fleming); 0 for a single analysis.
     anytime
-        Whether to add the interval that holds at all times.
+        Whether to add an anytime-valid interval.
     gold
         Experts' answers to items with known truth, to correct for their errors.
     joint
-        Whether the intervals of all models must hold together.
+        Whether the intervals of all models must hold simultaneously.
     metrics, costs
-        Results by class to add, and the file with costs.
+        Metrics by class to add, and the file with costs of misclassification.
 
     Examples
     --------
@@ -109,7 +108,7 @@ class EstimateOptions:
 
     @classmethod
     def of_study(cls, study: Study) -> EstimateOptions:
-        """The study's own settings; the default interval counts as not requested."""
+        """Return the study's own settings; the default interval counts as not requested."""
         section = study.estimate
         return cls(
             interval=requested_interval(study),
@@ -120,18 +119,18 @@ class EstimateOptions:
 
     @property
     def level_now(self) -> float:
-        """Level of the interval at this analysis."""
+        """Confidence level of the interval at this interim analysis."""
         return obrien_fleming_level(self.look, self.looks, self.level) if self.looks else self.level
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Arguments that `oversight.harness.accuracies` takes unchanged."""
+        """Keyword arguments that `oversight.harness.accuracies` takes unchanged."""
         anytime = self.level if self.anytime else None
         return {"interval": self.interval, "published": self.published, "gold": self.gold, "anytime": anytime}
 
     @property
     def given(self) -> list[str]:
-        """Given options by their names on the command line."""
+        """Names on the command line of the options that were given."""
         found = {
             "interval": self.interval is not None,
             "estimators": self.published,
@@ -143,17 +142,15 @@ class EstimateOptions:
         return [name for name, is_given in found.items() if is_given]
 
     def check_effect(self, labels: LabelColumns, *, strata: bool) -> None:
-        """Raise an error for options without effect on these labels; estimators check others.
+        """Refuse options that have no effect on these labels; estimators check the other options.
 
         Raises
         ------
         BadInput
-            If there are any; names them.
+            If an option has no effect; names it.
         """
         if self.joint and self.anytime:
-            raise BadInput(
-                "joint, anytime: an interval for looking on is of one model; leave one of them out"
-            )
+            raise BadInput("joint, anytime: an anytime interval is for one model; leave one of them out")
         given = [*self.given, *(["strata"] if strata else [])]
         if given and not labels.tells_accuracy:
             raise BadInput(f"{', '.join(given)}: {find_reason('estimate', labels.conditions)}")
@@ -165,17 +162,17 @@ class EstimateOptions:
 
 
 FARTHEST = 0.1
-"""How far the share of questions answered may be from J/L."""
+"""Maximum difference between the share of answered questions and J/L, for interim analysis J of L."""
 
 
 def check_look(study: Study, store: Store, look: PlannedLook) -> None:
-    """Raise an error for an interim analysis that is not the next one of the plan.
+    """Refuse an interim analysis that is not the next one of the plan.
 
     Raises
     ------
     BadInput
-        If the study plans another number, the share of answered questions does not match, or earlier
-        analyses contradict it.
+        If the study plans another number of analyses, the share of answered questions does not match, or
+        earlier analyses contradict this one.
     """
     name = f"--look {look.look}/{look.looks}"
     if study.estimate.looks not in (None, look.looks):
@@ -194,7 +191,10 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
                 "cannot change once one was taken"
             )
     if before and before[-1].look > look.look:
-        raise BadInput(f"{name}: look {before[-1].look} of {look.looks} was taken already; looks go forward")
+        raise BadInput(
+            f"{name}: look {before[-1].look} of {look.looks} was already taken; an earlier look cannot be "
+            "taken"
+        )
     if before and before[-1].look == look.look and before[-1].answered != look.answered:
         more = look.look < look.looks
         raise BadInput(
@@ -204,7 +204,7 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
 
 
 def note_look(store: Store, look: PlannedLook) -> None:
-    """Record an interim analysis, also in the audit trail; repeating it is the same analysis."""
+    """Record an interim analysis in database and audit trail; recording the same one again has no effect."""
     store.content.add_look(look)
     detail = asdict(look)
     store.audit.append([AuditEvent(kind="look", way="command", key=f"look {look.look}", detail=detail)])
@@ -212,16 +212,16 @@ def note_look(store: Store, look: PlannedLook) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """Knowledge of experts' errors, and how estimates use it.
+    """Information about experts' errors, and its use in estimates.
 
     Attributes
     ----------
     gold
-        Answers to gold, if they determine both error rates: the estimate is ``corrected``.
+        Answers to gold questions, if they determine both error rates; estimates are then ``corrected``.
     second, known
-        Otherwise second experts' answers, and known ranges of the rates: ``hui_walter`` or ``bounded``.
+        Second experts' answers, shape (items,), and known ranges of the error rates; used without `gold`.
     name
-        Name of these estimates; empty if nothing is known.
+        Name of the estimates without `gold`: ``hui_walter``, ``bounded``, or empty if nothing is known.
     errors
         Observed errors of experts, in words; empty if none.
     """
@@ -233,14 +233,14 @@ class Correction:
     errors: str
 
     def put_first(self, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
-        """Put estimates that allow for errors first; if errors were observed, add a reason to the others."""
+        """Put estimates that allow for errors first, and add observed errors as doubt to the others."""
         first = {name: e for name, e in estimates.items() if name in CORRECTED}
         others = {name: e for name, e in estimates.items() if name not in CORRECTED}
         return first | {name: replace(e, why=e.why or self.errors) for name, e in others.items()}
 
 
 def describe_rates(known: ErrorRanges) -> str:
-    """Describe the known rates: ``by gold (27 of 30 true options confirmed, …)``."""
+    """Describe how error rates are known: ``by gold (27 of 30 true options confirmed, …)``."""
     (right, missed), (false_yes, true_no) = known.gold_true, known.gold_false
     told = []
     if right + missed:
@@ -254,7 +254,7 @@ def describe_rates(known: ErrorRanges) -> str:
 
 
 def describe_errors(answers: ControlAnswers | None) -> str:
-    """Why estimates without correction may not hold; empty if no error was observed."""
+    """Return why uncorrected estimates may be wrong; empty if no error of an expert was observed."""
     quality = answers.report() if answers else ()
     if not quality:
         return ""
@@ -273,12 +273,12 @@ def _fill(text: str, rate: Rate) -> str:
 
 
 GoldOnItem = tuple[int, int, bool, bool]
-"""An answer to a gold question: position of the study's item with the gold item's text and options, the asked
-option, whether this is the true one, and whether the answer is right."""
+"""An answer to a gold question: position of the study's item that has the gold item's text and options, asked
+option, whether this option is true, and whether the answer is right."""
 
 
 def answers_for(gold: Sequence[GoldOnItem], predictions: PredictionColumns) -> list[GoldAnswer]:
-    """Return the gold answers about items with a prediction of a model."""
+    """Return the gold answers about items for which a model has a prediction."""
     predicted = predictions.option
     return [
         GoldAnswer(about_truth=about, is_right=right, is_predicted=bool(predicted[place] == option))
@@ -288,7 +288,7 @@ def answers_for(gold: Sequence[GoldOnItem], predictions: PredictionColumns) -> l
 
 
 def match_gold(store: Store, answers: ControlAnswers | None, index: ItemIndex) -> list[GoldOnItem]:
-    """Find the answers to gold items that are items of the study; none without control questions."""
+    """Find the gold answers about items that the study also contains; empty without control questions."""
     rows = list[GoldOnItem]()
     said = {} if answers is None else _read_said(answers)
     if answers is not None and said:
@@ -306,7 +306,7 @@ def match_gold(store: Store, answers: ControlAnswers | None, index: ItemIndex) -
 
 
 def _read_said(answers: ControlAnswers) -> dict[str, bool]:
-    """Gold question → yes or no."""
+    """Return the id of a gold question → whether the answer is yes."""
     return {
         c.id: SAID[answers.replies[c.id].value]
         for c in answers.controls
@@ -316,7 +316,7 @@ def _read_said(answers: ControlAnswers) -> dict[str, bool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenRuns:
-    """Runs with answers, remarks on those without answers, and all remarks on runs left out."""
+    """Runs with answers; `left_out` are remarks on runs without answers, `remarks` on all runs left out."""
 
     runs: Sequence[dict[str, Any]]
     left_out: Sequence[str]
@@ -324,12 +324,12 @@ class ChosenRuns:
 
     @property
     def names(self) -> list[str]:
-        """Names of the models."""
+        """Names of the runs' models."""
         return [run["name"] for run in self.runs]
 
 
 def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collection[str] = ()) -> ChosenRuns:
-    """Find the newest run of every model with answers, or of the named ones.
+    """Find the newest run of every model with answers, or of the named models.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collecti
     Raises
     ------
     BadInput
-        If a model named was not run or has no answers yet, or there are no answers of any.
+        If a named model was not run or has no answers yet, or no model has answers.
 
     Examples
     --------
@@ -377,7 +377,7 @@ def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collecti
 
 
 class StoredRuns(Mapping[str, PredictionColumns]):
-    """Predictions of runs by model name, each read when first used."""
+    """Predictions of runs by model name; each run is read when first used."""
 
     def __init__(self, store: Store, runs: Sequence[Mapping[str, Any]], index: ItemIndex) -> None:
         self.runs = {run["name"]: run for run in runs}
@@ -385,7 +385,7 @@ class StoredRuns(Mapping[str, PredictionColumns]):
         self._read = dict[str, RunColumns]()
 
     def answered(self, name: str) -> RunColumns:
-        """Return all answers of a model's run, with its usage."""
+        """Return all answers of a model's run, with their token usage."""
         if name not in self._read:
             self._read[name] = self._store.run_columns.read_run(self.runs[name]["id"], self._index)
         return self._read[name]
@@ -422,17 +422,17 @@ class OpenStudy:
 
     @cached_property
     def index(self) -> ItemIndex:
-        """The items by position."""
+        """Ids of the study's items and their positions."""
         return self.store.columns.read_index()
 
     @cached_property
     def labels(self) -> LabelColumns:
-        """The labels with their design: clusters that study.toml names, items drawn from a pool.
+        """Labels with their design: the clusters that study.toml names, and the pool that items are from.
 
         Raises
         ------
         BadInput
-            If somebody answered another expert's question.
+            If a person answered another expert's question.
         DataError
             If an item has no cluster.
         """
@@ -443,19 +443,19 @@ class OpenStudy:
 
     @cached_property
     def second_labels(self) -> LabelColumns | None:
-        """Second questions about the same items with their answers; None without any."""
+        """Labels of second questions, about items answered no; None without second questions."""
         second = self.store.columns.read_labels(self.index, second=True)
         return second if second.drawn is not None else None
 
     @cached_property
     def n_options(self) -> IntArray:
-        """Shape (items,): number of options of every item."""
+        """Number of options of every item, shape (items,)."""
         options = self.store.columns.read_options(self.index)
         return np.array([options[name] for name in self.index.ids], np.int64)
 
     @cached_property
     def controls(self) -> ControlAnswers | None:
-        """Answers to control questions; None if none was drawn."""
+        """Answers to control questions; None if no control question was drawn."""
         return read_control_answers(self.store)
 
     @cached_property
@@ -468,7 +468,7 @@ class OpenStudy:
         return find_newest_runs(self.store, names, self.study.judges)
 
     def predict(self, chosen: ChosenRuns) -> dict[str, PredictionColumns]:
-        """Read the predictions of all items by the chosen runs."""
+        """Return model name → predictions of all items by the chosen run."""
         return {name: self.runs[name] for name in chosen.names}
 
     def read_judges(self) -> dict[str, PredictionColumns]:
@@ -477,7 +477,7 @@ class OpenStudy:
         Raises
         ------
         BadInput
-            If one of them was not run or has no answers yet.
+            If a judge was not run or has no answers yet.
         """
         judges = self.study.judges
         return self.predict(find_newest_runs(self.store, judges)) if judges else {}
@@ -489,7 +489,7 @@ class OpenStudy:
 
     @cached_property
     def correction(self) -> Correction | None:
-        """How estimates allow for experts' errors; None if nothing is known of them."""
+        """How estimates allow for experts' errors; None if nothing is known about them or it cannot apply."""
         answers, labels, known = self.controls, self.labels, self.rates
         has_errors = answers is not None or self.study.experts.knows_errors
         if labels.is_resolved or not labels.tells_accuracy or not has_errors:
@@ -505,7 +505,7 @@ class OpenStudy:
 
     @cached_property
     def rates(self) -> ErrorRanges | None:
-        """Error rates of experts known from gold and study.toml; None without either."""
+        """Experts' error rates as known from gold answers and study.toml; None without either."""
         section, answers = self.study.experts, self.controls
         true, false = answers.count_gold() if answers else ((0, 0), (0, 0))
         if not section.knows_errors and sum(true) + sum(false) == 0:
@@ -519,15 +519,15 @@ class OpenStudy:
 
     @cached_property
     def doubt(self) -> str:
-        """Why uncorrected estimates may not hold; empty if no error is known."""
+        """Reason why uncorrected estimates may be wrong; empty if no error of an expert is known."""
         known = "experts may err at the rates that study.toml gives, which is not allowed for here"
         return describe_errors(self.controls) or (known if self.study.experts.knows_errors else "")
 
     @cached_property
     def repeated(self) -> str:
-        """Why intervals may not hold because answered items repeat each other's texts; empty if few do.
+        """Reason why intervals may be too narrow: answered items share their texts; empty if few do.
 
-        Items of one cluster may repeat each other's texts.
+        Items of the same cluster may share their texts.
         """
         labels = self.labels
         items = np.flatnonzero(labels.answered)
@@ -547,11 +547,11 @@ class OpenStudy:
 
     @property
     def pool(self) -> tuple[int, int] | None:
-        """Numbers of drawn items and of all; None if all are asked about."""
+        """Number of items drawn for questions, and number of all items; None if all may be asked about."""
         pool = self.labels.pool
         return None if pool is None else (pool.number, pool.size)
 
     def tell_unused(self, why: str = "only oversight estimate uses them") -> str:
-        """Say that second questions are not used, and why; empty without any."""
+        """Return a remark that second questions are not used, and why; empty without second questions."""
         second = len(self.store.content.read_questions(second=True))
         return f"{counted(second, 'second question')} about items answered no: {why}" if second else ""

@@ -1,4 +1,4 @@
-"""Panels of several annotators, from files, from values in Python, or from a study's database."""
+"""Analyse panels of several annotators, from files, from Python values, or from a study's database."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ if TYPE_CHECKING:
     from oversight.harness.store import Store
 
 AnyRatings: TypeAlias = "Source | Iterable[Rating] | Panel"
-"""Ratings: a file or frame with one row per rating or per item, a list, or a panel."""
+"""Ratings: a file or frame with one row per rating or per item, a list of ratings, or a panel."""
 AnyChoices: TypeAlias = "Source | Mapping[str, str | None]"
-"""One label an item: a file or frame, or a dictionary of item to label; None where it was unreadable."""
+"""One label per item: a file, a frame, or a dictionary item → label, where None is an unreadable label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelStudy:
-    """Location of a panel's ratings, and the column names of its files.
+    """Source of a panel's ratings, and the column names of its files.
 
     Attributes
     ----------
     ratings
-        File or frame of ratings; None for those of the study.
+        File or frame of ratings; None to read the study's database.
     database
-        URL of the study's database, if there is no file of ratings.
+        URL of the study's database; used only without `ratings`.
     item, annotator, label
-        Columns of every file; ratings may have one column per annotator instead of the last two.
+        Column names in every file; ratings may have one column per annotator instead of the last two.
     classes
-        All classes in order; None for those that occur, or for the options of the study's items.
+        All classes in order; None for those that occur in the files, or for the options of the study's items.
     clusters
-        Cluster of every item by name; empty if items are independent.
+        Item → cluster; empty if items are independent.
     reference
         File of labels by experts outside the panel, if the study names one.
 
@@ -84,7 +84,7 @@ class PanelStudy:
         Raises
         ------
         DataError
-            If a file is wrong; names line and field.
+            If a file is invalid; names line and field.
         BadInput
             If the study has no ratings.
         EstimateError
@@ -95,13 +95,13 @@ class PanelStudy:
                 self.ratings, item=self.item, annotator=self.annotator, label=self.label, classes=self.classes
             )
             return make_panel(found, self.classes).clustered(self.clusters)
-        from oversight.harness.store import Store  # takes a third of a second, which is not needed for files
+        from oversight.harness.store import Store  # imported here because it is slow and not needed for files
 
         with Store(self.database) as store:
             return read_study_panel(store, self.classes, self.clusters)
 
     def read_model(self, panel: Panel, model: str) -> IntArray:
-        """Return the class that a model gives every item of the panel, −1 if unreadable.
+        """Return the class that a model predicts for every item of the panel, −1 if unreadable.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class PanelStudy:
         Raises
         ------
         DataError
-            Naming file, line and field.
+            If the file is invalid; names file, line and field.
         BadInput
             If neither such a file nor such a run exists.
         EstimateError
@@ -119,29 +119,29 @@ class PanelStudy:
         """
         if self.ratings is not None or Path(model).exists():
             return self.read_labels(panel, model, "predictions")
-        from oversight.harness.store import Store  # a third of a second, which files need not pay
+        from oversight.harness.store import Store  # imported here because it is slow and not needed for files
 
         with Store(self.database) as store:
             return read_study_model(store, panel, model)
 
     def read_labels(self, panel: Panel, path: Source, name: str, *, partial: bool = False) -> IntArray:
-        """Return the class that a file or frame gives every item of the panel, −1 if empty.
+        """Return the class that a file or frame gives for every item of the panel, −1 if empty.
 
         Parameters
         ----------
         name
             Name of the labels in messages: ``"predictions"``, ``"oracle"``.
         partial
-            Whether the file may leave out items (an oracle for some), which get −1, and contain others.
+            Whether the file may lack items of the panel, which get −1, and may contain others.
 
         Raises
         ------
         DataError
-            Naming file, line and field.
+            If the file is invalid; names file, line and field.
         BadInput
-            If nobody rated an item; names it.
+            If nobody rated an item of the file; names it.
         EstimateError
-            If an item is left out; names it.
+            If the file lacks an item; names it.
         """
         found = read_choices(path, item=self.item, label=self.label, classes=panel.classes)
         if partial:
@@ -155,12 +155,12 @@ class PanelStudy:
 
 
 def read_study_panel(store: Store, classes: Sequence[str] | None, clusters: Mapping[str, str]) -> Panel:
-    """Read the stored ratings of a study; arguments as the attributes of `PanelStudy`.
+    """Read the stored ratings of a study; `classes` and `clusters` are as in `PanelStudy`.
 
     Raises
     ------
     BadInput
-        If there are none.
+        If there are no ratings.
     EstimateError
         If an item has no cluster, or all share one.
     """
@@ -168,23 +168,23 @@ def read_study_panel(store: Store, classes: Sequence[str] | None, clusters: Mapp
     if not ratings:
         raise BadInput("the study has no ratings; give a file, or collect them: oversight label --help")
     panel = make_panel(ratings, classes or list(dict.fromkeys(o for i in items for o in i.options)))
-    if not classes:  # numbers have their own order, and options that differ by item have none
+    if not classes:  # numbers are ordered; options are ordered only if all items share them
         are_words = any(parse_number(name) is None for name in panel.classes)
         panel = replace(panel, ordered=are_words and len({i.options for i in items}) == 1)
     return panel.clustered(clusters)
 
 
 def read_study_model(store: Store, panel: Panel, model: str) -> IntArray:
-    """Return the class that a model's newest run gives every item of the panel, −1 if unreadable.
+    """Return the class that a model's newest run predicts for every item of the panel, −1 if unreadable.
 
     Raises
     ------
     BadInput
-        If there is no such run.
+        If the model has no run with answers.
     EstimateError
         If an item has no prediction; names it.
     """
-    # imports the store, which takes a third of a second and is not needed for files
+    # imported here because it imports the store, which is slow and not needed for files
     from oversight.harness.analysis.opened_study import find_newest_runs
 
     (run,) = find_newest_runs(store, [model]).runs
@@ -200,14 +200,14 @@ def read_study_model(store: Store, panel: Panel, model: str) -> IntArray:
 def compare_with_reference(
     panel: Panel, predicted: IntArray, reference: IntArray, humans: Sequence[str]
 ) -> HumanLevel:
-    """Human-level indices of one model among some annotators, all compared with a reference.
+    """Compute human-level indices of one model among some annotators, all compared with a reference.
 
     Parameters
     ----------
     predicted, reference
         Shape (N,): class of every item, negative if unreadable or unknown.
     humans
-        Annotators that the model is ranked among; none of them contributed to the reference.
+        Annotators among whom the model is ranked; none of them may have contributed to the reference.
 
     Examples
     --------
@@ -224,12 +224,12 @@ def compare_with_reference(
 
 
 def class_values(panel: Panel, measurement: str, option: str) -> FloatArray | None:
-    """Numbers of the classes (`find_class_values`); the message names `option`.
+    """Return the numbers that classes stand for (`find_class_values`); the error message names `option`.
 
     Raises
     ------
     BadInput
-        If a class is a word at a measurement that needs numbers or an order.
+        If a class is a word, but the measurement needs numbers or an order.
 
     Examples
     --------
@@ -254,30 +254,30 @@ def agree(
     level: float = 0.95,
     **columns: Any,
 ) -> AgreementReport:
-    """Measure annotators' agreement: Krippendorff's α with its interval, κ, AC1, classes, people.
+    """Measure annotators' agreement: Krippendorff's α with interval, κ, AC1; also by class and annotator.
 
     Parameters
     ----------
     ratings
-        With the columns ``item``, ``annotator`` and ``label``, or ``item`` and one column per annotator.
+        Ratings with the columns ``item, annotator, label``, or ``item`` and one column per annotator.
     measurement
-        ``"nominal"``; ``"ordinal"`` (by the order of `classes`, without them of labels that are numbers);
-        ``"interval"`` or ``"ratio"`` (of labels that are numbers).
+        ``"nominal"``; ``"ordinal"`` (in the order of `classes`; without `classes`, labels must be numbers);
+        ``"interval"`` or ``"ratio"`` (labels must be numbers).
     bootstrap, seed, level
-        Number of draws of weights of items or clusters, seed of the draws, and confidence level of the
-        interval.
+        Number of bootstrap draws, which weight items or clusters at random; seed of the draws; confidence
+        level of the interval.
     **columns
-        ``item``, ``annotator``, ``label``: what these columns are called; ``classes``: all classes in their
-        order; ``clusters``: cluster of every item by name.
+        ``item``, ``annotator``, ``label``: names of these columns; ``classes``: all classes in order;
+        ``clusters``: item → cluster.
 
     Raises
     ------
     DataError
-        If the ratings are wrong; names file and line, or row and column of the frame.
+        If the ratings are invalid; names file and line, or row and column of the frame.
     BadInput
-        If a label is a word at a measurement that needs numbers or an order.
+        If a label is a word, but the measurement needs numbers or an order.
     EstimateError
-        If there is one annotator, or no item with two ratings.
+        If there is only one annotator, or no item with two ratings.
 
     Examples
     --------
@@ -315,16 +315,16 @@ def certify(
     ratings, columns
         As in `agree`.
     predicted
-        The model's label of every item, with the columns ``item`` and ``label``.
+        The model's label of every item: a dictionary, or a table with the columns ``item`` and ``label``.
     oracle
-        True labels of some items, used to test the assumptions.
+        True labels of some items, in the same form, used to test the assumptions.
     aggregate, weights, pool, test, seed, level
         As in `oversight.harness.panel.assess_superhuman`.
 
     Raises
     ------
     DataError
-        If an input is wrong; names file and line, or row and column of the frame.
+        If an input is invalid; names file and line, or row and column of the frame.
     EstimateError
         If an item has no prediction, or an argument is out of range.
 
@@ -368,7 +368,7 @@ def parity(
     level: float = 0.95,
     **columns: Any,
 ) -> Parity:
-    """Compare people and a model by certainty of the vote.
+    """Compare annotators with a model, on items grouped by the certainty of the annotators' vote.
 
     Parameters
     ----------
@@ -382,7 +382,7 @@ def parity(
     Raises
     ------
     DataError
-        If an input is wrong; names file and line, or row and column of the frame.
+        If an input is invalid; names file and line, or row and column of the frame.
     EstimateError
         If an item has no prediction, a name is unknown, or no item has two voters.
 
@@ -415,7 +415,7 @@ def parity(
 
 
 def _read_ratings(ratings: AnyRatings, columns: Mapping[str, Any]) -> tuple[PanelStudy, Panel]:
-    """Return the column names and the panel."""
+    """Return the column names and source of the ratings, and the panel."""
     if is_frame(ratings) or isinstance(ratings, str | os.PathLike):
         study = PanelStudy(ratings=ratings, **columns)
         return study, study.read_panel()

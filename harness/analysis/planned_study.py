@@ -21,19 +21,19 @@ def plan_study(
     half_width: float | None = None,
     questions: int | None = None,
 ) -> PilotPlan:
-    """Plan with a study's answers so far; all its runs vote, and its judges judge.
+    """Plan further questions from a study's answers so far, with all its runs as voters, and its judges.
 
     Parameters
     ----------
     runs
-        Names of models; None for those that the study's questions use, by default all except judges.
+        Names of models; None for those that ``[experts] models`` names, or else all except judges.
     half_width, questions
-        As of `plan_from_pilot`.
+        As in `plan_from_pilot`.
 
     Raises
     ------
     BadInput
-        If there are no answers or no predictions yet, or the study has what a plan does not allow for.
+        If there are no answers or no predictions yet, or the study uses something that plans do not support.
     EstimateError
         If an argument is out of range.
 
@@ -52,7 +52,7 @@ def plan_study(
     opened = OpenStudy(study, store)
     if not len(opened.labels):
         raise BadInput(
-            "there are no answers yet, and what votes, a judge or a pool save is not known before; ask a "
+            "there are no answers yet, from which to compute what votes, a judge or a pool save; collect a "
             "pilot (oversight label route --questions 100), or plan without a study (--options K)"
         )
     correction, section = opened.correction, study.estimate
@@ -62,7 +62,7 @@ def plan_study(
             f"estimate.interval: plans support only the exact interval, not {section.interval!r}; {_ELSE}"
         )
     if correction is not None and (correction.gold or correction.name):
-        raise BadInput(f"experts: the estimates allow for experts' errors, which a plan does not; {_ELSE}")
+        raise BadInput(f"experts: the estimates correct for experts' errors, but a plan cannot; {_ELSE}")
     named = study.experts.models
     chosen, judges = opened.choose(runs or named or None), opened.read_judges()
     return plan_from_pilot(

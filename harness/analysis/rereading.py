@@ -1,4 +1,4 @@
-"""Read stored replies again with the present reader, and report or store the changes."""
+"""Read stored replies again with the current version's reader, and report or store the changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_RUN = "no model was run yet; see: oversight run --help"
 
 @dataclass(slots=True)
 class RunRereading:
-    """Changes from reading a run's replies again.
+    """Changes found by reading a run's replies again.
 
     Attributes
     ----------
@@ -30,8 +30,8 @@ class RunRereading:
     answers
         Number of replies that were read again.
     left
-        Number of answers that were not read again: failed or filtered ones, those read by another program,
-        and those of workflows and logs.
+        Number of answers that were not read again: calls that failed or were filtered, and answers that
+        another program, a workflow or a log determined.
     changes
         ``"unreadable → option"``, ``"option → unreadable"``, ``"option → another option"`` → number.
     noted
@@ -55,7 +55,7 @@ class RunRereading:
     examples: list[dict[str, str]] = field(default_factory=list)
 
     def count(self, item: Item, before: Prediction, after: Prediction) -> None:
-        """Count a changed reading. Keep the first ten as examples."""
+        """Count a changed reading; the first ten that change option or status are kept as examples."""
         if before.option == after.option and before.status == after.status:
             self.noted += 1
             return
@@ -70,7 +70,7 @@ class RunRereading:
 def reread_study(
     study: Study, name: str | None = None, pattern: str | None = None, *, write: bool = False
 ) -> list[RunRereading]:
-    """Read the stored replies of a study's runs again.
+    """Read the stored replies of a study's runs again with the current version's reader.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _reread(
     if write:
         for portion in split_into_batches(changed, PORTION):
             store.runs.store_predictions(portion)
-        for ids in split_into_batches(moved, PORTION):  # they were read where the other option is named
+        for ids in split_into_batches(moved, PORTION):  # stored judge vectors belong to the former option
             store.judge_vectors.drop_vectors(run["id"], ids)
     return found
 
@@ -135,10 +135,10 @@ def _pairs(store: Store, run_id: str) -> Iterator[tuple[Item, Prediction]]:
 
 
 def _asked(study: Study, spec: dict[str, Any], pattern: str | None) -> ReplyForm | None:
-    """Return the requested form of a run's answers; None if its replies cannot be read again.
+    """Return the form in which a run's answers were requested; None if its replies cannot be read again.
 
-    A workflow's program made the answer from its replies. Another tool's log may have shown the options in
-    an order that is not stored; to read it again, import it again.
+    A workflow computes its answer from several replies. Another tool's log may have shown options in an order
+    that is not stored; such a log must be imported again.
     """
     pattern = pattern or study.prompt.pattern
     if str(spec["endpoint"]).startswith("import "):
@@ -158,7 +158,7 @@ def _is_ours(prediction: Prediction, pattern: str | None) -> bool:
 
 def _read(item: Item, before: Prediction, asked: ReplyForm) -> Prediction:
     is_cut = before.status is PredictionStatus.TRUNCATED
-    is_imported = before.source is Source.IMPORT  # letters of a table name options in source order
+    is_imported = before.source is Source.IMPORT  # letters in a table name options in source order
     order = range(len(item.options)) if is_imported else item.permutation
     read = read_reply(before.raw, item.options if is_imported else item.shown_options, asked, cut=is_cut)
     if read.option is None:

@@ -1,4 +1,4 @@
-"""The report of a study: estimates of every model from the stored data, for tables and pages."""
+"""Report a study: estimate every model from the stored data, for tables and pages."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ from oversight.harness.types import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemCounts:
-    """Numbers of the study's items by their state for one model.
+    """Numbers of the study's items, by what one model and the experts answered.
 
     Attributes
     ----------
@@ -101,9 +101,9 @@ class ItemCounts:
     abstained
         Predicted items for which experts only said that they cannot tell.
     unlabelled
-        Predicted items whose questions are all open.
+        Predicted items with questions, none of which is answered.
     unasked
-        Predicted items without a question; if items were drawn from a pool, of the drawn ones.
+        Predicted items without a question; if items were drawn from a pool, only drawn items count.
     """
 
     of: int
@@ -119,22 +119,23 @@ class ItemCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReport:
-    """One run of one model.
+    """Results of one model's run.
 
     Attributes
     ----------
     estimates
         Estimator name → estimate; undefined ones are in `undefined` with the reason.
     unusable
-        Why the model's data allow no estimate; empty if they allow one.
+        Reason why the model's data allow no estimate; empty if they allow one.
     unreadable, failed
-        Kind of reason → number of predictions.
+        Kind of reason → number of predictions without a readable option, and of failed predictions.
     refuted
-        Items whose prediction an expert's answer contradicts.
+        Number of items whose prediction an expert's answer contradicts.
     usd
-        Cost of the run; None if the price is unknown.
+        Cost of the run in dollars; None if the price is unknown.
     usd_per_correct
-        Dollars per right answer and the ends of its interval (None: no upper end); None without a cost.
+        Dollars per right answer, and lower and upper end of its interval (None if infinite); None if the cost
+        is unknown or zero.
     truth
         Accuracy by the sealed key, if it was opened.
     classes
@@ -173,11 +174,11 @@ class ModelReport:
 
     @property
     def accuracy(self) -> Estimate | None:
-        """The one estimate to show, see `oversight.harness.types.main_estimate`, or None."""
+        """The estimate to show, see `oversight.harness.types.main_estimate`, or None."""
         return main_estimate(self.estimates)
 
     def doubted(self, why: str) -> ModelReport:
-        """Return the report with `why` in every estimate without a reason."""
+        """Return the report with `why` as reason for doubt in every estimate that has no such reason."""
         classes = self.classes
         if classes is not None:
             classes = ClassEstimates(_doubt(classes, why), classes.undefined)
@@ -190,29 +191,29 @@ def _doubt(estimates: Mapping[str, Estimate], why: str) -> dict[str, Estimate]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyEvidence:
-    """The parts that the reports of all models share.
+    """The data that the reports of all models share.
 
     Attributes
     ----------
     prices
-        The study's own prices.
+        The study's price table.
     labels
-        What was asked and answered, with the predictions of all reported models to hold checks against.
+        Questions and answers, with the predictions of all reported models, which checks use.
     strata
-        How estimates are stratified.
+        Strata of the items, if estimates are stratified.
     level
-        Confidence level at this look.
+        Confidence level at this interim analysis.
     truth
-        Shape (items,): true option by the opened key, to show the true accuracy beside each estimate; None
-        if it stays sealed.
+        True options by the opened key, shape (items,), to compute the true accuracy; None if the key stays
+        sealed.
     correction
-        What is known of experts' errors; None if nothing is.
+        What is known about experts' errors; None if nothing is known.
     by_class
-        Which results by class are wanted; None without any.
+        Settings of results by class; None if none are requested.
     gold
-        Answers to gold about the study's items; None if no estimate is corrected by gold.
+        Gold answers about the study's items; None if no estimate is corrected by gold.
     second
-        Second questions and their answers, if results by class use them.
+        Labels of second questions, if results by class use them.
     """
 
     prices: PriceTable
@@ -269,24 +270,24 @@ def _report_model(
 
 
 def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str, Estimate]:
-    """Sort estimates for display; side information of other packages comes last."""
+    """Sort estimates in display order; those from side information of other packages come last."""
     known = [name for name in ESTIMATOR_NAMES if name in made]
     in_order = {name: made[name] for name in dict.fromkeys([*known, *made])}
     return in_order if correction is None else correction.put_first(in_order)
 
 
 def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> tuple[Check, ...]:
-    """Run the checks on the labels that estimates are made of.
+    """Run the checks on the labels that estimates use.
 
-    While no estimate is possible, because experts have not begun, a check that fails for lack of their
-    answers says nothing about an assumption: it counts as not made.
+    If no estimate is possible because experts have not begun, a check that fails for lack of answers says
+    nothing about its assumption, so it counts as not made.
     """
     try:
         return run_checks(predictions, collected_part(labels, predictions.is_there)[0], strata=strata)
     except EstimateError as error:
         return tuple(
             Check.not_made(check.name, str(error))
-            # a stratum is small if it has few labels, by any expert
+            # a stratum with few labels is small, whichever experts answer
             if check.state == "failed" and check.name != "small_strata"
             else check
             for check in run_checks(predictions, labels, strata=strata)
@@ -294,7 +295,7 @@ def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: St
 
 
 def _check_gold(predictions: PredictionColumns, evidence: StudyEvidence) -> tuple[Check, ...]:
-    """Check gold answers by agreement with the model; none if nothing is corrected by gold."""
+    """Check whether experts err more often on options that the model predicts; empty without gold."""
     if evidence.gold is None:
         return ()
     return (gold_errors(answers_for(evidence.gold, predictions), len(evidence.labels.models)),)
@@ -313,7 +314,7 @@ def _doubt_correction(estimates: Estimates, gold: tuple[Check, ...]) -> Estimate
 def _count_items(
     predictions: PredictionColumns, drawn: BoolArray, labels: LabelColumns, asked: BoolArray
 ) -> ItemCounts:
-    """Count all items, and the experts' answers on the predicted ones that were `drawn`."""
+    """Count all items by state; experts' answers count only for predicted items that were `drawn`."""
     ran, failed = predictions.ran, predictions.has_failed
     said = labels.answered & drawn
     silent = labels.labelled & drawn & ~said
@@ -337,7 +338,9 @@ def _count_items(
 
 
 def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -> float | None:
-    """Share of right answers by the key, None without any; unreadable are wrong, failed left out.
+    """Return the share of right answers by the key; None without answers.
+
+    Unreadable answers are wrong; failed ones are left out.
 
     Examples
     --------
@@ -358,7 +361,7 @@ def _share_right(predictions: PredictionColumns, truth: IntArray) -> float | Non
 
 
 def _count_refuted(predictions: PredictionColumns, labels: LabelColumns) -> int:
-    """Items whose prediction an expert's answer contradicts."""
+    """Return the number of items whose prediction an expert's answer contradicts."""
     option = predictions.option[labels.item]
     hit = option == labels.option
     said = (option >= 0) & np.where(hit, labels.kind == NO, labels.kind == YES)
@@ -370,7 +373,7 @@ _PACKAGES = ("numpy", "scipy", "openai", "sqlmodel")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpertReport:
-    """One expert's questions and answers."""
+    """One expert's questions and answers; `expected_yes_rate` is the share of yes if options are random."""
 
     name: str
     asked: int
@@ -381,24 +384,24 @@ class ExpertReport:
 
     @property
     def yes_rate(self) -> float | None:
-        """Share of yes among yes and no; None without either."""
+        """Share of yes among the answers yes and no; None without such answers."""
         return self.yes / (self.yes + self.no) if self.yes + self.no else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StudyReport(Displayable):
-    """A whole study.
+    """Results of a whole study.
 
     Attributes
     ----------
     clusters
-        Number of clusters and size of the largest; None if items are independent.
+        Number of clusters, and number of items in the largest; None if items are independent.
     pool
-        Numbers of drawn items and of all; None if all are asked about.
+        Number of items drawn for questions, and number of all items; None if all may be asked about.
     left_out
-        Remarks on models without answers, and on judges.
+        Remarks on models without answers, on judges, and on answers that are not used.
     quality
-        Experts' results on control questions; empty without any.
+        Experts' results on control questions; empty without control questions.
 
     Examples
     --------
@@ -428,13 +431,13 @@ class StudyReport(Displayable):
     picture: ClassVar[str] = "estimates"
 
     def __str__(self) -> str:
-        """The number of answers, then one line per model with the estimate to quote."""
+        """Return the number of answers, then one line per model with the estimate to quote."""
         head = f"{self.name}: {self.n_answers:,} of {self.n_questions:,} questions answered"
         made = (f"{m.name}: {Estimates(m.estimates, m.undefined).headline}" for m in self.models)
         return "\n".join([head, *made])
 
     def records(self) -> list[dict[str, Any]]:
-        """One row per estimate of a model, with the truth if the key was opened."""
+        """Return one row per estimate of a model, with the truth if the key was opened."""
         return [
             {"model": model.name} | row | ({"truth": model.truth} if self.opened else {})
             for model in self.models
@@ -442,7 +445,7 @@ class StudyReport(Displayable):
         ]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """HTML shown in a notebook: the accuracy of every model, then all estimates of each."""
+        """Return the tables shown in a notebook: every model's accuracy, then all estimates of each model."""
         accuracy = [_accuracy_row(model) for model in self.models]
         first = HtmlTable(columns=("model", "accuracy", "interval"), rows=accuracy)
         tables = [
@@ -458,7 +461,7 @@ class StudyReport(Displayable):
 
     @property
     def opened(self) -> bool:
-        """Whether the truth by the sealed key is shown of a model."""
+        """Whether the sealed key was opened, so that true accuracies are shown."""
         return any(model.truth is not None for model in self.models)
 
 
@@ -480,7 +483,7 @@ def report_study(
     Parameters
     ----------
     runs
-        Names of models; None for the newest run of each except judges.
+        Names of models, of which the newest runs are used; None for all except judges.
     options
         Options of the estimates; None for the study's settings.
     truth
@@ -489,10 +492,10 @@ def report_study(
     Raises
     ------
     BadInput
-        If there are no answers or no predictions yet, an option has no effect here, or a look is not the
-        next one of its plan.
+        If there are no answers or no predictions yet, an option has no effect here, or an interim
+        analysis is not the next one of its plan.
     EstimateError
-        If the data of no model can be used.
+        If no model's data can be used.
 
     Examples
     --------
@@ -515,7 +518,7 @@ def report_study(
     correction = opened.correction if options.gold is None else None
     if correction and correction.gold:
         options = replace(options, gold=correction.gold)
-    level = options.level_now  # which refuses a look beyond its plan
+    level = options.level_now  # raises an error for an interim analysis beyond its plan
     look = PlannedLook(look=options.look, looks=options.looks, **opened.questions)
     if options.looks:
         check_look(study, store, look)
@@ -559,9 +562,10 @@ def report_study(
 
 
 def _second_by_class(opened: OpenStudy, strata: Strata) -> LabelColumns | None:
-    """Second questions, if results by class can use them and gain from them.
+    """Return second questions, if results by class can use them and become more precise.
 
-    In simulated studies they narrow these if half of the items with a no, or more, were asked about again.
+    In simulated studies, they narrow intervals if at least half of the items answered no were asked about
+    again.
     """
     second, labels = opened.second_labels, opened.labels
     features = {"second questions", *(["strata"] if strata is not None else [])}
@@ -571,9 +575,9 @@ def _second_by_class(opened: OpenStudy, strata: Strata) -> LabelColumns | None:
 
 
 def _side_information(opened: OpenStudy, *, gold: bool) -> list[SideInformation]:
-    """Votes of every model's newest run, and the other side information of the study.
+    """Return the study's side information: every model's votes, judges, second questions, known errors.
 
-    If gold corrects for experts' errors, nothing else does.
+    If gold corrects for experts' errors, no other correction is used.
     """
     kinds: list[SideInformation] = []
     errors = None if gold else opened.correction
@@ -587,7 +591,7 @@ def _side_information(opened: OpenStudy, *, gold: bool) -> list[SideInformation]
 
 
 def _read_judges(opened: OpenStudy) -> Judges:
-    """Return the opinions of the study's judges, or why there are none."""
+    """Return the predictions of the study's judges, or the reason why there are none."""
     try:
         judges = opened.read_judges()
     except BadInput as error:
@@ -599,7 +603,7 @@ def _read_judges(opened: OpenStudy) -> Judges:
 def _summarise(
     opened: OpenStudy, models: Sequence[ModelReport], left_out: Sequence[str], level: float
 ) -> StudyReport:
-    """Combine all models' reports with the shared data; experts' rates have a level."""
+    """Combine all models' reports with the shared data; experts' rates get intervals of this level."""
     study, store, labels = opened.study, opened.store, opened.labels
     assumed = (a for m in models for e in m.estimates.values() for a in e.assumptions)
     return StudyReport(
@@ -654,12 +658,12 @@ def _read_versions() -> dict[str, str]:
 
 
 def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) -> None:
-    """Raise an error if this draw allows an anytime interval for none of the models.
+    """Refuse an anytime-valid interval if the draw allows it for none of the models.
 
     Raises
     ------
     BadInput
-        If so; says why.
+        If no model allows it; the message says why.
     """
     reasons = []
     for predictions in models:
@@ -673,13 +677,16 @@ def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) 
 
 
 def _strata(opened: OpenStudy) -> Strata:
-    """Stratify by a column, by a panel, or by the model's confidence unless items have such a column."""
+    """Return the strata: a column's values, a panel's certainty, or the model's confidence.
+
+    A column named ``confidence`` takes precedence over the model's confidence.
+    """
     study, index = opened.study, opened.index
     column = study.estimate.strata
     if study.estimate.panel is not None:
         if study.items.cluster is not None:
             raise BadInput(
-                "panel: the strata of a panel's certainty take items as independent, and these share "
+                "panel: strata by a panel's certainty need independent items, but these share "
                 f"{study.items.cluster!r} (items.cluster); leave the panel out"
             )
         path = study.path(study.estimate.panel)

@@ -126,7 +126,7 @@ def check_address(port: int, host: str = "127.0.0.1", option: str = "--host") ->
 
 
 def leave_threads() -> None:
-    """End the process if threads still wait for a database: a normal exit would hang or fail then."""
+    """End the process at once if threads still wait for a database; a normal exit would hang or fail."""
     if any(thread.daemon for thread in threading.enumerate()):
         sys.stdout.flush()
         sys.stderr.flush()
@@ -134,7 +134,7 @@ def leave_threads() -> None:
 
 
 def study_of(args: argparse.Namespace) -> Study:
-    """Read the study file that the command names, and warn about stored items missing from their file."""
+    """Read the study file that the command names; warn about stored items missing from the items file."""
     from oversight.harness.analysis import find_missing_items
     from oversight.harness.config import read_study
 
@@ -166,9 +166,9 @@ def parse_json(option: str, text: str) -> Any:
 def parse_numbers(
     option: str, text: str, needed: Mapping[str, type], known: Mapping[str, type] | None = None
 ) -> dict[str, Any]:
-    """Parse a JSON object of numbers with all needed names and any of the other known names.
+    """Parse a JSON object of numbers that has all `needed` names, and possibly `known` ones.
 
-    The values of `needed` and `known` say whether a number must be whole (``int``).
+    `needed` and `known` map each name to ``int``, if the number must be whole, or ``float``.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """The root command: a table of verbs, each loaded only when it is called.
 
-Verbs of `protocols` and `agents` are named as strings, so that nothing here imports upwards. A
+Verbs of `protocols` and `agents` are named as strings, because this package must not import them. A
 verb's module has ``add_arguments(parser)`` and ``run(args)``, which returns an exit code, or None for 0.
 
 Examples
@@ -35,7 +35,7 @@ from oversight.harness.registry import load_module
 
 
 class VerbParser(argparse.ArgumentParser):
-    """The parser of a verb and of its sub-verbs."""
+    """Parser of a verb and of its sub-verbs, which suggests replacements of unknown options."""
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Parse all arguments; an unknown option ends the program, as `error` does."""
@@ -187,12 +187,12 @@ _FOLDERS = {
     "search": "oversight.agents.cli",
     "store": "oversight.harness.cli.database_verbs",
 }
-"""Folder of a verb's module; `verbs` beside this module has the others."""
+"""Verb → package of its module; the modules of other verbs are in ``oversight.harness.cli.verbs``."""
 VERBS = {
     name: (f"{_FOLDERS.get(name, 'oversight.harness.cli.verbs')}.{name}", text)
     for name, text in _TEXTS.items()
 }
-"""Name of a verb → its module, and what it does."""
+"""Name of a verb → its module, and a short description."""
 
 _USAGE = """\
 oversight VERB [options]        oversight VERB --help explains a verb
@@ -211,7 +211,7 @@ exit codes: 0 done, 1 the work failed, 2 the input is wrong (nothing was changed
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; return its exit code."""
-    # An opened database would get the descriptor of a closed stream.
+    # a file opened later, such as the database, would get the descriptor of the closed stream
     if sys.stdout is None or sys.stderr is None:
         print("oversight: standard output or standard error is closed", file=sys.stderr)  # noqa: T201  either
         return 2
@@ -283,12 +283,12 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
         sys.stderr.write(f"oversight: {error}\n")
         return error.exit_code
     except KeyboardInterrupt as stop:
-        # everything is stopped, so ignore further signals
+        # all work is stopped already, so ignore further signals
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         sys.stderr.write("\noversight: stopped; the same command continues from here\n")
         return stop.exit_code if isinstance(stop, Stopped) else 130
-    except BrokenPipeError as error:  # not the reader of the output, whose end is handled elsewhere
+    except BrokenPipeError as error:  # a pipe of the work; a closed standard output is handled elsewhere
         sys.stderr.write(f"oversight: a pipe broke before the work was done: {error}\n")
         return 1
     except OSError as error:
@@ -319,7 +319,7 @@ def make_parser(verb: str, module: ModuleType) -> VerbParser:
 
 
 def _load(name: str, loaded: Callable[[], None]) -> ModuleType:
-    """Import a verb's module with everything that it imports, without garbage collection, which is faster.
+    """Import a verb's module and all its imports without garbage collection, which is faster.
 
     Afterwards, `loaded` may freeze these objects, because the program needs them until its end.
     """

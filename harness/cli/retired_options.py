@@ -19,7 +19,7 @@ RENAMED_VERBS = {
     "upgrade": "store upgrade",
     "verify": "store verify",
 }
-"""Former verb → present words. The former name still works in this version."""
+"""Former verb → words that replace it. The former name still works in this version."""
 
 
 def rename_verb(words: list[str]) -> list[str]:

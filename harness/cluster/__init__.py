@@ -1,4 +1,4 @@
-"""Make this process's calls, and run its programs, on the nodes of a Ray cluster."""
+"""Make model calls and run programs on the nodes of a Ray cluster."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The actor on a node of a Ray cluster: it makes calls, and starts a model server if requested."""
+"""The Ray actor on a cluster node: it makes model calls, and starts a model server if requested."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from oversight.harness.llm import ModelReply, Request
 
 _READY = 1800.0
-"""Seconds within which a server must load its model; it may have to download the weights first."""
-_LOOK = 0.5
+"""Seconds within which a server must be ready; it may have to download the model's weights first."""
+_LOOK = 0.5  # seconds between two checks whether the server is ready
 _PR_SET_PDEATHSIG = 1
 
 
@@ -35,13 +35,13 @@ class NodeSettings:
     Attributes
     ----------
     keys
-        Secret environment variables with their values in the driver process; never shown.
+        API keys by name of their environment variable, as set in the driver process; omitted from `repr`.
     serve
         Words of the command that serves the model on the node; if empty, no server is started.
     ports
-        Ports on the loopback interface on which the server must answer.
+        Ports of the loopback interface on which the server must answer before calls are made.
     is_local
-        Whether a model's endpoint is ``"local"``, the small model on that node.
+        Whether some model has the endpoint ``"local"``, so the node must start the bundled small model.
     """
 
     keys: Mapping[str, str] = field(repr=False)
@@ -52,7 +52,7 @@ class NodeSettings:
 
 
 class NodeWorker:
-    """Makes the calls that the driver sends; methods return errors as values, because Ray wraps exceptions.
+    """Makes the calls that the driver sends. Methods return errors, because Ray would wrap raised exceptions.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class NodeWorker:
         self._is_ready = False
 
     async def open(self, key: str, settings: ModelSection) -> OversightError | None:
-        """Create a model, serving it first if requested. Returns the error if the node cannot call it."""
+        """Create the client of a model, after starting its server if requested. Returns an error or None."""
         from oversight.harness.llm import make_model
 
         try:
@@ -82,7 +82,7 @@ class NodeWorker:
         return None
 
     async def ask(self, key: str, request: Request) -> ModelReply | OversightError:
-        """Make one call."""
+        """Make one call to a model that was opened under this key."""
         try:
             reply: ModelReply = await self._models[key].ask(request)
         except OversightError as error:
@@ -90,7 +90,7 @@ class NodeWorker:
         return reply
 
     async def check(self, key: str) -> OversightError | None:
-        """Check that a model's endpoint answers. Returns the error if it does not."""
+        """Check that a model's endpoint answers. Returns an error, or None if it does."""
         try:
             await self._models[key].check()
         except OversightError as error:
@@ -98,12 +98,12 @@ class NodeWorker:
         return None
 
     async def stream(self, service: str, *args: Any) -> AsyncIterator[Any]:
-        """Run a service, and yield its messages."""
+        """Start the work of a service (``module:class``), and yield its messages."""
         async for message in self._find_service(service).work(*args):
             yield message
 
     async def send_message(self, service: str, *args: Any) -> None:
-        """Pass a message on to a service."""
+        """Forward a message to a service."""
         self._find_service(service).receive_message(*args)
 
     async def close(self) -> None:
@@ -113,7 +113,7 @@ class NodeWorker:
         self._stack.close()
 
     def _find_service(self, service: str) -> Any:
-        """Return an object of ``module:class``, named as text to avoid an upward import."""
+        """Return the instance of ``module:class``, named as text because the class is in a higher layer."""
         if service not in self._services:
             module, _, name = service.partition(":")
             self._services[service] = getattr(load_module(module), name)()
@@ -136,7 +136,7 @@ class NodeWorker:
 
 @contextmanager
 def serving(settings: NodeSettings) -> Iterator[None]:
-    """Serve a model during the block; if its ports answer already, nothing is started."""
+    """Run the model server during the block, unless its ports answer already."""
     if all(map(_answers, settings.ports)):
         yield
         return
@@ -170,7 +170,7 @@ def _end_with_parent() -> None:
 
 
 def _answers(port: int) -> bool:
-    """Whether a server is ready; many listen early, and reply 503 while they load their model."""
+    """Whether a server is ready. Many servers listen early and reply 503 while they load their model."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     with closing(connection), suppress(OSError, http.client.HTTPException):
         connection.request("GET", "/health")  # servers without this path reply 404
@@ -180,7 +180,7 @@ def _answers(port: int) -> bool:
 
 @contextmanager
 def _serving_locally() -> Iterator[None]:
-    """Start the small model on this node; it keeps running afterwards."""
+    """Serve the bundled small model during the block; a server that was running before is kept."""
     from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
 
     was_running = find_local_model() is not None

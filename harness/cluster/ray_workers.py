@@ -1,7 +1,7 @@
-"""Actors on a Ray cluster that make the calls of this process, the driver.
+"""Actors on a Ray cluster that make the model calls of this process, the driver.
 
-The driver keeps the database, the budget, the rates and the cache of calls. An actor has no state that could
-be lost: Ray replaces an actor whose process or node ended, and the driver repeats its calls.
+Database, budget, rate limits and the cache of calls stay in the driver. Actors keep no results: if an actor's
+process or node ends, Ray replaces it, and the driver repeats its calls.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ANSWERS = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """Placement of workers on a cluster.
+    """Number, resources and cluster of the workers.
 
     Attributes
     ----------
@@ -47,10 +47,10 @@ class Placement:
     workers
         Number of workers; None for one per node with enough resources.
     resources
-        Resources of a worker on its node, by Ray's names: ``CPU``, ``GPU``, ``memory``, and the cluster's
-        own.
+        Resources that each worker reserves on its node, by Ray's names: ``CPU``, ``GPU``, ``memory`` or
+        custom resources of the cluster.
     serve
-        Words of a command that serves the model on every node; if empty, no server is started.
+        Words of the command that serves the model on every node; if empty, no server is started.
     """
 
     address: str | None = None
@@ -60,7 +60,7 @@ class Placement:
 
 
 def add_placement(parser: argparse.ArgumentParser) -> None:
-    """Add ``--on`` and its options."""
+    """Add ``--on``, ``--workers`` and ``--serve`` to a parser."""
     add = parser.add_argument
     where = (
         "make calls from the nodes of a Ray cluster: auto (the cluster of this node), HOST:PORT (the cluster "
@@ -80,7 +80,7 @@ def add_placement(parser: argparse.ArgumentParser) -> None:
 
 
 def read_placement(args: argparse.Namespace) -> Placement | None:
-    """Return the placement that the options describe; None without ``--on``.
+    """Return the placement that the parsed options describe; None without ``--on``.
 
     Raises
     ------
@@ -102,7 +102,10 @@ def read_placement(args: argparse.Namespace) -> Placement | None:
 
 
 def _read_address(text: str | None) -> str | None:
-    """Return the address for Ray; refuse one that does not answer, because Ray would wait for minutes."""
+    """Return the address for `ray.init`; None for a temporary cluster.
+
+    An address that does not answer is refused here, because Ray would wait for minutes.
+    """
     if not text or text == "local":
         return None
     if text == "auto":
@@ -121,7 +124,7 @@ def _read_address(text: str | None) -> str | None:
 
 
 def _read_workers(text: str | None) -> tuple[int | None, dict[str, float]]:
-    """Return the number of workers (None if not given), and the resources that each reserves on its node."""
+    """Return the number of workers (None if not given), and the resources that each worker reserves."""
     number, resources = None, dict[str, float]()
     for part in map(str.strip, [] if text is None else text.split(",")):
         name, is_resource, amount = part.partition("=")
@@ -153,34 +156,34 @@ if TYPE_CHECKING:
 
 _LOOPBACK = re.compile(r"localhost|127\..*|::1")
 _END = 15.0
-"""Seconds within which actors must stop their services."""
+"""Seconds within which actors must stop their services before they are killed."""
 _AGAIN = 0.5
-"""Seconds between two attempts to reach an actor that Ray replaces."""
+"""Seconds between two attempts to reach an actor while Ray replaces it."""
 _MOST = 100_000
-"""Largest number of concurrent calls of an actor; `_RayModel` sends fewer."""
+"""Maximum number of concurrent calls per actor; `_RayModel` sets the effective, lower limit."""
 _OWN = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}
 _MEMORY = 100_000_000
-"""Bytes of shared objects in a cluster that this command starts; calls and replies are small."""
+"""Bytes of Ray's object store in a cluster that this command starts; calls and replies are small."""
 
 
 class WorkerLost(Exception):
-    """An actor's process or node ended, and it is unknown whether its call was made."""
+    """An actor's process or node ended; its call may or may not have been made."""
 
 
 class RayWorkers:
-    """Actors on a Ray cluster, see `oversight.harness.llm.Workers`; a context manager that stops them.
+    """Actors on a Ray cluster (see `oversight.harness.llm.Workers`); leaving the context stops them.
 
-    The cluster is connected, or started, when the first actor is needed.
+    The cluster is connected or started when the first actor is needed.
 
     Parameters
     ----------
     models
-        Models to be called; they determine the actors' keys and the nodes' servers.
+        Models to be called. They determine which API keys the actors receive and which ports servers use.
 
     Raises
     ------
     ConfigError
-        If a server is to be started on every node, but no model is called there.
+        If `placement` has a server command, but no model's endpoint is on the node itself.
     """
 
     def __init__(self, placement: Placement, models: Iterable[ModelSection]) -> None:
@@ -220,7 +223,7 @@ class RayWorkers:
 
     @property
     def actors(self) -> list[Any]:
-        """Return all actors, starting them if needed."""
+        """All actors; the first access connects to the cluster and starts them."""
         if not self._actors:
             self._is_own = _connect(self._placement.address)
             self._actors = self._place()
@@ -233,12 +236,12 @@ class RayWorkers:
         return len(self.actors)
 
     def make_model(self, settings: ModelSection, function: Callable[[str], Any] | None = None) -> _RayModel:
-        """Create a model that is called from the nodes.
+        """Create a client whose calls are made on the nodes.
 
         Raises
         ------
         ConfigError
-            If the model is a program, which the nodes do not have.
+            If the model is a function or program of this machine, because the nodes do not have it.
         """
         if function is not None or settings.python or settings.command:
             raise ConfigError(
@@ -247,7 +250,7 @@ class RayWorkers:
         return _RayModel(self, settings)
 
     async def stream(self, service: str, *args: Any) -> AsyncIterator[tuple[Any, Any]]:
-        """Run a service on the next actor. Yields that actor with each message of the service.
+        """Run a service on the next actor, in turn. Yields pairs of that actor and a message of the service.
 
         Raises
         ------
@@ -276,14 +279,14 @@ class RayWorkers:
         remote = ray.remote(
             **({"num_cpus": 0} | own),
             resources=resources,
-            max_restarts=-1,  # on another node if this one is lost
+            max_restarts=-1,  # Ray restarts an actor on another node if its node is lost
             max_concurrency=_MOST,
             scheduling_strategy="SPREAD",
         )(NodeWorker)
         return [remote.remote(self._settings) for _ in range(number)]
 
     def _count_places(self) -> int:
-        """Return the number of actors to start; print a message if no node has enough resources yet."""
+        """Return the number of actors to start, and print it; warn if no node has enough resources yet."""
         nodes = [node["Resources"] for node in _load_ray().nodes() if node["Alive"]]
         wanted = self._placement.resources
         room = sum(all(node.get(name, 0) >= n for name, n in wanted.items()) for node in nodes)
@@ -296,10 +299,10 @@ class RayWorkers:
 
 
 class _RayModel:
-    """A model that is called from the nodes, for one event loop.
+    """A model whose calls are made on the nodes; usable in one event loop.
 
-    Each actor has as many places as the model accepts concurrent calls, so at most that many calls are lost
-    with an actor. The places of a lost actor become free again when Ray has replaced it.
+    Each actor takes at most `ModelSection.concurrency` calls at once (its places). If an actor is lost, only
+    the calls in its places are lost; the places become free again when Ray has replaced the actor.
     """
 
     def __init__(self, workers: RayWorkers, settings: ModelSection) -> None:
@@ -309,16 +312,16 @@ class _RayModel:
         self._usable = -1
 
     async def ask(self, request: Request) -> ModelReply:
-        """Make a call from the first actor with a free place."""
+        """Make a call on the first actor with a free place."""
         reply: ModelReply = await self._call("ask", request)
         return reply
 
     async def check(self) -> None:
-        """Check the endpoint from a node."""
+        """Check from a node that the endpoint answers."""
         await self._call("check")
 
     async def close(self) -> None:
-        """Stop waiting for actors."""
+        """Cancel the tasks that wait for actors to open the model."""
         for task in self._opening:
             task.cancel()
         await asyncio.gather(*self._opening, return_exceptions=True)
@@ -352,7 +355,7 @@ class _RayModel:
         task.add_done_callback(self._opening.discard)
 
     async def _open(self, actor: Any, places: int) -> None:
-        """Let an actor create the model, then offer its places."""
+        """Open the model on an actor, repeating while Ray replaces the actor, then add its free places."""
         error: OversightError | None
         while True:
             try:
@@ -374,7 +377,7 @@ class _RayModel:
 
 
 async def _wait_for(reference: Any) -> Any:
-    """Return the result of an actor.
+    """Wait for the result of an actor's method.
 
     Raises
     ------
@@ -398,7 +401,7 @@ def _describe(error: BaseException) -> str:
 
 
 def _find_ports(models: Iterable[ModelSection]) -> Iterator[int]:
-    """Yield the ports of endpoints on the node itself."""
+    """Yield the ports of endpoints that are on the node itself (loopback addresses)."""
     for model in models:
         address = urlsplit(model.endpoint)
         if address.port is not None and _LOOPBACK.fullmatch(address.hostname or ""):
@@ -406,12 +409,12 @@ def _find_ports(models: Iterable[ModelSection]) -> Iterator[int]:
 
 
 def _load_ray() -> Any:
-    """Import Ray, which is heavy and accepts more types of arguments than it declares."""
+    """Import Ray on demand, because it is slow to import; untyped, because its type hints are too narrow."""
     return import_module("ray")
 
 
 def _connect(address: str | None) -> bool:
-    """Connect to a cluster, or start one. Returns False if the calling program is already connected."""
+    """Connect to a cluster, or start one. Returns False if this process was already connected."""
     ray = _load_ray()
     if ray.is_initialized():
         return False

@@ -1,27 +1,26 @@
-"""The table of a study as arrays: items, questions, answers, and models' predictions.
+"""A study's items, questions, answers and predictions as arrays.
 
-Records become arrays over one index of items (`ItemIndex`). `LabelColumns` holds questions, answers and the
-design they were collected by; `PredictionColumns` holds what one model predicts.
+Records become arrays over one index of items (`ItemIndex`). `LabelColumns` holds the questions, the answers
+and the design by which they were collected. `PredictionColumns` holds the predictions of one model.
 
-Which items of a larger pool were drawn to be asked about, and in which stratum each of them lies.
+Items drawn from a pool: `ItemPool` holds the stratum and weight of every drawn item. `weigh_draws` computes
+the weights if items were drawn from a pool of N in several draws. Draw b takes n_b of the N_b remaining
+items, with probabilities ρ_i that may depend on all earlier answers. Each draw alone gives an unbiased
+estimate of the sum over the pool: items of earlier draws have weight 1, and items of this draw have weight
+1/ρ_i. A mean of these estimates is also unbiased if its weights λ_b do not depend on answers. λ_b is chosen
+so that uniform draws give every item the weight N/n (as in Farquhar, Gal & Rainforth 2021, ICLR, for one item
+at a time).
 
-`weigh_draws` says what drawn items stand for if one draw after another took some of a pool. The b-th draw
-takes n_b of the N_b items that remain, with chances ρ_i that may depend on all answers before it. Each draw
-alone gives an unbiased sum over the pool (earlier draws count as they are, this draw as 1/ρ_i). A mean of
-these sums is also unbiased if its weights λ_b do not depend on answers. λ_b is such that even draws give
-every item the weight N/n (the weights of Farquhar, Gal & Rainforth 2021, ICLR, for one item at a time).
+Nonresponse: `answering_rates` estimates the share of answered questions about each class, and tests whether
+it differs between classes. If the expert for a class leaves more questions unanswered than others do, "no" answers
+for that class are missing. A program that often predicts the class is then refuted too seldom.
+An answer about class k arrives with probability π_k r_k, so weighting it by the inverse of the answering rate
+r_k removes the bias. This holds for any nonresponse that is random within known classes (Little & Rubin 2019,
+Statistical Analysis with Missing Data, 3.3).
 
-How often the questions about each class were answered, and whether that differs between classes.
-
-An expert who leaves more questions unanswered than others makes "no" rare for their class. A program that
-often answers with this class is then refuted too seldom. An answer about class k arrives with probability
-π_k r_k, so the inverse of the answering rate r_k as its weight undoes this, as for any nonresponse that is
-random within known classes (Little & Rubin 2019, Statistical Analysis with Missing Data, 3.3).
-
-Items that ask the same thing under different ids.
-
-Two items count as equal if their texts are equal and they offer the same options, in any order. Texts are
-compared after runs of white space are replaced by one space and the ends are trimmed.
+Repeated texts: `count_repeated` counts items that ask the same question under different ids. Two items count
+as equal if their texts are equal and they offer the same options, in any order. Texts are compared after
+trimming and after replacing each run of white space by one space.
 """
 
 from __future__ import annotations
@@ -53,21 +52,22 @@ from oversight.harness.types import (
 )
 
 ON_SCREEN = 3
-"""Questions that an expert has on the screen or loaded ahead, and may answer in any order."""
+"""Number of questions shown on an expert's screen or preloaded, which the expert may answer in any order."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Queues:
-    """Progress of every expert.
+    """Progress of E experts through their queues of R questions in all.
 
     Attributes
     ----------
     asked, reached
-        Shape (E,): number of questions of every expert, and of those reached from the queue's start.
+        Shape (E,): number of questions in every expert's queue, and number of questions at the start of the
+        queue that the expert has reached.
     rank
         Shape (R,): position of every question in its expert's queue, from 0.
     passed
-        Shape (R,): whether the question was reached and is open.
+        Shape (R,): whether the question was reached but not answered.
     """
 
     asked: IntArray
@@ -79,19 +79,21 @@ class Queues:
 def read_queues(expert: IntArray, place: IntArray, answered: BoolArray, experts: int) -> Queues:
     """Compute how far every expert has come, and which questions were passed over.
 
-    An expert has reached everything up to the last answered question. An open question shortly after the
-    last answer may still be on the screen (`ON_SCREEN`), unless the queue has ended; then it does not count
-    as reached.
+    An expert has reached all questions up to the last answered one. Exception: unless the last question of
+    the queue is answered, an unanswered question fewer than `ON_SCREEN` positions before the last answer may
+    still be on the screen. The first such question and all later ones then count as not reached. If the place
+    of any of an expert's questions is unknown, the expert has reached the whole queue, provided there is an
+    answer.
 
     Parameters
     ----------
     expert, place
-        Of all questions, shape (R,): number of the expert, from 0, and the place by which the question is
-        handed out, −1 if it is not known.
+        Shape (R,): number of every question's expert, from 0, and the question's place in the order of the
+        queue, −1 if unknown.
     answered
-        Whether each question has an answer of any kind, shape (R,).
+        Shape (R,): whether the question has an answer of any kind, including abstention.
     experts
-        Number E of experts.
+        Number of experts, E.
 
     Examples
     --------
@@ -120,14 +122,14 @@ def read_queues(expert: IntArray, place: IntArray, answered: BoolArray, experts:
 
 
 class ItemIndex:
-    """Items by position, from 0; columns over the same index belong together.
+    """Index of a study's items by position, from 0; columns can be combined only if they share one index.
 
     Parameters
     ----------
     size
         Number of items, N.
     read_ids
-        Returns their N ids in order; called when the first is needed, because most work needs none.
+        Returns the N item ids in order. Called only when ids are first needed, because they rarely are.
     """
 
     def __init__(self, size: int, read_ids: Callable[[], Sequence[str]]) -> None:
@@ -136,7 +138,7 @@ class ItemIndex:
 
     @classmethod
     def of(cls, ids: Sequence[str]) -> ItemIndex:
-        """Make the index of known ids."""
+        """Make an index from a sequence of item ids."""
         return cls(len(ids), lambda: ids)
 
     @cached_property
@@ -150,21 +152,21 @@ class ItemIndex:
         return {name: place for place, name in enumerate(self.ids)}
 
     def find_places(self, ids: Iterable[str]) -> IntArray:
-        """Positions of ids; −1 for an unknown one."""
+        """Return the position of every given id; −1 for an unknown id."""
         places = self.places
         return np.array([places.get(name, -1) for name in ids], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemValues:
-    """Text values of items, as codes.
+    """A text value per item, for example its cluster, stored as integer codes.
 
     Attributes
     ----------
     code
-        Shape (N,): position of the item's value in `names`, −1 for an item without one.
+        Shape (N,): position of the item's value in `names`, −1 for an item without a value.
     names
-        The values in alphabetical order.
+        The distinct values in alphabetical order.
     """
 
     code: IntArray
@@ -172,24 +174,24 @@ class ItemValues:
 
     @classmethod
     def of(cls, values: Mapping[str, str], index: ItemIndex) -> ItemValues:
-        """Encode values given by id; those of other items are left out."""
+        """Encode values given by item id; ids that are not in the index are ignored."""
         found = [values.get(name) for name in index.ids]
         names = sorted({name for name in found if name is not None})
         places: dict[str | None, int] = {name: place for place, name in enumerate(names)}
         return cls(code=np.array([places.get(name, -1) for name in found], dtype=np.int64), names=names)
 
     def by_id(self, index: ItemIndex) -> dict[str, str]:
-        """Values by id, for items that have one."""
+        """Return a dictionary from item id to value; items without a value are left out."""
         codes = zip(index.ids, self.code.tolist(), strict=True)
         return {name: self.names[code] for name, code in codes if code >= 0}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ItemPool:
-    """Items drawn from a pool: with equal probabilities, in proportion within strata, or with weights.
+    """Items drawn from a pool: uniformly, in proportion to the size of strata, or with unequal weights.
 
-    Without weights the mean of anything over the drawn items is an unbiased estimate of its mean over the
-    pool; strata that tell it apart make it more exact than as many items drawn at random.
+    Without weights, the mean of any quantity over the drawn items is an unbiased estimate of its mean over
+    the pool. Strata reduce the variance if the quantity differs between them.
 
     Attributes
     ----------
@@ -198,11 +200,12 @@ class ItemPool:
     size
         Number of items of the pool.
     weight
-        Shape (N,): number of pool items that every drawn item represents, at least 1, and 0 for an item
-        that was not drawn; None if all are equal (`weigh_draws`).
+        Shape (N,): number of pool items that every drawn item represents (`weigh_draws`), at least 1, and 0
+        for an item that was not drawn; None if all weights are equal.
     chance, batch
-        Shape (N,): probability with which a drawn item was drawn of what remained, NaN where all were equal,
-        and number of its draw, 0 for an item that was not drawn; None of weights that came without draws.
+        Shape (N,): probability with which the item was drawn from the items remaining at its draw, NaN if
+        that draw was uniform; and the number of its draw, from 1, 0 for an item that was not drawn. Both None
+        if the weights were given directly.
     """
 
     stratum: IntArray
@@ -213,7 +216,7 @@ class ItemPool:
 
     @cached_property
     def drawn(self) -> BoolArray:
-        """Items that were drawn, shape (N,)."""
+        """Whether each item was drawn, shape (N,)."""
         return np.asarray(self.stratum >= 0)
 
     @cached_property
@@ -223,22 +226,30 @@ class ItemPool:
 
 
 def share_of_draw(number: int, before: int, remaining: int, pool: int) -> float:
-    """λ of a draw of `number` of the `remaining` items; `before` items were drawn earlier."""
+    """Return the weight λ of one draw in the mean over draws (see `weigh_draws`).
+
+    Parameters
+    ----------
+    number, before
+        Number of items taken by this draw, and by all earlier draws.
+    remaining, pool
+        Number of items not yet drawn before this draw, and number of items in the whole pool.
+    """
     return pool * number / ((before + number) * remaining)
 
 
 def weigh_draws(chance: FloatArray, batch: IntArray, pool: int) -> FloatArray:
-    """Number of pool items that every drawn one represents, shape (n,).
+    """Return the number of pool items that every drawn item represents, shape (n,), at least 1.
 
-    At least 1 if every draw limited its probabilities to `share_of_draw`.
+    The bound of 1 changes no weight if every draw limited its probabilities to at most `share_of_draw`.
 
     Parameters
     ----------
     chance, batch
-        Shape (n,): probability with which the item was drawn of what remained, NaN where all were equal, and
-        number of the draw, from 1.
+        Shape (n,): probability with which the item was drawn from the items remaining at its draw, NaN if
+        that draw was uniform; and the number of its draw, from 1.
     pool
-        Items of the pool.
+        Number of items of the pool, N.
     """
     weight, before = np.ones(len(chance)), 0
     for number in np.unique(batch).tolist():
@@ -253,7 +264,7 @@ def weigh_draws(chance: FloatArray, batch: IntArray, pool: int) -> FloatArray:
 
 
 ABSENT = -3
-"""In place of a predicted option: the model was not asked about the item."""
+"""Code in `PredictionColumns.option` for an item that the model was not asked about."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -265,10 +276,11 @@ class PredictionColumns:
     index
         The items.
     option
-        Shape (N,): the option, from 0; −1 unreadable, −2 failed, −3 not asked.
+        Shape (N,): the predicted option, from 0; −1 if the model's answer was unreadable, −2 if every call
+        failed, −3 if the model was not asked.
     confidence
-        Shape (N,), in [0, 1]: the model's probability of its own option, NaN if unknown; None if there is
-        none at all.
+        Shape (N,), in [0, 1]: the model's probability of the option that it predicts, NaN if unknown; None if
+        it is unknown for all items.
     """
 
     index: ItemIndex
@@ -296,26 +308,26 @@ class PredictionColumns:
 
     @cached_property
     def is_there(self) -> BoolArray:
-        """Items that the model was asked about, shape (N,)."""
+        """Whether the model was asked about each item, shape (N,)."""
         return np.asarray(self.option != ABSENT)
 
     @cached_property
     def ran(self) -> BoolArray:
-        """Items with an answer, readable or not, shape (N,)."""
+        """Whether the model returned an answer on each item, readable or not; shape (N,)."""
         return np.asarray(self.option >= UNREADABLE)
 
     @property
     def has_failed(self) -> BoolArray:
-        """Items on which every call failed, shape (N,)."""
+        """Whether every call to the model failed on each item, shape (N,)."""
         return np.asarray(self.option == FAILED)
 
     @property
     def is_unreadable(self) -> BoolArray:
-        """Items whose answer names no option, shape (N,)."""
+        """Whether the model's answer on each item names no option, shape (N,)."""
         return np.asarray(self.option == UNREADABLE)
 
     def on(self, items: BoolArray) -> PredictionColumns:
-        """Predictions of these items only, shape (N,), as if the model was not asked about the others."""
+        """Keep the predictions where `items`, shape (N,), is true; mark all other items as not asked."""
         if not (self.is_there & ~items).any():
             return self
         return replace(self, option=np.where(items, self.option, ABSENT))
@@ -349,14 +361,14 @@ def _refuse_double(predictions: Sequence[Prediction], place: AnyIntArray, size: 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OfferedOptions:
-    """Propensities of all options of R questions; a question may have none recorded.
+    """Propensities of all options of R questions; a question may have no recorded propensities.
 
     Attributes
     ----------
     start
-        Shape (R + 1,): those of question r are ``values[start[r] : start[r + 1]]``.
+        Shape (R + 1,): the propensities of question r are ``values[start[r] : start[r + 1]]``.
     values
-        In [0, 1].
+        Propensities of all questions, one question after another; in [0, 1].
     """
 
     start: IntArray
@@ -364,29 +376,29 @@ class OfferedOptions:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[float]]) -> OfferedOptions:
-        """Make them from one sequence per question, empty if none is recorded."""
+        """Make columns from one sequence of propensities per question, empty if none are recorded."""
         start = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
         return cls(start=start, values=np.array([pi for row in rows for pi in row], dtype=np.float64))
 
     @property
     def number(self) -> IntArray:
-        """Number of options of every question, 0 if none is recorded; shape (R,)."""
+        """Number of recorded propensities of every question, shape (R,): its number of options, or 0."""
         return np.diff(self.start)
 
     @property
     def least(self) -> FloatArray:
-        """Smallest propensity of every question, all of which must be recorded; shape (R,)."""
+        """Smallest propensity of every question, shape (R,); the propensities of all must be recorded."""
         found: FloatArray = np.minimum.reduceat(self.values, self.start[:-1])
         return found
 
     @property
     def greatest(self) -> FloatArray:
-        """Largest propensity of every question, all of which must be recorded; shape (R,)."""
+        """Largest propensity of every question, shape (R,); the propensities of all must be recorded."""
         found: FloatArray = np.maximum.reduceat(self.values, self.start[:-1])
         return found
 
     def take(self, rows: AnyIntArray) -> OfferedOptions:
-        """Select some questions."""
+        """Select the questions at `rows`."""
         number = self.number[rows]
         start = np.concatenate([[0], np.cumsum(number, dtype=np.int64)])
         inside = np.arange(start[-1]) - np.repeat(start[:-1], number)
@@ -398,7 +410,7 @@ class OfferedOptions:
         return OfferedOptions(start=start, values=np.concatenate([self.values, other.values]))
 
     def of_option(self, option: AnyIntArray) -> FloatArray:
-        """Propensity of one option of every question, all of which must be recorded; shape (R,)."""
+        """Return the propensity of one given option per question, shape (R,); must be recorded for all."""
         found: FloatArray = self.values[self.start[:-1] + option]
         return found
 
@@ -408,24 +420,26 @@ _OPTION_BITS = 20
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class QuestionColumns:
-    """R questions, one per entry.
+    """R questions as arrays of shape (R,), one entry per question.
 
     Attributes
     ----------
     index
         The items.
     item, option
-        Position of the item, and the option asked about.
+        Position of the item in the index, and the option asked about.
     n_options
-        K of the item.
+        Number of options of the item, K.
     propensity
-        Propensity of the option, in (0, 1].
+        Probability with which the option was drawn, in (0, 1].
     expert
-        Position of the person in `experts`.
+        Position of the question's expert in `experts`.
+    experts
+        Names of the experts.
     offered
-        Propensities of all options.
+        Propensities of all options of every question.
     place
-        Place of the question in its expert's queue; −1 if the order is unknown.
+        Place of the question in its expert's queue; −1 if unknown.
     """
 
     index: ItemIndex
@@ -459,7 +473,7 @@ class QuestionColumns:
         return len(self.item)
 
     def take(self, rows: AnyIntArray) -> QuestionColumns:
-        """Select some questions."""
+        """Select the questions at `rows`."""
         found = replace(
             self,
             item=self.item[rows],
@@ -470,7 +484,7 @@ class QuestionColumns:
             offered=self.offered.take(rows),
             place=self.place[rows],
         )
-        # expensive to compute, so it is cached per question
+        # sort keys are expensive to compute, so cached ones are passed on to the selection
         vars(found).update(
             {name: vars(self)[name][rows] for name in ("order", "item_order") if name in vars(self)}
         )
@@ -488,18 +502,18 @@ class QuestionColumns:
 
     @cached_property
     def key(self) -> IntArray:
-        """A number for every pair of item and option, the same in all columns over the index."""
+        """Number that identifies the item and option of every question, across all columns over the index."""
         return key_of(self.item, self.option)
 
     @cached_property
     def order(self) -> NDArray[np.uint64]:
-        """Positions of the questions in an order independent of items and experts, shape (R,)."""
+        """Pseudo-random sort key of every question, shape (R,); depends only on item id and option."""
         ids, pairs = self.index.ids, zip(self.item.tolist(), self.option.tolist(), strict=True)
         return np.array([derive_seed(0, "drawn", ids[i], str(k)) for i, k in pairs], dtype=np.uint64)
 
     @cached_property
     def item_order(self) -> NDArray[np.uint64]:
-        """Positions of the questions in such an order that keeps an item's questions together."""
+        """Pseudo-random sort key of every question's item, shape (R,): keeps an item's questions together."""
         ids = self.index.ids
         items, which = np.unique(self.item, return_inverse=True)
         order = [derive_seed(0, "drawn", ids[i]) for i in items.tolist()]
@@ -512,7 +526,7 @@ def _place_of(row: Question | Label) -> int:
 
 
 def key_of(item: IntArray, option: IntArray) -> IntArray:
-    """A number for every pair of item and option; arrays that can be broadcast together."""
+    """Return a number that identifies each pair of item and option; the arrays are broadcast together."""
     return item << _OPTION_BITS | option
 
 
@@ -529,25 +543,25 @@ class LabelColumns:
     questions
         The answered questions.
     kind
-        1 yes, 0 no, −1 abstained; shape (L,).
+        Shape (L,): 1 for yes, 0 for no, −1 for an abstention.
     statements
-        Statements of every protocol that drew one of the questions.
+        Statement of every protocol that drew any of the questions.
     drawn
-        All questions, answered or not; None if only answers are known.
+        All questions, answered or not; None if only the answered questions are known.
     asked
-        Whether the item has a question, shape (N,); all False if unknown.
+        Shape (N,): whether the item has a question; all False if unknown.
     cluster
         Cluster of every item; None if items are independent.
     pool
-        The items drawn from a larger pool; None if all were meant to be asked about.
+        The items drawn from a larger pool; None if no items were drawn.
     passed
-        Whether each abstention represents a question that its expert passed over, shape (L,); None if there
-        are none.
+        Shape (L,): whether the label is an abstention added for a question that its expert passed over; None
+        if no such abstentions were added.
     models
         Predictions of all models of the study, which checks compare with the answers; may be empty.
     rates
-        Share of the questions about each option that was answered, shape (K,), if known from more questions
-        than these labels are about; otherwise None.
+        Shape (K,): share of answered questions about each option, in [0, 1], if it was computed from more
+        questions than these labels contain; otherwise None.
     """
 
     questions: QuestionColumns
@@ -563,7 +577,7 @@ class LabelColumns:
 
     @classmethod
     def of(cls, labels: Sequence[Label], index: ItemIndex) -> LabelColumns:
-        """Make columns from labels of items of the index, with their design if they have one."""
+        """Make columns from labels about items of the index, with the labels' design if they have one."""
         design = design_of(labels)
         return cls(
             questions=QuestionColumns.of(labels, index),
@@ -592,22 +606,22 @@ class LabelColumns:
 
     @property
     def statement(self) -> ProtocolStatement:
-        """The deciding statement, see `oversight.harness.types.deciding_statement`; there must be one."""
+        """The deciding statement (`oversight.harness.types.deciding_statement`); requires `statements`."""
         return deciding_statement(self.statements)
 
     @property
     def is_uniform(self) -> bool:
-        """Whether the protocol drew options uniformly; assumed for labels without a stated protocol."""
+        """Whether the protocol drew options uniformly; True for labels without a protocol statement."""
         return not self.statements or self.statement.estimator == "likelihood"
 
     @property
     def is_unequal(self) -> bool:
-        """Whether items were drawn from a pool with unequal chances."""
+        """Whether items were drawn from a pool with unequal probabilities."""
         return self.pool is not None and self.pool.weight is not None
 
     @property
     def is_even(self) -> bool:
-        """Whether items and their options were drawn with equal chances."""
+        """Whether items and their options were drawn with equal probabilities."""
         return self.is_uniform and not self.is_unequal
 
     @property
@@ -624,7 +638,8 @@ class LabelColumns:
     def conditions(self) -> frozenset[str]:
         """Names of the design and the features that decide what the labels can be used for.
 
-        The design is named by what the labels tell, so that every protocol has one. The table of combinations
+        The design is "differences", "resolved", "uniform" or "weighted", whatever the protocol. The features
+        are any of "clusters", "pool" and "weights". The table of combinations
         (`oversight.harness.estimate.combinations.RULES`) uses these names.
         """
         if not self.tells_accuracy:
@@ -642,12 +657,12 @@ class LabelColumns:
 
     @cached_property
     def labelled(self) -> BoolArray:
-        """Whether an item has a label, including abstentions; shape (N,)."""
+        """Whether each item has a label, including abstentions; shape (N,)."""
         return mark(self.item, self.index.size)
 
     @cached_property
     def answered(self) -> BoolArray:
-        """Whether an item has a yes or a no, shape (N,)."""
+        """Whether each item has a yes or a no, shape (N,)."""
         return mark(self.item[self.kind != ABSTAINED], self.index.size)
 
     @cached_property
@@ -663,19 +678,19 @@ class LabelColumns:
 
     @cached_property
     def item_options(self) -> IntArray:
-        """K of every item, shape (N,), 2 without a label; its first label decides."""
+        """Number of options of every item by its first label, shape (N,); 2 for an item without a label."""
         found = np.full(self.index.size, 2)
         found[self.item[::-1]] = self.questions.n_options[::-1]
         return found
 
     @cached_property
     def n_options(self) -> IntArray:
-        """K of the items at `places`."""
+        """Number of options of every item with a label, in the order of `places`."""
         return self.item_options[self.places]
 
     @cached_property
     def answers(self) -> IntArray:
-        """Row of the label that answers each question of `drawn`, the later of two; −1 for an open one."""
+        """Row of the last label of every question in `drawn`, −1 if unanswered; empty if `drawn` is None."""
         if self.drawn is None:
             return np.zeros(0, np.int64)
         order = np.argsort(self.questions.key, kind="stable")
@@ -688,19 +703,19 @@ class LabelColumns:
 
     @property
     def asked_items(self) -> BoolArray:
-        """Items with a question; if unknown, items with a label."""
+        """Whether each item has a question, shape (N,); if that is unknown, whether it has a label."""
         return self.asked if self.asked.any() else self.labelled
 
     @property
     def number_answered(self) -> int:
-        """Number of labels that are answers; passed-over questions are not."""
+        """Number of labels without those added for passed-over questions."""
         return len(self) - (0 if self.passed is None else int(np.count_nonzero(self.passed)))
 
     def __len__(self) -> int:
         return len(self.kind)
 
     def take(self, rows: AnyIntArray) -> LabelColumns:
-        """Select labels and keep the design."""
+        """Select the labels at `rows` and keep the design."""
         passed = None if self.passed is None else self.passed[rows]
         return replace(self, questions=self.questions.take(rows), kind=self.kind[rows], passed=passed)
 
@@ -714,7 +729,7 @@ class LabelColumns:
 
 
 def mark(items: AnyIntArray, size: int) -> BoolArray:
-    """Shape (size,): True for these items."""
+    """Return a mask of shape (size,) that is True at the positions `items`."""
     found = np.zeros(size, dtype=np.bool_)
     found[items] = True
     return found
@@ -738,11 +753,11 @@ AnyLabels: TypeAlias = Sequence[Label] | LabelColumns
 """Labels as records or as columns."""
 
 AnyPredictions: TypeAlias = Sequence[Prediction] | PredictionColumns
-"""One model's predictions as records, one an item, or as columns."""
+"""One model's predictions as records, one per item, or as columns."""
 
 
 def align(predictions: AnyPredictions, labels: AnyLabels) -> tuple[PredictionColumns, LabelColumns]:
-    """One model's predictions and labels as columns over one index, see `align_models`."""
+    """Return one model's predictions and the labels as columns over one index (see `align_models`)."""
     (one,), columns = align_models([predictions], labels)
     return one, columns
 
@@ -750,7 +765,7 @@ def align(predictions: AnyPredictions, labels: AnyLabels) -> tuple[PredictionCol
 def align_models(
     models: Sequence[AnyPredictions], labels: AnyLabels
 ) -> tuple[list[PredictionColumns], LabelColumns]:
-    """As `align_pool`, without predictions of items that were not drawn from a pool."""
+    """Return the result of `align_pool` without predictions for items that were not drawn from the pool."""
     columns, said = align_pool(models, labels)
     return [keep_drawn(rows, said) for rows in columns], said
 
@@ -758,19 +773,19 @@ def align_models(
 def align_pool(
     models: Sequence[AnyPredictions], labels: AnyLabels
 ) -> tuple[list[PredictionColumns], LabelColumns]:
-    """Predictions of several models and labels as columns over one index.
+    """Return the predictions of several models, and the labels, as columns over one index.
 
-    Columns stay as they are. The items of records are those predicted, in their order, then others that
-    have a label or a question.
+    Arguments that are columns already are returned unchanged. Records get a new index: first the predicted
+    items in the order of their predictions, then other items that have a label or a question.
 
     Raises
     ------
     EstimateError
-        If an item is predicted twice, or an option is missing; names the row.
+        If a model predicts an item twice, or an option is missing. The message names the row.
     WrongType
-        If one is not a list of predictions or labels.
+        If an argument is not a list of predictions or labels.
     TypeError
-        If records meet columns, or columns are of several indexes.
+        If some arguments are records and others columns, or if columns have different indexes.
     """
     for rows in models:
         if not isinstance(rows, PredictionColumns):
@@ -784,7 +799,7 @@ def align_pool(
             raise TypeError("labels as columns need predictions as columns over the same items")
         return columns, labels
     if columns:
-        raise TypeError("predictions as columns need labels as columns over the same items")
+        raise TypeError("predictions as columns require labels as columns over the same items")
     design = design_of(labels)
     ids = dict[str, None]()
     for rows in records:
@@ -798,15 +813,15 @@ def align_pool(
 
 
 def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
-    """Predictions of the items drawn from a pool; all predictions without such a draw.
+    """Keep only predictions for items drawn from the pool, or all predictions if the labels have no pool.
 
-    A prediction for an item that will not be asked about is neither wrong nor waiting.
+    Experts are never asked about items that were not drawn, so predictions for them are not pending.
     """
     return predictions if labels.pool is None else predictions.on(labels.pool.drawn)
 
 
 def keep_predicted(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
-    """Labels of items with a prediction, with their design: a run under way has fewer items."""
+    """Keep only labels of items that the model was asked about; a run in progress covers only some items."""
     kept = predictions.is_there[labels.item]
     return labels if kept.all() else labels.take(np.flatnonzero(kept))
 
@@ -818,13 +833,13 @@ class ItemGroup:
     Attributes
     ----------
     name
-        Name, for example of their stratum.
+        Name of the group, for example of a stratum.
     places
-        Their positions among all items.
+        Positions of the group's items in the whole study's index.
     index
-        A separate index in the same order.
+        Index of only the group's items, in the same order.
     labels
-        Their questions and answers, as if there were no others.
+        Questions and answers about the group's items, over the group's index.
     """
 
     name: str
@@ -843,9 +858,9 @@ class ItemGroup:
 
 
 def split_items(groups: ItemValues, labels: LabelColumns) -> Iterator[ItemGroup]:
-    """Return every group of items, in little more time than for the whole.
+    """Yield every group of items as a separate study; items without a group are left out.
 
-    Items without a group are in none.
+    Rows are sorted by group once, so the time hardly grows with the number of groups.
     """
     size = len(groups.names)
     items = _find_rows(groups.code, size)
@@ -869,7 +884,7 @@ def split_items(groups: ItemValues, labels: LabelColumns) -> Iterator[ItemGroup]
 
 
 def _move_pool(pool: ItemPool | None, places: IntArray) -> ItemPool | None:
-    """Return the drawn items of a group as one stratum, because their number was random."""
+    """Return the pool of one group, with its drawn items as one stratum because their number was random."""
     if pool is None:
         return None
     weight = None if pool.weight is None else pool.weight[places]
@@ -877,7 +892,7 @@ def _move_pool(pool: ItemPool | None, places: IntArray) -> ItemPool | None:
 
 
 def _find_rows(code: AnyIntArray, size: int) -> list[IntArray]:
-    """Rows of every code from 0, in order."""
+    """Return, for every code from 0 to size − 1, the rows that have this code, in ascending order."""
     order = np.argsort(code, kind="stable")
     ends = np.searchsorted(code[order], np.arange(size + 1))
     return [order[start:end] for start, end in pairwise(ends.tolist())]
@@ -892,28 +907,28 @@ def _move(questions: QuestionColumns, index: ItemIndex, place: IntArray) -> Ques
 
 
 LEAST = 5
-"""With fewer questions than this a class has the common rate: its own tells nothing."""
+"""Number of questions below which a class gets the common rate, because its own rate is too uncertain."""
 CHANCE = 0.05
-"""The χ² test of equal answering rates takes a smaller p-value as proof that they differ."""
+"""Significance level of the χ² test of equal answering rates."""
 
 
 def answering_rates(
     asked: Sequence[int] | AnyIntArray, answered: Sequence[int] | AnyIntArray, *, chance: float = CHANCE
 ) -> FloatArray:
-    """Share of answered questions about each class, in [0, 1]; equal unless a test shows a difference.
+    """Return the share of answered questions about each class, the same for all if no difference is found.
 
     Parameters
     ----------
     asked, answered
-        Shape (C,): questions about each class, and those of them with a yes or a no.
+        Shape (C,): number of questions about each class, and number of these with a yes or a no.
     chance
-        p-value of the test below which the rates differ.
+        Significance level of the test: the rates count as different if its p-value is smaller.
 
     Returns
     -------
     array
-        Shape (C,). The common rate if a χ² test finds no difference; a class with fewer than five questions
-        always has the common rate.
+        Shape (C,), in [0, 1]. All equal to the common rate if a χ² test finds no difference. A class with
+        fewer than five questions always has the common rate.
 
     Examples
     --------
@@ -939,7 +954,10 @@ def answering_rates(
 
 
 def read_questions(labels: LabelColumns, *, with_open: bool = True) -> tuple[QuestionColumns, BoolArray]:
-    """All questions, and whether they have a yes or a no; includes open ones if they are known."""
+    """Return the questions, and whether each has a yes or a no, shape (R,).
+
+    Unanswered questions are included if they are known and `with_open` is true.
+    """
     if labels.drawn is None or not with_open:
         return labels.questions, np.asarray(labels.kind != ABSTAINED)
     row = labels.answers
@@ -947,24 +965,24 @@ def read_questions(labels: LabelColumns, *, with_open: bool = True) -> tuple[Que
 
 
 TEXT_CLUSTER = "@text"
-"""The value of ``[items] cluster`` that makes items with the same text one cluster."""
+"""Value of ``[items] cluster`` that puts all items with the same text into one cluster."""
 RELEVANT_EXCESS = 0.05
-"""Share by which repeated texts may enlarge a variance before an interval no longer holds."""
+"""Relative increase of the variance by repeated texts above which an interval is no longer valid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedTexts:
-    """Numbers of items that repeat another item's text.
+    """Counts of items that share their text with other items.
 
     Attributes
     ----------
     texts
-        Number of texts that several items have.
+        Number of texts that occur in several items.
     items
-        Number of items that have them.
+        Number of items with such a text.
     excess
-        Share by which the variance of a mean over the items grows if items with the same text have the same
-        outcome: Σ m²/n − 1 for texts that m of n items have.
+        Relative increase in the variance of a mean over n items if items with the same text have the same
+        outcome: Σ m²/n − 1, summed over texts, for a text that m items have.
     """
 
     texts: int
@@ -973,7 +991,7 @@ class RepeatedTexts:
 
 
 def digest_text(text: str, options: Sequence[str]) -> int:
-    """Return a number below 2⁶³ that items with equal text and equal options share.
+    """Return a number below 2⁶³ that is the same for items with equal text and equal options.
 
     Examples
     --------
@@ -990,10 +1008,10 @@ def count_repeated(digest: IntArray, cluster: IntArray | None = None) -> Repeate
     Parameters
     ----------
     digest
-        Shape (n,): a number for the text of every item.
+        Shape (n,): number that identifies the text of every item (`digest_text`).
     cluster
-        Shape (n,): the cluster of every item. Items of one cluster already count as dependent, so that only
-        pairs of different clusters add to `excess`. None if items are independent.
+        Shape (n,): the cluster of every item. Items of one cluster already count as dependent, so only
+        pairs of items from different clusters add to `excess`. None if items are independent.
 
     Examples
     --------

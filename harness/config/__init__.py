@@ -1,4 +1,4 @@
-"""``study.toml`` as frozen, checked values: the study, its models, endpoints and search."""
+"""``study.toml`` as immutable, validated values: the study, its models, endpoints and search."""
 
 import lazy_loader
 

@@ -158,13 +158,13 @@ class ModelSection(Section):
 
     @property
     def where(self) -> str:
-        """The source of answers: the endpoint, the callable or the command."""
+        """Source of the model's answers: the endpoint, the callable or the command."""
         if self.python is not None:
             return f"python {self.python}"
         return f"command {json.dumps(self.command)}" if self.command else self.endpoint
 
     def with_endpoint(self, endpoints: Mapping[str, EndpointSection]) -> ModelSection:
-        """Fill in the settings of the endpoint that the model names; the model's own settings are kept."""
+        """Return a copy with the settings of the endpoint filled in; the model's own settings are kept."""
         endpoint = endpoints.get(self.endpoint)
         if endpoint is None:
             return self
@@ -173,12 +173,12 @@ class ModelSection(Section):
 
 
 def check_pattern(pattern: str) -> str:
-    """Return a pattern of answers if it is valid.
+    """Return a pattern for reading answers if it is valid.
 
     Raises
     ------
     ValueError
-        If it is not a regular expression, or has no group named ``answer``.
+        If the pattern is not a regular expression, or has no group named ``answer``.
     """
     try:
         groups = re.compile(pattern).groupindex
@@ -255,8 +255,8 @@ class RunSpec(Section):
     def id(self) -> str:
         """First 12 hexadecimal digits of the SHA-256 of the spec.
 
-        Fields that were added in later versions count only if they are set. So a run keeps its name, and its
-        paid answers, when a new version has more settings.
+        Fields that were added in later versions count only if they are set. So a run keeps its id and its
+        paid answers after an update of this package.
         """
         first = {"name", "model", "endpoint", "temperature", "max_tokens", "stop", "template", "max_words"}
         said = self.model_dump(exclude={"answer", "pattern"})
@@ -264,12 +264,12 @@ class RunSpec(Section):
         return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the run's settings as they are stored; settings of reading answers only if they are set."""
+        """Return the run's settings as they are stored; settings for reading answers only if they are set."""
         later = {name for name in ("answer", "pattern", "choice") if getattr(self, name) == _default(name)}
         return self.model_dump(mode="json", exclude=later)
 
     def differences(self, stored: Mapping[str, Any]) -> list[str]:
-        """Return the differences from a stored spec: ``temperature: 0.0 before, 0.7 now``."""
+        """Return the differences from a stored spec, for example ``temperature: 0.0 before, 0.7 now``."""
         found = []
         for name, value in self.model_dump(mode="json").items():
             before = stored.get(name, _default(name))

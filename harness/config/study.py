@@ -303,11 +303,11 @@ class ExpertsSection(Section):
 
     @model_validator(mode="after")
     def _can_ask(self) -> ExpertsSection:
-        """Refuse a question that names no option, or more than the option."""
+        """Refuse a question text whose fields are not exactly ``$option``, or none for a panel."""
         if self.question_text is None:
             return self
         if self.protocol == OPEN_PROTOCOL:
-            raise ValueError("question_text: the units of open answers are the questions; leave it out")
+            raise ValueError("question_text: for open answers, the units are the questions; leave it out")
         template = Template(self.question_text)
         if not template.is_valid():
             raise ValueError("question_text: a $ is not part of a field; write $$ for a dollar sign")
@@ -328,7 +328,7 @@ class ExpertsSection(Section):
         if not named:
             return self
         if self.protocol == OPEN_PROTOCOL and named == ["gold"]:
-            return self  # the gold file only names units of known truth
+            return self  # for open answers, the gold file only names units of known truth
         rule = self.statement
         if rule.is_panel or rule.asks_on or "accuracy" not in rule.answers:
             told = f"the protocol {self.protocol!r} does not allow control questions"

@@ -36,15 +36,15 @@ _RETIRED = {
 
 
 def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None = None) -> Study:
-    """Read a study file, with other values for some settings, named for example ``estimate.level``.
+    """Read a study file; `changes` maps settings, for example ``estimate.level``, to other values.
 
     Raises
     ------
     DataError
-        If the file does not exist or is not valid TOML, or for an unknown key, a wrong type or a value out of
-        range; names file, line and key of the first error.
+        If the file does not exist or is not valid TOML, a key is unknown, or a value has the wrong type or is
+        out of range; the message names file, line and key of the first error.
     BadInput
-        If a changed setting does not exist or cannot take its value; names the setting.
+        If a changed setting does not exist or its value is invalid; the message names the setting.
     """
     path = Path(path)
     try:
@@ -82,7 +82,7 @@ def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None 
 
 
 def _refuse_large(found: Any, path: Path, text: str, keys: tuple[str, ...] = ()) -> None:
-    """Refuse integers beyond 64 bits, because they would change when they are stored."""
+    """Refuse integers that do not fit in 64 bits, because they cannot be stored exactly."""
     if isinstance(found, dict | list):
         for key, value in found.items() if isinstance(found, dict) else enumerate(found):
             _refuse_large(value, path, text, (*keys, str(key)))
@@ -105,7 +105,7 @@ def _change(table: dict[str, Any], keys: list[str], value: Any) -> None:
 
 
 def _refuse_changed(changes: Mapping[str, Any], field: str, reason: str) -> None:
-    """Raise an error for a changed setting that is wrong or has a wrong part; the error names the option."""
+    """Raise an error that names the option if the invalid `field` is, or belongs to, a changed setting."""
     for name in changes:
         if f"{field}.".startswith(f"{name}.") or f"{name}.".startswith(f"{field}."):
             raise BadInput(f"--set {name}: {reason}") from None
@@ -136,7 +136,7 @@ def _reason(error: Any) -> str:
 
 
 def _meant(place: tuple[Any, ...]) -> str:
-    """Return the setting that was probably meant, preferably from the same section."""
+    """Return a hint with a similar setting of the same section; empty if there is none."""
     section: Any = Study
     for part in place[:-1]:
         if get_origin(section) is dict:
@@ -220,12 +220,12 @@ def generate_schema() -> dict[str, Any]:
 
 
 def read_schema_text() -> str:
-    """Return the text of the shipped schema."""
+    """Return the text of the schema file in the package."""
     return _SHIPPED.read_text(encoding="utf-8")
 
 
 def write_schema() -> None:
-    """Write the shipped schema file."""
+    """Write the schema file in the package."""
     text = json.dumps(generate_schema(), ensure_ascii=False, indent=1)
     _SHIPPED.write_text(text + "\n", encoding="utf-8")
 

@@ -22,7 +22,7 @@ class InterchangeFrame(Protocol):
 
 
 class ArrowFrame(Protocol):
-    """A table in memory that exports its columns as Arrow, as newer libraries do instead."""
+    """A table in memory that exports its columns as an Arrow stream, as newer libraries do."""
 
     @property
     def columns(self) -> Any:
@@ -36,7 +36,7 @@ class ArrowFrame(Protocol):
 
 Frame: TypeAlias = "InterchangeFrame | ArrowFrame"
 Source: TypeAlias = "str | os.PathLike[str] | InterchangeFrame | ArrowFrame"
-"""A file by its path, or a frame."""
+"""A file, given by its path, or a frame."""
 
 
 def is_frame(given: object) -> TypeGuard[Frame]:
@@ -80,7 +80,7 @@ def read_frame(frame: Frame) -> Iterator[Row]:
 
 
 def _columns(frame: Any) -> Mapping[str, Sequence[Any]]:
-    """Return the name and the values of every column, by the library's own methods, which keep lists."""
+    """Return column name → values; the library's own methods are used because they keep lists."""
     if _is_of(frame, "pandas"):
         return _pandas_columns(frame)
     if _is_of(frame, "polars"):
@@ -125,6 +125,6 @@ def _plain(value: Any) -> Any:
 
 
 def _is_of(given: object, library: str) -> bool:
-    """Whether an object is a frame of a library that is already loaded; nothing is imported to find out."""
+    """Whether an object is a frame of this library; no import is needed, as the library would be loaded."""
     module = sys.modules.get(library)
     return module is not None and isinstance(given, getattr(module, "DataFrame", ()))

@@ -1,4 +1,4 @@
-"""Read runs of HELM: ``scenario_state.json`` and ``per_instance_stats.json`` beside it."""
+"""Read runs of HELM: ``scenario_state.json``, and ``per_instance_stats.json`` in the same folder."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from oversight.harness.output import shorten
 from oversight.harness.types import ForeignAnswer, PredictionStatus
 
 _STATS = "per_instance_stats.json"
-_SEPARATE = "multiple_choice_separate"  # prefix of the names of these methods
+_SEPARATE = "multiple_choice_separate"  # name prefix of methods that score each option in its own request
 _Key = tuple[str, int]
 """Ids of an instance and a trial."""
 _Chosen = Mapping[_Key, int]
-"""Index of the reference with the highest score, by instance and trial."""
+"""(instance, trial) → index of the reference with the highest score."""
 
 
 def read_helm(path: Path) -> Iterator[ForeignAnswer]:
@@ -128,8 +128,8 @@ def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _read_labelled(answer: ForeignAnswer, labels: tuple[str, ...]) -> ForeignAnswer:
     """Read the label that a completion names.
 
-    If the labels are A, B, … in this order, other completions are left to the reader of replies, because it
-    distinguishes letters from words more reliably; but only if no option could be mistaken for a label.
+    If the labels are A, B, … in this order, a completion that is not just a label is left to the reader of
+    replies, which distinguishes letters from words more reliably; but only if no option looks like a label.
     """
     are_letters = [strip_label(label) for label in labels] == [chr(ord("a") + j) for j in range(len(labels))]
     are_mixed_up = any(map(is_label, answer.options))
@@ -156,7 +156,7 @@ def _find_chosen(path: Path, whole: Row, states: list[Any]) -> _Chosen:
 
 
 def _compute_chosen(path: Path, states: list[Any]) -> _Chosen:
-    """Return the option with the highest score for every instance and trial."""
+    """Return (instance, trial) → index of the option with the highest score."""
     modes = [state.get("request_mode") for state in states if isinstance(state, dict)]
     scores: dict[_Key, dict[int, float]] = {}
     read = partial(_read_score, is_calibrated="calibration" in modes)

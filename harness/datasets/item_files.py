@@ -29,7 +29,7 @@ from oversight.harness.types import OPEN_ANSWER, UNIT_PREFIX, Item
 
 @dataclass(frozen=True, slots=True)
 class ItemMapping:
-    """Columns of the fields of an item.
+    """Names of the columns that contain the fields of an item.
 
     Attributes
     ----------

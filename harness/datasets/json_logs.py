@@ -65,8 +65,8 @@ def is_label(text: str) -> bool:
 def read_label(text: str, labels: Sequence[str], *, with_words: bool) -> int | None:
     """Return the label that a reply names; None if it does not clearly name one.
 
-    A reply or a first line that consists of a label counts. `with_words`, a label with words around it counts
-    too: ``2. heart``, ``The answer is 2``.
+    A reply counts if it, or its first line, consists of a label. With `with_words`, a label among other words
+    counts too: ``2. heart``, ``The answer is 2``.
 
     >>> [read_label(reply, ["1", "2"], with_words=True) for reply in (" (2)", "The answer is 2.", "2.5")]
     [1, 1, None]
@@ -112,11 +112,11 @@ def find_listed_options(text: str, labels: Sequence[str]) -> tuple[str, ...]:
 
 T = TypeVar("T")
 _LINE = 100
-"""Characters of the longest text that may name a group of items."""
+"""Maximum length in characters of a text that may name a group of items."""
 OWN_FILE = "write a table with the columns id, text and prediction yourself"
 """Advice for a log that cannot be read."""
 _ZSTANDARD = 93
-_LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # signature of a member of a ZIP archive, before its name
+_LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # header of a member of a ZIP archive, up to its name
 _SAMPLE, _CHUNKED = re.compile(r"samples/.+\.json"), re.compile(r"samples/.+_epoch_\d+/")
 _CUT = ("max_tokens", "length", "model_length")
 _SHUFFLED = "Choices were shuffled"  # start of the explanation by inspect-ai's scorer
@@ -176,7 +176,7 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
 
 
 def read_metadata(fields: Any, without: Container[str] = ()) -> dict[str, str | float]:
-    """Return the fields that can be a column of items: texts of a line at most, numbers and truth values."""
+    """Return the fields that can be a column of items: short texts, numbers and truth values."""
     named = fields.items() if isinstance(fields, dict) else ()
     return {
         name: value
@@ -192,13 +192,13 @@ def _scores(sample: Row) -> list[dict[str, Any]]:
 
 
 def _place_letter(answer: str | None, options: Sequence[str]) -> str | int | None:
-    """Return the position of a letter among the options that a sample lists, otherwise the answer."""
+    """Return the position of the option that a letter names; other answers are returned unchanged."""
     letters = [chr(ord("A") + place) for place in range(min(26, len(options)))]
     return letters.index(answer) if answer in letters else answer
 
 
 def _read_shuffled(answer: ForeignAnswer, scores: list[dict[str, Any]], *, shuffles: bool) -> ForeignAnswer:
-    """Handle a reply without an answer read by a scorer, whose letters may name shuffled choices.
+    """Handle a reply from which no scorer read an answer, because its letters may name shuffled choices.
 
     inspect-ai restores the order of the choices only if it read an answer. Its scorer records the shown
     order. Without that record, the letters of the reply have no meaning.
@@ -368,7 +368,7 @@ def _samples(path: Path, header: Row) -> Iterator[Any]:
 
 
 def _join_chunks(archive: zipfile.ZipFile, folder: str, path: Path) -> Any:
-    """Return a long sample whose attachments are separate members, named by their first index."""
+    """Return a long sample with its attachments, which are separate members named by their first index."""
     sample = parse_json(_read(archive, f"{folder}sample.json", path), f"{path}/{folder}")
     prefix = f"{folder}attachments/"
     attachments: dict[str, Any] = {}

@@ -216,7 +216,7 @@ def _match_options(
 
 
 def _list_options(document: dict[str, Any]) -> list[_Listed]:
-    """Return every list of options in a document with its labels; uncertain lists come last."""
+    """Return every list of options in a document with its labels; lists that look like labels come last."""
     return sorted(_iterate_options(document), key=lambda listed: place_labels(listed[1]) is not None)
 
 
@@ -298,7 +298,7 @@ def _place_answer(answer: str | None, labels: Sequence[str], k: int) -> str | in
 
 
 def _read_question(document: dict[str, Any], prompt: str) -> str:
-    """Return the question with the text that precedes it; empty if no known field holds it."""
+    """Return the question with the text that precedes it; empty if no known field contains a question."""
     question = next((found for name in _QUESTIONS if (found := _read_text(document.get(name)))), "")
     shown = fold_text(prompt)
     contexts = [_read_text(document.get(name)) for name in _CONTEXTS] if question else []

@@ -28,7 +28,7 @@ _READ = {
 }
 """Columns of a table that are read; others are metadata."""
 _ASKED = ("question", "text")
-"""Columns that may contain the question; beside one of them, ``text`` may be the reply."""
+"""Columns that may contain the question; beside ``question``, the column ``text`` may be the reply."""
 
 
 def read_table(path: Path) -> Iterator[ForeignAnswer]:
@@ -100,7 +100,7 @@ def _table_answer(row: Row) -> ForeignAnswer:
 
 
 _Key = str | tuple[str, str, int]
-"""An item's id, or the text or line that replaces it, and the number of the sample."""
+"""Key of an answer: the item's id, or (id, question if there is no id, number of the sample)."""
 
 READERS: dict[str, Callable[[Path], Iterator[ForeignAnswer]]] = {
     "inspect": read_inspect,

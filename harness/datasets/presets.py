@@ -55,7 +55,7 @@ EDINET_INDUSTRIES = (
     "金融（除く銀行）",
     "不動産",
 )
-"""The 33 industries of the Tokyo exchange, merged into 17 sectors; the two energy sectors are one."""
+"""The 33 industries of the Tokyo exchange, merged into its 17 sectors; the energy sectors are one here."""
 
 
 def medical_abstracts(row: Row, _seed: int) -> Fields:
@@ -115,9 +115,9 @@ def math_mc(row: Row, seed: int) -> Fields | str:
     """Read MATH as multiple choice: the authors' candidate answers, or finished questions.
 
     A row with ``question, candidates`` lists the true answer first, and then other models' answers. Four
-    different ones are drawn with `seed` and the question, so that K is 5 as in the paper; a problem with
-    fewer is left out. A row with ``Question, A, B, …, Answer`` (a letter) is a finished question with as many
-    options as letters.
+    different ones are drawn, seeded by `seed` and the question, so that K is 5 as in the paper; problems with
+    fewer are left out. A row with ``Question, A, B, …, Answer`` (a letter) is a finished question with as
+    many options as letters.
     """
     if "candidates" in row.fields:
         return _draw_distractors(row, seed)
@@ -400,7 +400,7 @@ def _refuse(name: str, preset: Preset, file: str | Path | None, given: Mapping[s
 def _converted(
     rows: Iterable[Row], preset: Preset, name: str, seed: int, left_out: Counter[str]
 ) -> Iterator[Row]:
-    """Yield rows as fields of items; rows that are left out are counted."""
+    """Yield rows with the fields of items; rows that are left out are counted."""
     seen: set[str] = set()
     for number, row in enumerate(rows, start=1):
         try:

@@ -1,7 +1,7 @@
 """One record of a file, and portions of many records.
 
-A record holds typed fields by name and makes errors that name its place. A portion is some thousand
-consecutive records of a file.
+A record has typed fields by name, and creates errors that name its file and line. A portion is a
+sequence of consecutive records.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from oversight.harness.errors import DataError, InMemory
 from oversight.harness.output import did_you_mean, make_printable, shorten
 
 _MOST = 2**31 - 1
-"""Range of an integer column in every database."""
+"""Largest integer that fits in an integer column of every database."""
 MOST_SHOWN = 20
 """Number of bad rows that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One record and its place; `line` counts from 1 as an editor does."""
+    """One record with its place; the lines of a file count from 1, as in an editor."""
 
     file: str
     line: int
@@ -56,7 +56,7 @@ class Row:
         return self.fields[column]
 
     def parsed(self, column: str, what: str) -> Any:
-        """Return the value in a column, parsed if it is a text with JSON, which should be `what`.
+        """Return the value in a column, parsed if it is a JSON text; errors name the expected `what`.
 
         Raises
         ------
@@ -144,14 +144,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class WideCell(Row):
-    """One rating in a table with a column per annotator, as a row of a table with a row per rating.
+    """One rating from a table with one column per annotator, in the form of a table with one row per rating.
 
     Attributes
     ----------
     column
-        Column that holds the label and is named like the annotator; errors name it.
+        Column that contains the label and is named after the annotator; errors name it.
     stands_for
-        Names of the two fields that the column gives.
+        Names of the two fields, annotator and label, that the column replaces.
     """
 
     column: str
@@ -182,7 +182,7 @@ class BadRows:
     shown
         Errors of the first bad rows.
     alike
-        Whether the same fault applies to all rows, for example a missing column.
+        Whether all bad rows have the same error, for example a missing column.
     """
 
     number: int = 0
@@ -203,7 +203,7 @@ class BadRows:
         return [*map(str, self.shown), *([f"and {left:,} more wrong rows"] if left else [])]
 
     def error(self, good: int, mend: str = "skip_bad = true under [items] leaves such rows out") -> DataError:
-        """Combine all errors into one at the place of the first; `good` is the number of good rows."""
+        """Combine all errors into one; `good` is the number of good rows, `mend` the advice that the message ends with."""
         first, lines = self.shown[0], self.lines()
         if self.number == 1:
             return first
@@ -257,7 +257,7 @@ T = TypeVar("T")
 
 
 class Portion(ABC):
-    """Several thousand consecutive records of a file.
+    """At most `PORTION` consecutive records of a file.
 
     Iterating yields their rows, and raises `DataError` at the first malformed record.
     """
@@ -322,7 +322,7 @@ class JsonPortion(Portion):
 
 @dataclass(frozen=True, slots=True)
 class RowPortion(Portion):
-    """Rows of a file that is not a text file; they are checked one by one."""
+    """Rows of a source other than a text file; they are checked one by one."""
 
     rows: Sequence[Row]
 

@@ -27,7 +27,7 @@ from oversight.harness.errors import DataError
 
 
 def read_rows(path: Source) -> Iterator[Row]:
-    """Read the rows of a frame, or of a file whose ending gives its format (``.gz`` may follow).
+    """Read the rows of a frame, or of a file whose ending names its format (``.gz`` may follow).
 
     Raises
     ------
@@ -174,9 +174,9 @@ T = TypeVar("T")
 
 
 def read_ahead(portions: Iterable[list[T]]) -> Iterator[list[T]]:
-    """Read all portions of tuples now, and yield them later from an anonymous file.
+    """Read all portions of tuples now, and yield them later from a temporary file.
 
-    So the database is not locked while a file is read, and not opened if the file is bad. Tuples may contain
+    So the database is not locked while a source is read, and not opened if it is bad. Tuples may contain
     texts, numbers, tuples, dictionaries and None, which `marshal` writes fast.
     """
     given = _read_and_give(portions)

@@ -60,8 +60,8 @@ def labels_from_frame(
         answer: ``yes``, ``no``, ``unsure`` or ``skip``, or a boolean. An empty answer is missing, as
         ``unsure`` is. The column with the expert's name is optional.
     items
-        The items that were asked about, and possibly others; or the options that every item has, if there
-        is no list of items. Then any id is accepted.
+        The items that were asked about, and possibly others. Or, without a list of items, the options that
+        every item has; then any id is accepted.
 
     Raises
     ------
@@ -160,8 +160,8 @@ def predictions_from_frame(
         Frame or file with columns for the item's id and the text of the predicted option; an empty prediction
         was unreadable and counts as wrong. The column with the confidence in [0, 1] is optional.
     items
-        Items; those without a row were not asked about. Or the options that every item has,
-        if there is no list of items: then any id is accepted.
+        The items; an item without a row counts as not asked about. Or, without a list of items, the options
+        that every item has; then any id is accepted.
 
     Raises
     ------
@@ -275,7 +275,7 @@ def _is_wide(row: Row, item: str, annotator: str, label: str) -> bool:
     Raises
     ------
     DataError
-        If it has neither such columns nor those of a table with one row per rating.
+        If the table has neither these columns nor those of a table with one row per rating.
     """
     if {annotator, label} & row.fields.keys():
         return False
@@ -298,7 +298,7 @@ def _split_rows(rows: Iterable[Row], item: str, annotator: str, label: str) -> I
 
 
 def _refuse_other_columns(ratings: Sequence[Rating], file: object) -> None:
-    """Raise DataError for columns of which most labels are in no other column: notes, texts, ages."""
+    """Refuse columns whose labels mostly occur in no other column, because they are notes, texts or ages."""
     labels: dict[str, Counter[str]] = {}
     for rating in ratings:
         labels.setdefault(rating.annotator, Counter())[rating.label] += 1
@@ -317,7 +317,7 @@ def _refuse_other_columns(ratings: Sequence[Rating], file: object) -> None:
 def read_choices(
     path: Source, *, item: str = "item", label: str = "label", classes: Sequence[str] | None = None
 ) -> dict[str, str | None]:
-    """Read one label per item: a model's predictions or a reference. Empty becomes None (unreadable).
+    """Read one label per item: a model's predictions or a reference. An empty label becomes None.
 
     Raises
     ------
@@ -366,11 +366,11 @@ def predictions_from_arrays(
     items
         Items in the order of the rows.
     predicted
-        Shape (N,): labels as members of `classes`, options' texts, or positions in `classes` (without
+        Shape (N,): labels as members of `classes`, as texts of options, or as positions in `classes` (without
         `classes`, in the first item's options).
     probabilities
-        Shape (N, K), columns as in `classes`; finite, rows sum to 1. Without `predicted`, the largest
-        decides; with it, they only give the confidence.
+        Shape (N, K), columns as in `classes`; finite, rows sum to 1. Without `predicted`, the most probable
+        class is the prediction; with it, the probabilities only give the confidence.
     classes
         For example ``model.classes_``; None for the options of the first item.
 
@@ -468,7 +468,7 @@ def write_predictions(path: str | Path, rows: _Rows) -> int:
     Raises
     ------
     DataError
-        If the name has another ending, the ``parquet`` extra is missing, or the folder is not writable.
+        If the file has another ending, the ``parquet`` extra is missing, or the folder is not writable.
     FullDisk
         If the disk is full.
     """

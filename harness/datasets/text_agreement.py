@@ -20,11 +20,11 @@ _WORD = re.compile(
     r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]|[^\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+"
 )
 _LONG = 12
-"""Words from which texts are compared by pairs of neighbouring words; shorter ones by characters."""
+"""Number of words from which texts are compared by pairs of neighbouring words, not by characters."""
 _SAME_PAIRS, _SAME_SIGNS = 0.6, 0.9
 _SHOWN, _SHOWN_BEFORE = 3, 40
-"""Number of shown contradictions, and characters from which a shared beginning is cut when shown."""
-_FEW_SIGNS = 30  # characters; a shorter text counts as contained only if all its words are
+"""Number of contradictions shown, and length in characters from which a shared beginning is cut."""
+_FEW_SIGNS = 30  # characters; a shorter text counts as contained only if it occurs as whole words
 _SHORTEST_CUT = 10  # characters from which a text may be cut within a word
 _WHAT_TO_DO = (
     "nothing was imported. If the log is about other items, give them their ids in the study, or import a "
@@ -32,7 +32,7 @@ _WHAT_TO_DO = (
     "changed, import a table with the columns id and prediction alone"
 )
 _SIMILAR_CHECKED = 100
-"""Number of texts only similar to their item's text, which are compared with every other item's text."""
+"""Number of texts that are only similar to their item's text and are compared with all other items' texts."""
 
 
 def list_words(text: str) -> list[str]:
@@ -115,7 +115,7 @@ class _Contradiction:
 
 @dataclass
 class TextCheck:
-    """Compares texts of a log with those of the items that have the same ids.
+    """Comparison of a log's texts with the texts of the items that have the same ids.
 
     Attributes
     ----------

@@ -28,12 +28,12 @@ _IS_ARRAY = re.compile(r'\[\s*(\{\s*["}]|\]\s*$)')
 _IS_OBJECT = re.compile(r'\{[^\S\n]*\r?\n\s*["}]')
 """Patterns of the beginning of an array of objects or an empty array, and of an object over several lines."""
 _MARKS = {".xlsx": b"PK\x03\x04", ".parquet": b"PAR1"}
-"""Beginnings of files that are not text files."""
+"""First bytes of files that are not text files."""
 _TO_LINES = (
     "convert it to JSON Lines, for example with: jq -c 'if type == \"array\" then .[] else . end' FILE"
 )
 _MOST_NAMES = 1000
-"""Number of neighbouring files to compare with the name of a missing file."""
+"""Maximum number of neighbouring files that are compared with the name of a missing file."""
 _SEPARATOR = re.compile(r"\ufeff?sep=(.)", re.IGNORECASE)
 """Pattern of a first line that tells Excel the separator."""
 _ENCODING = (

@@ -16,12 +16,12 @@ from oversight.harness.distribution import install_line
 from oversight.harness.errors import DataError
 
 INSTRUCTIONS = "instructions"
-"""Sheet of a workbook to be filled in that says how to answer; it is not read."""
+"""Title of the sheet that tells how to fill in a workbook; it is not read."""
 _LARGEST = 256 * 2**20
 """Largest accepted size in bytes of an unpacked workbook."""
 _SMALL, _DENSEST = 32 * 2**20, 100
-"""Bytes from which on the unpacked size of a workbook is limited, and the limit as a multiple of its size;
-texts take 3 to 20 times theirs."""
+"""Unpacked size in bytes from which the ratio of unpacked to packed size is limited, and this limit; texts
+have a ratio of 3 to 20."""
 _PAGE = re.compile(r"xl/worksheets/[^/]+\.xml")
 _LOST = re.compile(rb"<f[ >/]|<mergeCell ")
 

@@ -1,4 +1,4 @@
-"""Name and extras of the distribution by which this project is installed."""
+"""Name, version and extras of the package that pip installs."""
 
 import lazy_loader
 

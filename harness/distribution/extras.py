@@ -1,7 +1,7 @@
-"""Name of the distribution, and messages about missing extras.
+"""Name and version of the package that pip installs, and messages about missing extras.
 
-The command and the import name are ``oversight``; the distribution has another name, because that one
-belongs to somebody else.
+The command and the import name are ``oversight``. The package has another name, because ``oversight`` belongs
+to another project.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ VERSION = "0.2.0"
 
 
 def install_line(extra: str) -> str:
-    """The command that installs an extra of this project."""
+    """Return the command that installs an extra of this project."""
     return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
 def require(module: str, what: str, extra: str) -> None:
-    """Check that an extra is installed, without importing it, which may take seconds.
+    """Check that an extra is installed, without importing it, because the import may take seconds.
 
     Parameters
     ----------
     module
-        A package that belongs to the extra.
+        Import name of a package in the extra.
     what
-        What needs the extra, as the subject of a sentence.
+        Feature that needs the extra; subject of the error message.
     extra
         Name of the extra.
 

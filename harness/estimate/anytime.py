@@ -1,24 +1,23 @@
-"""Intervals for looking at the result while answers still come in.
+"""Intervals that stay valid while answers still come in.
 
 A fixed 95 % interval that is computed repeatedly misses the truth far more often than 5 %: with an analysis
 every 10 labels up to 1000, about every third time. There are two remedies, from narrow to wide: a planned
-number of interim analyses (O'Brien–Fleming), and a confidence sequence from the likelihood, valid at all
-times at once.
+number of interim analyses (`obrien_fleming_level`), and confidence sequences, which are valid at all times
+together (`likelihood_sequence`, `draw_betting_sequence`).
 
-Confidence sequences for items drawn with unequal, recorded probabilities, in one draw or several.
+**Items drawn with unequal, recorded probabilities** (`draw_betting_sequence`), in one draw or several. The
+b-th draw takes n_b of the N_b items that remain, item i with probability ρ_i. In random order its answers
+have E v_i (g_i − m) = 0 with v_i = n_b/(N_b ρ_i), where m is the true share of remaining items that are
+answered correctly, however the probabilities depend on earlier answers. By Ville's inequality Π (1 + λ v_i
+(g_i − m)) with λ > 0 shows that the share is above m, and with λ < 0 that it is below; a mixture over λ
+approximates the best one (Waudby-Smith & Ramdas 2024, J. R. Stat. Soc. B 86). Of the items drawn before, the
+number answered correctly lies between those known to be right and those not known to be wrong. So an accuracy
+A of the pool implies a range of m, and the draw must refute the nearer end of this range.
 
-The b-th draw takes n_b of the N_b items that remain, item i with probability ρ_i. In random order its
-answers have E v_i (g_i − m) = 0 with v_i = n_b/(N_b ρ_i) at the true share m of the remaining items,
-however the probabilities depend on earlier answers. By Ville's inequality Π (1 + λ v_i (g_i − m)) with λ >
-0 shows that the share is above m, and with λ < 0 that it is below; a mixture over λ approximates the best
-one (Waudby-Smith & Ramdas 2024, J. R. Stat. Soc. B 86). For the items drawn before, the number of right
-ones lies between those known right and those not known wrong. So an accuracy A of the pool implies a range
-for m, and the draw has to refute the nearer end of it.
-
-The outcome g is that of equation (G) (`oversight.harness.estimate.routed_means`) with p = m at the
-prediction and (1 − m)/(K − 1) at every other option: of K options asked about with equal chances the constant
-of least variance is C = m (K − 1)/(m K + K − 2). If the question is always about the prediction itself, g is
-right or not.
+The outcome g is that of equation (G) (`oversight.harness.estimate.routed_means`) with p = m at the prediction
+and (1 − m)/(K − 1) at every other option. If K options are asked about with equal probabilities, the constant
+of smallest variance is C = m (K − 1)/(m K + K − 2). If the question is always about the prediction itself, g
+is 1 if this is right and 0 if not.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ from oversight.harness.types import Counts, Estimate, Interval
 
 @lru_cache(maxsize=64)
 def obrien_fleming_constant(looks: int, level: float = 0.95) -> float:
-    """C such that P(|z_j| ≤ c √(L/j) for all j = 1..L) = level, for L equally spaced analyses.
+    """Return c such that P(|z_j| ≤ c √(L/j) for all j = 1..L) = level, for L equally spaced analyses.
 
-    O'Brien & Fleming (1979, Biometrics 35). Since z_j √j is a random walk with unit normal steps the
-    bound is the constant ±c√L, and the survival probability follows by repeated numerical
-    integration of its density (Armitage, McPherson & Rowe 1969, JRSS A 132).
+    O'Brien & Fleming (1979, Biometrics 35). z_j √j is a random walk with standard normal steps, and its bound
+    is the constant ±c√L. The probability of staying within the bound is computed by repeated numerical
+    integration of the density (Armitage, McPherson & Rowe 1969, JRSS A 132).
 
     Examples
     --------
@@ -55,10 +54,10 @@ def obrien_fleming_constant(looks: int, level: float = 0.95) -> float:
 
 
 def obrien_fleming_level(look: int, looks: int, level: float = 0.95) -> float:
-    """Level at which to compute *any* fixed-sample interval at analysis j of L: 2Φ(c √(L/j)) − 1.
+    """Return the level at which to compute a fixed-sample interval at analysis j of L: 2Φ(c √(L/j)) − 1.
 
-    Valid jointly at all planned analyses for estimates that are asymptotically normal with independent
-    increments, as all estimators here are.
+    The intervals of all planned analyses are jointly valid if the estimates are asymptotically normal with
+    independent increments, as those of this package are.
 
     Raises
     ------
@@ -73,7 +72,7 @@ def obrien_fleming_level(look: int, looks: int, level: float = 0.95) -> float:
     if not 1 <= look <= looks:
         raise EstimateError(f"look must lie in 1..{looks}, is {look}")
     z = obrien_fleming_constant(looks, level) * np.sqrt(looks / look)
-    # The first of many analyses has a level so close to 1 that it would round to 1.
+    # The level of the first of many analyses would round to 1, which `check_level` refuses.
     return float(min(1 - 2 * ndtr(-z), 1 - 1e-15))
 
 
@@ -85,24 +84,24 @@ def likelihood_sequence(
     *,
     level: float = 0.95,
 ) -> Estimate:
-    """Confidence sequence {A : L(A) ≥ (1 − level)·∫ L dBeta(½, ½)}: valid at all times at once.
+    """Return the confidence sequence {A : L(A) ≥ (1 − level)·∫ L dBeta(½, ½)}, valid after every answer.
 
-    L is the likelihood of one accuracy under any routing that does not depend on the truth,
+    L is the likelihood of an accuracy A if the choice of questions does not depend on the truth,
 
-        log L(A) = S_o log A + (T_o + T_c) log(1 − A) + Σ_j S_c,j log(A + K'_j − 2),
+        log L(A) = S_o log A + (T_o + T_c) log(1 − A) + Σ_j S_c,j log(A + K'_j − 2).
 
-    with S_o yes-answers about predicted options, T_o + T_c wrong predictions seen (yes about another
-    option, or no about the predicted one) and S_c,j no-answers about other options at effective K'_j.
-    The ratio of the mixture to L(A) is a martingale under A with mean 1, so by Ville's inequality it
-    ever exceeds 1/(1 − level) with probability at most 1 − level (Robbins 1970, Ann. Math. Stat. 41).
-    The Beta(½, ½) mixture is uniform in u with A = sin²(πu/2), where the integral is taken.
+    S_o counts yes answers about predicted options, T_o + T_c predictions shown to be wrong (yes about another
+    option, or no about the predicted one), and S_c,j no answers about other options at effective K'_j. If A
+    is the true accuracy, the ratio of the mixture to L(A) is a martingale with mean 1. By Ville's inequality
+    the probability that it ever exceeds 1/(1 − level) is at most 1 − level (Robbins 1970, Ann. Math. Stat.
+    41). With A = sin²(πu/2) the Beta(½, ½) distribution is uniform in u, so the integral is taken over u.
 
     Parameters
     ----------
     yes_hits, errors
-        S_o and T_o + T_c.
+        The counts S_o and T_o + T_c.
     no_misses, effective_K
-        Same length: S_c,j and K'_j ≥ 2 (K with one question per item).
+        The counts S_c,j, and for each its K'_j ≥ 2, which is K if every item has one question.
 
     Raises
     ------
@@ -125,7 +124,7 @@ def likelihood_sequence(
 
     u = (np.arange(size := max(4000, 80 * int(np.sqrt(n)))) + 0.5) / size
     A = np.sin(np.pi * u / 2) ** 2
-    with np.errstate(divide="ignore"):  # at 0 and 1
+    with np.errstate(divide="ignore"):  # the logarithm is −inf at A = 0 or 1
         values = log_likelihood(A)
         peak = float(values.max())
         bound = peak + float(np.log(np.exp(values - peak).mean())) + np.log1p(-level)
@@ -141,8 +140,8 @@ def likelihood_sequence(
 
 
 def _stays_inside(bound: float, steps: int) -> float:
-    """P(|S_j| ≤ bound, j = 1..steps) of a random walk with standard normal steps."""
-    # The kernel has width 1: ten nodes a unit integrate it to rounding.
+    """Return P(|S_j| ≤ bound, j = 1..steps) of a random walk with standard normal steps."""
+    # The kernel has standard deviation 1, so 10 nodes per unit make the integral exact up to rounding.
     nodes, weights = np.polynomial.legendre.leggauss(40 + int(10 * bound))
     x, w = bound * nodes, bound * weights
     kernel = _density(x[:, None] - x[None, :])
@@ -153,14 +152,14 @@ def _stays_inside(bound: float, steps: int) -> float:
 
 
 def _density(x: FloatArray) -> FloatArray:
-    """Density of the standard normal."""
+    """Return the density of the standard normal distribution."""
     density: FloatArray = np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
     return density
 
 
 _SHARES = 1000
 _CLUSTER_BETS = np.geomspace(1e-3, 1.0, 12)
-"""Shares of the largest bet that cannot ruin; the mixture over them replaces the best one."""
+"""Bets as fractions of the largest bet that keeps the wealth positive; the wealth is averaged over them."""
 
 
 def score_betting_sequence(
@@ -172,23 +171,26 @@ def score_betting_sequence(
     largest: int,
     level: float = 0.95,
 ) -> Interval:
-    """Confidence sequence from bets on the score of the likelihood, with clusters as independent units.
+    """Return a confidence sequence from bets on likelihood scores, with clusters as independent units.
 
-    At the true accuracy A each item's score, 1/A if it is seen right, −1/(1 − A) if seen wrong and
-    1/(A + K' − 2) if an option other than the prediction was refused, has mean 0 whatever the items of
-    its cluster do. So Π_j (1 + λ s_j(A)) over the sums s_j of clusters is a martingale with mean 1, and
-    so is its mixture over λ; an A where it reaches 1/(1 − level) is refuted (Ville). λ goes up to where
-    a cluster of the largest size cannot make a factor negative. A cluster that is answered in parts is
-    counted with what there is of it: the bound is then that of the central limit theorem in random order.
+    An item's score is 1/A if its prediction was shown to be right, −1/(1 − A) if shown to be wrong, and
+    1/(A + K' − 2) if only other options were refused. At the true accuracy A each score has mean 0, also if
+    the items of a cluster are dependent. So Π_j (1 + λ s_j(A)) over the sums s_j of the clusters' scores is a
+    martingale with mean 1, and so is its mixture over λ. An A at which the mixture reaches 1/(1 − level) is
+    excluded (Ville's inequality). |λ| is limited so that no factor is negative, even for the largest cluster.
+
+    A partly answered cluster contributes the answers it has. Coverage then is only asymptotic (central limit
+    theorem), for answers in random order.
 
     Parameters
     ----------
     right, wrong
-        Shape (J,): items of every cluster that were seen right, and wrong.
+        Shape (J,): number of items of every cluster whose prediction was shown to be right, and wrong.
     open_, effective_K
-        Shapes (J, m) and (m,): items left open by refusals, by K'.
+        Shapes (J, m) and (m,): number of items of every cluster of which only other options than the
+        prediction were refused, for each of m values of K'; and these values.
     largest
-        Items of the largest cluster, known before any answer.
+        Number of items of the largest cluster, fixed before any answer.
     """
     check_level(level)
     counts, times = np.unique(np.column_stack([right, wrong, open_]), axis=0, return_counts=True)
@@ -214,29 +216,29 @@ def score_betting_sequence(
 
 _DRAW_SHARES = 500
 _MOST = 700.0
-"""Largest logarithm of a wealth, so that it stays a number."""
+"""Largest logarithm of a wealth: exp of a larger number would overflow."""
 _DRAW_BETS = np.geomspace(1e-3, 0.999, 12)
-"""Shares of the largest bet that cannot ruin."""
+"""Bets as fractions of the largest bet that keeps the wealth positive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnAnswers:
-    """Answers of one draw so far, for n answered items; arrays have shape (n,).
+    """Answers so far about the items of one draw; arrays have shape (n,) for n answered items.
 
     Attributes
     ----------
     n_options
-        K; 1 if the prediction itself was asked about with certainty.
+        Number of options K; 1 if every question was certain to be about the prediction itself.
     readable, own, yes
         Whether the prediction is readable, whether it was asked about, and whether the answer was yes.
     scale
-        v of each item.
+        Weight v = n_b/(N_b ρ) of each item, for n_b of N_b items drawn, this one with probability ρ.
     largest
         K → the largest v of the draw's items with this number of options, answered or not.
     remaining
-        N_b.
+        N_b, the number of items that were not drawn before this draw.
     known_right, known_wrong
-        Number of earlier drawn items that are known to be right, and wrong.
+        Number of items of earlier draws whose prediction is known to be right, and wrong.
     """
 
     n_options: IntArray
@@ -251,14 +253,14 @@ class DrawnAnswers:
 
 
 def draw_betting_sequence(draws: Sequence[DrawnAnswers], *, level: float = 0.95) -> Interval:
-    """Confidence sequence of the share of right predictions among all items of the pool."""
+    """Return a confidence sequence of the share of right predictions among all items of the pool."""
     check_level(level)
     grid = np.sin(np.pi * np.arange(_DRAW_SHARES + 1) / (2 * _DRAW_SHARES)) ** 2
     above, below = np.zeros(_DRAW_SHARES + 1), np.zeros(_DRAW_SHARES + 1)
     for draw in draws:
         over, under = _bet(draw, grid)
         least, most = _remaining_share(draw, draws[0].remaining, grid)
-        # the next share on the grid that is not closer to the observed one
+        # round outwards to the grid, so that the evidence is not overstated
         above += over[np.searchsorted(grid, most - 1e-12)]
         below += under[np.searchsorted(grid, least + 1e-12, side="right") - 1]
     evidence = np.logaddexp(above, below) - np.log(2)
@@ -268,9 +270,10 @@ def draw_betting_sequence(draws: Sequence[DrawnAnswers], *, level: float = 0.95)
 
 
 def draw_wealth(draws: Sequence[DrawnAnswers], share: float) -> tuple[float, float]:
-    """Return the wealth of bets against "the share of right predictions is at most `share`", and "at least".
+    """Return the wealth of bets against "at most `share` of all predictions are right", and "at least".
 
-    Each reaches 1/α with probability at most α if what it bets against is true, however often one looks.
+    If the hypothesis is true, the wealth against it ever reaches 1/α with probability at most α, even if the
+    wealth is computed after every answer.
     """
     above = below = 0.0
     for draw in draws:
@@ -281,12 +284,12 @@ def draw_wealth(draws: Sequence[DrawnAnswers], share: float) -> tuple[float, flo
 
 
 def weigh_outcomes(draws: Sequence[DrawnAnswers], share: float) -> FloatArray:
-    """Return v g − v `share` of every item of all draws, in one array."""
+    """Return v (g − `share`) of every answered item of all draws, in one array."""
     return np.concatenate([draw.scale * (_outcomes(draw, share) - share) for draw in draws])
 
 
 def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Smallest and largest share of right items before the draw that a share of `size` items allows."""
+    """Return bounds of the share of right items before a draw, if it is `share` among all `size` items."""
     right_at_most = size - draw.remaining - draw.known_wrong
     most = np.clip((size * share - draw.known_right) / draw.remaining, 0, 1)
     least = np.clip((size * share - right_at_most) / draw.remaining, 0, 1)
@@ -294,7 +297,7 @@ def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[
 
 
 def _bet(draw: DrawnAnswers, grid: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Log wealth of bets against "the share is m or less" and "m or more", for every m."""
+    """Return the log wealth of bets against "the share is at most m", and "at least m", for every m."""
     over, under = np.zeros(len(grid)), np.zeros(len(grid))
     if not len(draw.scale):
         return over, under
@@ -308,7 +311,7 @@ def _bet(draw: DrawnAnswers, grid: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _outcomes(draw: DrawnAnswers, m: float) -> FloatArray:
-    """Outcomes g of all items, shape (n,); 0 where the prediction is unreadable, which is wrong."""
+    """Return the outcome g of every item, shape (n,); 0 for an unreadable prediction, which is wrong."""
     K, others = draw.n_options, np.maximum(draw.n_options - 1, 1)
     constant = m * (K - 1) / (m * K + np.maximum(K - 2, 0) + (K < 2))
     surprise = draw.yes - np.where(draw.own, m, (1 - m) / others)
@@ -318,7 +321,7 @@ def _outcomes(draw: DrawnAnswers, m: float) -> FloatArray:
 
 
 def _reach(K: int, m: float, v: float) -> tuple[float, float]:
-    """Largest distances of v g below and above v m with K options."""
+    """Return how far v g can at most lie below v m, and above v m, for an item with K options."""
     if K == 1:
         return v * m, v * (1 - m)
     C, other = m * (K - 1) / (m * K + K - 2), (1 - m) / (K - 1)

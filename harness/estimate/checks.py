@@ -1,22 +1,19 @@
-"""Checks of the estimators' assumptions on the data.
+"""Tests of the estimators' assumptions on the data.
 
-Checks of draws that followed predictions: which options were asked about, compared with the recorded
-propensities.
+**Draws.** The options asked about are compared with the recorded propensities. A question is evidence about
+the draw whether it was answered or not, so these checks use questions if they are known. A model's own
+prediction must have been asked about as often as its propensities say.
 
-A question is evidence of the draw whether it was answered or not, so these look at the questions where
-they are known. A model's own prediction ŷ must have been asked about as often as its propensities say.
+**Experts.** No expert should say yes much more rarely or more often than others, or make the same errors as a
+model. Experts judge different classes, and a model may be far better on one class than on another. So an
+expert fails only if the odds of a yes are more than `TOLERATED` times those of other experts on similar
+questions, beyond chance. Experts of the same class are asked at random, so the tolerance for them is
+`TOLERATED_ALIKE`.
 
-Checks of experts: nobody says yes much more rarely or often than others, or errs together with a model.
-
-Experts judge different classes, and a model may be far better on one class than on another. So an expert
-fails only if the odds of a yes are more than `TOLERATED` times those of other experts on like questions,
-beyond chance. Experts of the same class are asked at random, so `TOLERATED_ALIKE` is enough for them.
-
-All tests of all models of a study are one family: in a study where every assumption holds, at most 5 % have
-a failed test (`split_levels`). None of them can prove the assumptions; experts who err evenly in both
-directions pass them all.
-
-Some checks void a number if they fail: the answers are then not what every estimate assumes.
+All tests of all models of a study are one family: if every assumption holds, a test fails in at most 5 % of
+studies (`split_levels`). No test can prove the assumptions; experts who err equally often in both directions
+pass all of them. Some checks invalidate a number if they fail, because its estimate then lacks a necessary
+assumption.
 """
 
 from __future__ import annotations
@@ -62,14 +59,16 @@ from oversight.harness.estimate.tallies import (
 from oversight.harness.types import Estimate
 
 NEGLIGIBLE = 0.1
-"""Part of an interval's half-width by which missing data may move its estimate, so that it still covers."""
+"""Part of an interval's half-width by which missing data may move the estimate without losing coverage."""
 
 
 def is_negligible(least: float, value: float, most: float, width: float) -> bool:
-    """Whether missing data that move a value to between `least` and `most` barely change the coverage.
+    """Whether missing data leave the coverage of an interval almost unchanged.
 
     Parameters
     ----------
+    least, value, most
+        The estimate, and the smallest and largest value that the missing data could give it.
     width
         Width of the interval. A shift by a tenth of half the width lowers a coverage of 95 % to 94.6 %.
 
@@ -92,9 +91,9 @@ class Check:
     passed
         False if the data contradict an assumption of the estimates; None if there were no data to check.
     statistic, p_value
-        Statistic and p-value of the test, or None.
+        Statistic and p-value of the test; None if the check computes none.
     message
-        The finding and its meaning, or why nothing was checked, on one line.
+        One line: the finding and its meaning, or the reason why nothing was checked.
 
     Examples
     --------
@@ -117,31 +116,31 @@ class Check:
     def of_test(
         cls, name: str, statistic: float | None, p_value: float, alpha: float, text: str, odd: str = ""
     ) -> Check:
-        """Make the result of a test, which fails if its p-value is below `alpha`; `odd` is then appended."""
+        """Make the result of a test. It fails if `p_value` < `alpha`; `odd` is then appended to `text`."""
         passed = p_value >= alpha
         message = text if passed else text + odd
         return cls(name=name, passed=passed, statistic=statistic, p_value=p_value, message=message)
 
     @classmethod
     def not_made(cls, name: str, why: str) -> Check:
-        """Make the result of a check without data."""
+        """Make the result of a check that had no data, with the reason as its message."""
         return cls(name=name, passed=None, statistic=None, p_value=None, message=why)
 
 
 OF_STUDY = ("yes_rate", "yes_rate_by_expert", "agreement")
 """Tests whose outcome is the same for every model of a study."""
 OF_MODEL = ("asked_predicted", "hausman", "propensities", "coin", "seen_answers", "readability")
-"""Tests that are made again for every model."""
+"""Tests that are run once per model."""
 OPTIONS_ALPHA = 1e-3
 """Level of `asked_options`, whose χ² approximation is rough."""
 GOLD_ALPHA = 0.01
-"""Level of `gold_errors` for all models of a study together."""
+"""Joint level of the `gold_errors` tests of all models of a study."""
 _STUDY_ALPHA, _MODEL_ALPHA = 0.019, 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyLevels:
-    """Levels of the tests of a study; with `asked_options` and gold they sum to 5 %.
+    """Levels of the tests of a study; with those of `asked_options` and `gold_errors` they sum to 5 %.
 
     Attributes
     ----------
@@ -161,9 +160,9 @@ def split_levels(names: Collection[str], n_models: int) -> FamilyLevels:
     Parameters
     ----------
     names
-        Checks that the protocol of the study states.
+        Names of the checks that apply to the study's protocol.
     n_models
-        Number of models whose checks are read together, at least 1.
+        Number of models whose checks share the level, at least 1.
 
     Examples
     --------
@@ -178,7 +177,7 @@ _EQUAL = 1e-6
 
 
 def uniform_single(labels: LabelColumns) -> BoolArray:
-    """Labels whose question is the only one about its item, asked with propensity 1/K."""
+    """Return which labels are the only one about their item and have propensity 1/K, shape (L,)."""
     alone = np.bincount(labels.item)[labels.item] == 1
     chosen: BoolArray = alone & (
         np.abs(labels.questions.propensity * labels.questions.n_options - 1) < _EQUAL
@@ -187,10 +186,10 @@ def uniform_single(labels: LabelColumns) -> BoolArray:
 
 
 def asked_predicted(predictions: PredictionColumns, labels: LabelColumns, alpha: float) -> Check:
-    """P(k = ŷ) = 1/K under uniform routing; fails if questions followed the model's predictions.
+    """Test that predicted options were asked about with probability 1/K, as under uniform routing.
 
-    Counts every question put, answered or not. z-test on the sum; power .98 for a rate 10 points
-    too high at 300 questions.
+    A failure means that questions followed the model's predictions. The z-test counts all questions, answered
+    or not. With 300 questions it detects a rate that is 10 points too high with probability .98.
     """
     check_labels(predictions, labels)
     text = "the predicted option was asked about {hits} times, expected {expected:.1f}"
@@ -199,7 +198,10 @@ def asked_predicted(predictions: PredictionColumns, labels: LabelColumns, alpha:
 
 
 def yes_rate(labels: LabelColumns, alpha: float) -> Check:
-    """P(yes) = 1/K under uniform routing; fails if missed or false yes answers prevail."""
+    """Test that the share of yes answers is 1/K, as under uniform routing.
+
+    A failure means that experts say no to true options too often, or yes to false ones.
+    """
     text = "{hits} yes among {n} answers, expected {expected:.1f}"
     odd = "; too few: truths were missed, too many: false yes (which ruins ord and ml)"
     answered, yes = labels.kind != ABSTAINED, labels.kind == YES
@@ -215,7 +217,10 @@ def _one_in_k(
     text: str,
     odd: str = "",
 ) -> Check:
-    """z-test that single questions hit with probability 1/K; `odd` is appended if it fails."""
+    """Run a z-test that `hit` is true with probability 1/K for the `usable` labels of `uniform_single`.
+
+    `odd` is appended to the message of a failed test.
+    """
     mine = uniform_single(labels) & usable
     if not mine.any():
         return Check.not_made(name, "no item with one uniformly drawn question")
@@ -227,9 +232,9 @@ def _one_in_k(
 
 
 def asked_options(labels: LabelColumns) -> Check:
-    """Every option was asked about equally often under uniform routing: χ² with Σ(K − 1) df.
+    """Test that every option was asked about equally often, as under uniform routing: χ² with Σ(K − 1) df.
 
-    It does not see questions chosen by difficulty; `asked_predicted` does.
+    It does not detect questions that were chosen by difficulty; `asked_predicted` does.
     """
     name = "asked_options"
     mine, n_options = uniform_single(labels), labels.questions.n_options
@@ -252,21 +257,21 @@ _NOTHING = "no item has one question whose option was drawn with unequal chances
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnOptions:
-    """The one drawn option of each of n items, and the model's prediction there.
+    """Items with exactly one question, and the model's predictions for them.
 
     Attributes
     ----------
     asked
-        The question about each item.
+        The n questions, one per item.
     predicted
-        Shape (n,): the prediction, −1 for unreadable.
+        Shape (n,): the predicted option of each item, −1 for unreadable.
     """
 
     asked: QuestionColumns
     predicted: IntArray
 
     def take(self, rows: AnyIntArray) -> DrawnOptions:
-        """Select some of the items."""
+        """Return the items at these rows."""
         return DrawnOptions(asked=self.asked.take(rows), predicted=self.predicted[rows])
 
     @property
@@ -276,7 +281,7 @@ class DrawnOptions:
 
     @property
     def own(self) -> FloatArray:
-        """The propensity of every prediction, all `readable`; shape (n,)."""
+        """Propensity of the predicted option, shape (n,); requires that all items are `readable`."""
         return self.asked.offered.of_option(self.predicted)
 
     def __len__(self) -> int:
@@ -289,12 +294,12 @@ class DrawnOptions:
 
     @property
     def readable(self) -> BoolArray:
-        """Whether all propensities are recorded and the prediction names an option, shape (n,)."""
+        """Whether the propensities of all options are recorded and a prediction was read, shape (n,)."""
         return self.recorded & (self.predicted >= 0)
 
 
 def find_drawn(predictions: PredictionColumns, labels: LabelColumns) -> DrawnOptions:
-    """The single question of every item that has one and a prediction that did not fail."""
+    """Find the items with exactly one question, answered or not, and a prediction that did not fail."""
     drawn = labels.questions if labels.drawn is None else labels.drawn
     number = np.bincount(drawn.item, minlength=labels.index.size)
     rows = np.flatnonzero((number[drawn.item] == 1) & predictions.ran[drawn.item])
@@ -303,10 +308,10 @@ def find_drawn(predictions: PredictionColumns, labels: LabelColumns) -> DrawnOpt
 
 
 def propensities(drawn: DrawnOptions, alpha: float) -> Check:
-    """Compare recorded propensities with the drawn options, by two tests at `alpha` / 2 each.
+    """Test that the recorded propensities are those of the draw, by two z-tests at `alpha` / 2 each.
 
-    Σ (1{asked = ŷ} − π_ŷ) has mean 0 and variance Σ π_ŷ (1 − π_ŷ); 1/(K π) of what was asked has the mean
-    (options that could be asked)/K. Fails if the propensities are not those of the draw.
+    Under the recorded propensities, Σ (1{asked = ŷ} − π_ŷ) has mean 0 and variance Σ π_ŷ (1 − π_ŷ), and
+    1/(K π) of the asked option has the mean (number of options with π > 0)/K.
     """
     name, recorded = "propensities", drawn.take(np.flatnonzero(drawn.recorded))
     impossible = int(np.count_nonzero(recorded.asked.offered.of_option(recorded.asked.option) <= 0))
@@ -336,7 +341,7 @@ def propensities(drawn: DrawnOptions, alpha: float) -> Check:
 
 
 def _sum_weights(chance: QuestionColumns) -> tuple[float, float, float]:
-    """Σ 1/(K π) over what was asked, with its mean and variance under the draw."""
+    """Return Σ 1/(K π) over the asked options, and its mean and variance under the recorded propensities."""
     k, values, start = chance.n_options, chance.offered.values, chance.offered.start[:-1]
     able = np.add.reduceat((values > 0).astype(np.int64), start)
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
@@ -348,12 +353,12 @@ def _sum_weights(chance: QuestionColumns) -> tuple[float, float, float]:
 
 
 def _add(values: FloatArray) -> float:
-    """The sum, one by one from the first."""
+    """Return the sum of the values, added one after the other."""
     return float(np.cumsum(values)[-1])
 
 
 def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
-    """Test E[1/(K π)] = 1 if only the propensity of the asked option is known, with the observed variance."""
+    """Test E[1/(K π)] = 1 with the observed variance, if only the asked option's propensity is recorded."""
     uneven = np.abs(drawn.asked.propensity * drawn.asked.n_options - 1) >= _EQUAL
     pi = drawn.asked.propensity[uneven]
     if pi.size < 2 or pi.min() >= 1 - _EQUAL:
@@ -366,10 +371,11 @@ def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
 
 
 def routed_for(drawn: DrawnOptions) -> Check:
-    """Whether the questions were drawn with knowledge of this model's predictions.
+    """Check whether the questions were drawn with knowledge of this model's predictions.
 
-    An option that no model predicted has the smallest propensity ε/K, which every item with such an option
-    shows. A model that predicts such options was not used in the draw: its few answers have large weights.
+    A draw that follows predictions gives the smallest propensity, ε/K, to options that none of its models
+    predicted. A model that predicts such options was not used in the draw. Few of its predictions are then
+    asked about, and the answers about them have large weights.
     """
     name, readable = "routed_for", drawn.take(np.flatnonzero(drawn.readable))
     n, offered = len(readable), readable.asked.offered
@@ -386,7 +392,7 @@ def routed_for(drawn: DrawnOptions) -> Check:
 
 
 def coin(drawn: DrawnOptions, alpha: float) -> Check:
-    """Test which of two models' predictions was asked about against ½: exact binomial test."""
+    """Test that a fair coin decided which of two models' predictions was asked about: exact binomial test."""
     name, readable = "coin", drawn.take(np.flatnonzero(drawn.readable))
     tossed = readable.take(np.flatnonzero(np.abs(readable.own - 0.5) < _EQUAL))
     n = len(tossed)
@@ -404,14 +410,14 @@ _NEAR = 1e-9
 
 @dataclass(frozen=True)
 class ModelVotes:
-    """Predictions of all models of a study together with the experts' answers.
+    """Predictions of all models of a study, and the experts' answers about the same N items.
 
     Attributes
     ----------
     models
-        The models in any order, which affects nothing here.
+        Predictions of the models; their order does not matter.
     labels
-        Labels over the same items.
+        The L labels.
     """
 
     models: Sequence[PredictionColumns]
@@ -419,12 +425,12 @@ class ModelVotes:
 
     @cached_property
     def all_ran(self) -> BoolArray:
-        """Items that every model answered, readable or not, shape (N,)."""
+        """Whether every model answered an item, readably or not; shape (N,)."""
         found: BoolArray = np.logical_and.reduce([model.ran for model in self.models])
         return found
 
     def count_votes(self, item: IntArray, option: IntArray) -> IntArray:
-        """Number of models that predict an option of an item, shape of `item`."""
+        """Count the models that predict each of these options of these items; shape of `item`."""
         votes = np.zeros(item.size, np.int64)
         for model in self.models:
             votes += model.option[item] == option
@@ -432,7 +438,7 @@ class ModelVotes:
 
     @cached_property
     def votes(self) -> IntArray:
-        """Number of models that predict the option of each label, shape (L,)."""
+        """Number of models that predict the option of a label, shape (L,)."""
         return self.count_votes(self.labels.item, self.labels.option)
 
     @cached_property
@@ -444,10 +450,11 @@ class ModelVotes:
 
     @cached_property
     def usable(self) -> IntArray:
-        """Rows of the answers that show whether votes are right, in order.
+        """Rows of the labels that the tests use, ascending.
 
-        For a sequential protocol the first answer about an item, because later questions depend on answers;
-        otherwise the answer to the only question about an item.
+        These are answers about items that every model answered. Under a sequential protocol it is the first
+        answer about an item, because later questions depend on earlier answers. Otherwise it is the answer to
+        the only question about an item.
         """
         labels = self.labels
         if labels.is_resolved:
@@ -459,10 +466,10 @@ class ModelVotes:
 
     @cached_property
     def lacks_models(self) -> bool:
-        """Whether questions were also drawn for other models.
+        """Whether questions were also drawn for models that are not among these.
 
-        Then an option that none of these models predicts was more likely to be asked about than the least
-        likely option of its item.
+        It is inferred from a question about an option that none of these models predicts, although the
+        propensity of that option is above the smallest of its item.
         """
         if self.labels.is_uniform:
             return False
@@ -476,10 +483,9 @@ class ModelVotes:
 
     @cached_property
     def kappa(self) -> float:
-        """Mean agreement of two models beyond chance, at most 1; 0 without two models.
+        """Agreement beyond chance of all pairs of models (Cohen's κ), in [0, 1]; 0 for a single model.
 
-        Chance agreement follows from the frequencies of the predicted options, for each number of options
-        (Cohen's κ over all pairs of models).
+        Chance agreement is computed from the frequencies of the predicted options, separately for each K.
         """
         rows, count = self.usable, len(self.models)
         if count < 2 or not rows.size:
@@ -496,17 +502,17 @@ class ModelVotes:
         return 0.0 if chance >= total else max(0.0, (agreed - chance) / (total - chance))
 
     def share_of_votes(self, rows: IntArray) -> FloatArray:
-        """Share of the models that predict the option of some labels, shape of `rows`."""
+        """Return the share of models that predict the option of each of these labels; shape of `rows`."""
         found: FloatArray = self.votes[rows] / len(self.models)
         return found
 
     def is_yes(self, rows: IntArray) -> BoolArray:
-        """Whether the answers of some labels are yes."""
+        """Return whether the answer is yes for each of these labels; shape of `rows`."""
         return np.asarray(self.labels.kind[rows] == YES)
 
     @property
     def is_alike(self) -> bool:
-        """Whether all usable answers are the same."""
+        """Whether all usable answers are yes, or all are no."""
         said = self.labels.kind[self.usable]
         return bool((said == NO).all() or (said == YES).all())
 
@@ -520,8 +526,8 @@ def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
     outcomes, whose tails are at most those of the binomial with the mean probability (Hoeffding 1956). The
     p-value is twice the smaller tail.
 
-    If every question was certain to be asked, experts who always say yes look like those of perfect models:
-    with one model, or if items are asked about until they are resolved.
+    The test cannot detect experts who always say yes if every question was asked with certainty (with one
+    model, or if items are asked about until they are resolved): perfect models would give the same answers.
     """
     name, rows, labels = "yes_rate", votes.usable, votes.labels
     n = rows.size
@@ -541,7 +547,7 @@ def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
 
 
 def _greatest_propensity(labels: LabelColumns) -> float:
-    """Mean over labels of the largest propensity of the item's options; 1 if it is not recorded."""
+    """Return the mean over labels of the largest propensity of the item's options; 1 if not recorded."""
     offered = labels.questions.offered
     if labels.is_resolved or not (offered.number > 0).all():
         return 1.0
@@ -549,17 +555,18 @@ def _greatest_propensity(labels: LabelColumns) -> float:
 
 
 LEAST_SLOPE = 0.1
-"""Part of the association of answers with votes that independent models would show, which must be seen."""
+"""Part of the association of answers with votes, as implied by independent models, that must be observed."""
 _EVEN = 1e-6
 
 
 def agreement(votes: ModelVotes, alpha: float) -> Check:
-    """Test that experts confirm options with more votes more often than options with fewer.
+    """Test that experts confirm options that more models predict more often than other options.
 
-    One-sided score test of Σ (yes − mean) (v − mean), v the number of models that predict the option asked
-    about, within each K. With one model it fails if predicted options are confirmed more rarely than others,
-    beyond chance. With several it also fails if answers do not follow the votes at all, although models agree
-    beyond chance: `LEAST_SLOPE` of what independent models of that agreement imply must be there.
+    It is a one-sided score test of Σ (yes − mean) (v − mean), where v is the number of models that predict
+    the option asked about and means are taken within each K. With one model it fails if predicted options are
+    confirmed significantly less often than others. With several models that agree beyond chance it also fails
+    if the sum is significantly below `LEAST_SLOPE` times its expected value for independent models with the
+    same agreement.
     """
     name, rows = "agreement", votes.usable
     if not rows.size:
@@ -583,7 +590,7 @@ def agreement(votes: ModelVotes, alpha: float) -> Check:
 
 
 def _centre(values: FloatArray, k: IntArray) -> FloatArray:
-    """Subtract the mean of the values with the same number of options."""
+    """Subtract from each value the mean of all values with the same number of options `k`."""
     which = np.unique(k, return_inverse=True)[1]
     means = np.bincount(which, values) / np.bincount(which)
     found: FloatArray = values - means[which]
@@ -591,7 +598,7 @@ def _centre(values: FloatArray, k: IntArray) -> FloatArray:
 
 
 def _implied(votes: ModelVotes, rows: IntArray, v: FloatArray) -> float:
-    """Σ P(yes) (v − mean) for independent models with the observed agreement; 0 for one model."""
+    """Return Σ P(yes) (v − mean) for independent models with the observed agreement; 0 for one model."""
     if votes.kappa <= 0:
         return 0.0
     asked, item = votes.labels.questions.take(rows), votes.labels.item[rows]
@@ -606,15 +613,16 @@ def _implied(votes: ModelVotes, rows: IntArray, v: FloatArray) -> float:
 def seen_answers(
     drawn: DrawnOptions, labels: LabelColumns, others: Sequence[PredictionColumns], alpha: float
 ) -> Check:
-    """Test that a uniform draw is unrelated to other models' support of a model's predictions.
+    """Test that the model has not seen the experts' answers, for uniformly drawn options.
 
-    The draw uses neither predictions nor truth, so asking about ŷ and a yes answer have probability 1/K
-    each, whatever the models predict. A model that has seen answers follows confirmed options, which others
-    predict as well, and avoids refuted ones, which fewer predict. One-sided z-test of Σ g (1{asked = ŷ} +
-    1{yes} − 2/K), where g is the number of other models that predict ŷ minus that of their favourite,
-    centred.
+    A uniform draw uses neither predictions nor truth. So "ŷ is asked about" and "the answer is yes" have
+    probability 1/K each, whatever the models predict. A model that has seen answers predicts confirmed
+    options, which many other models predict too, and avoids refused options, which few predict. Then both
+    events become more frequent where other models share the prediction.
 
-    With one model it has no power. With several it has power in large studies only.
+    The test is a one-sided z-test of Σ g (1{asked = ŷ} + 1{yes} − 2/K). g is the number of other models that
+    predict ŷ minus the number that predict their most frequent option, centred. The test has no power with
+    one model, and with several only in large studies.
     """
     name = "seen_answers"
     if not others:
@@ -646,7 +654,7 @@ def seen_answers(
 
 
 def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatArray:
-    """Number of other models that predict ŷ, minus the number that predict their favourite; shape (n,)."""
+    """Return how many other models predict ŷ, minus how many predict their commonest option; shape (n,)."""
     n = len(drawn)
     width = int(drawn.asked.n_options.max(initial=2))
     votes = np.zeros((n, width + 1), np.int64)
@@ -658,7 +666,7 @@ def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatA
 
 
 def _excess_of_yes(drawn: DrawnOptions, labels: LabelColumns) -> FloatArray:
-    """1{yes} − 1/K for answered items, otherwise 0; shape (n,)."""
+    """Return 1{yes} − 1/K for answered items and 0 for others; shape (n,)."""
     said = np.full(labels.index.size, ABSTAINED)
     said[labels.item] = labels.kind
     kind = said[drawn.asked.item]
@@ -673,7 +681,7 @@ _NAME = "yes_rate_by_expert"
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Numbers of answers and of yes answers by kind of question, option and expert; one entry per cell."""
+    """Answers `n` and yes answers `yes` per cell: a kind of question, an option and an expert."""
 
     kind: IntArray
     option: IntArray
@@ -683,13 +691,13 @@ class _Cells:
 
 
 def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
-    """Test that every expert says yes about as often as others do on similar questions.
+    """Test that every expert says yes about as often as the others do on questions of the same kind.
 
-    Questions are alike if they have the same K, the same chance of being asked (by quarters), as many models
-    that predict the option (by thirds), and the same place in the order of an item's questions. The test of
-    an expert is exact given the answers of all: Fisher's noncentral hypergeometric distribution at the
-    tolerated ratio of odds, summed over kinds of questions. Smallest p-value over experts, times their number
-    (Bonferroni).
+    Questions are of the same kind if they agree in K, in the propensity (in quarters), in the share of models
+    that predict the option (in thirds), and in being the first about their item or not. The test of an expert
+    is exact, given the number of yes answers of all experts (`odds_p_value`). Odds of yes may differ by a
+    factor of up to `TOLERATED`, or `TOLERATED_ALIKE` among experts asked about the same option. The smallest
+    p-value is multiplied by the number of tests (Bonferroni).
     """
     labels = votes.labels
     rows = np.flatnonzero(labels.kind != ABSTAINED)
@@ -707,7 +715,10 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
 
 
 def _name_experts(labels: LabelColumns, rows: IntArray) -> tuple[list[str], IntArray]:
-    """Names of the experts who answered, and the expert of each answer; the option if no expert is named."""
+    """Return the names of experts who answered, and the number of each answer's expert in that list.
+
+    Answers without a named expert are grouped by option, as if each option had an expert.
+    """
     asked = labels.questions
     own = len(asked.experts)
     named = np.array([bool(name) for name in asked.experts], np.bool_)[asked.expert[rows]]
@@ -732,13 +743,16 @@ def _count_cells(votes: ModelVotes, rows: IntArray, who: IntArray) -> _Cells:
 
 
 def _judge_few_options(cells: _Cells, n_experts: int) -> bool:
-    """Whether options stand for classes, because most experts are asked about some of them only."""
+    """Whether experts are specialised: on average each answered about at most half of the options."""
     pairs = np.unique(np.stack([cells.expert, cells.option]), axis=1).shape[1]
     return bool(pairs <= n_experts * np.unique(cells.option).size / 2)
 
 
 def _test_expert(cells: _Cells, expert: int, *, separate: bool) -> list[tuple[float, int, int, int, float]]:
-    """Return p-value, expert, numbers of yes and answers, and others' rate of yes, by group of others."""
+    """Return p-value, expert, yes answers, all answers, and the other experts' rate of yes, for each test.
+
+    `separate` adds a test against only those experts who answered about the same options.
+    """
     mine, found = cells.expert == expert, []
     by_kind = [cells.kind == kind for kind in np.unique(cells.kind[mine]).tolist()]
     tests = [(by_kind, TOLERATED)]
@@ -761,18 +775,18 @@ def _test_expert(cells: _Cells, expert: int, *, separate: bool) -> list[tuple[fl
 
 
 def odds_p_value(table: IntArray, tolerated: float) -> float:
-    """Two-sided exact p-value that the odds of two groups differ by a factor of at most `tolerated`.
+    """Return the exact two-sided p-value that the odds of two groups differ by at most a factor.
 
-    Given the number of yes of both groups in every stratum, the first group's has Fisher's noncentral
-    hypergeometric distribution; its sum over strata has their convolution. Twice the smaller tail at the
-    tolerated ratio of odds and at its inverse.
+    Given the total number of yes answers in a stratum, the first group's number has Fisher's noncentral
+    hypergeometric distribution. The distribution of its sum over strata is the convolution. The p-value is
+    twice the smaller of the lower tail at the odds ratio 1/`tolerated` and the upper tail at `tolerated`.
 
     Parameters
     ----------
     table
-        Shape (strata, 4): yes and number of answers of the first group, and of the second.
+        Shape (strata, 4): yes answers and all answers of the first group, then of the second.
     tolerated
-        Ratio of odds, at least 1; at 1 and with one stratum this is twice a tail of Fisher's exact test.
+        Odds ratio, at least 1. With 1 and one stratum the p-value is twice a tail of Fisher's exact test.
 
     Examples
     --------
@@ -791,7 +805,7 @@ def odds_p_value(table: IntArray, tolerated: float) -> float:
 
 
 def _convolve(parts: Sequence[FloatArray], size: int) -> FloatArray:
-    """Distribution of a sum of independent numbers on a given number of values, by Fourier transforms."""
+    """Return the distribution of a sum of independent variables, shape (size,), by Fourier transforms."""
     if len(parts) == 1:
         return parts[0]
     spectrum = np.prod([np.fft.rfft(part, size) for part in parts], axis=0)
@@ -800,7 +814,7 @@ def _convolve(parts: Sequence[FloatArray], size: int) -> FloatArray:
 
 
 def _noncentral(low: int, high: int, n: int, others: int, total: int, *, odds: float) -> FloatArray:
-    """Probabilities of low..high yes answers in the first group, from ratios of successive ones."""
+    """Return the probabilities of low..high yes answers in the first group, shape (high − low + 1,)."""
     x = np.arange(low, high, dtype=np.float64)
     step = np.log(odds * (n - x) * (total - x)) - np.log((x + 1) * (others - total + x + 1))
     log_weight = np.concatenate([[0.0], np.cumsum(step)])
@@ -838,18 +852,18 @@ class GoldAnswer:
 
 
 def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
-    """Test that experts err equally often about options that the model predicts and others, given the truth.
+    """Test that experts err equally often about options that the model predicts and about other options.
 
-    Fisher's exact test, doubled to both sides, for questions about true and about false options; the smaller
-    p-value times two. A correction by gold is biased if they do not: by 7 points where experts take a quarter
-    of the model's wrong options for true.
+    The two-sided p-value of Fisher's exact test is computed for questions about true options and for
+    questions about false options; the result is the smaller one times two. If experts err unequally, the
+    correction by gold items is biased: by 7 points if they confirm a quarter of the model's wrong options.
 
     Parameters
     ----------
     answers
         Answers about gold items with a prediction of the model.
     n_models
-        Number of models whose checks are read together.
+        Number of models whose checks share the level.
 
     Examples
     --------
@@ -877,10 +891,10 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
 
 
 def readability(predictions: PredictionColumns, labels: LabelColumns, alpha: float) -> Check:
-    """Test that unreadable predictions are equally common among labelled items and others.
+    """Test that unreadable predictions are equally common among labelled and other items.
 
-    If questions were put only if the model named an option, unreadable predictions (which are wrong) are
-    missing from the labelled items, and the estimate is the accuracy of readable ones.
+    A failure suggests that questions were asked only where the model named an option. Unreadable predictions,
+    which count as wrong, are then missing, and the estimate is the accuracy of readable predictions only.
     """
     name = "readability"
     inside = labels.labelled
@@ -897,7 +911,7 @@ def readability(predictions: PredictionColumns, labels: LabelColumns, alpha: flo
 
 
 def resolution(predictions: PredictionColumns, labels: LabelColumns) -> Check:
-    """Test that every item asked about is resolved for this model, or abstained; no question is open."""
+    """Check that no question is open: each item asked about is resolved for the model, or abstained on."""
     name = "resolution"
     items = np.flatnonzero(predictions.ran & labels.asked_items)
     if not items.size:
@@ -926,22 +940,24 @@ def run_checks(
     others: Sequence[AnyPredictions] | None = None,
     only: Collection[str] | None = None,
 ) -> tuple[Check, ...]:
-    """Run the checks on one model's predictions and the labels; parameters as in `accuracy`.
+    """Run the checks on one model's predictions and the labels.
 
     Parameters
     ----------
+    predictions, labels, strata
+        As in `accuracy`.
     others
-        Predictions of the other models of the study; None uses those that come with the labels. Answers and
-        draw are compared with the agreement of all models, which share the level of the tests.
+        Predictions of the study's other models; None uses those stored with the labels. Some checks compare
+        models, and the level of the tests is split among all models.
     only
         Names of the checks to run; None for all.
 
     Returns
     -------
     tuple of Check
-        In the order of `CHECKS`: those that the protocol of the labels states; for a plain list
-        `UNIFORM_CHECKS` and ``propensities``. A check without data, or with contradictory data, is not made
-        and says why.
+        Results in the order of `CHECKS`. The protocol of the labels determines which checks apply; for a
+        plain list of labels they are `UNIFORM_CHECKS` and ``propensities``. If data are missing or
+        contradictory, the state of a check is ``"not made"`` and its message gives the reason.
 
     Examples
     --------
@@ -970,7 +986,7 @@ def run_checks(
 
 @dataclass(frozen=True)
 class _Data:
-    """Data of the checks, computed on demand."""
+    """Arguments of the checks, and quantities that are derived from them on first use."""
 
     predictions: PredictionColumns
     labels: LabelColumns
@@ -984,12 +1000,12 @@ class _Data:
 
     @property
     def of_votes(self) -> Mapping[str, Check]:
-        """The checks that use all models at once, by name."""
+        """Results of the checks that use the predictions of all models, by name."""
         models = frozenset([self.predictions, *self.others])
         return _check_votes(models, self.labels, self.levels.of_study)
 
     def check_yes_rate(self) -> Check:
-        """Check how often experts say yes, given the draw of the protocol."""
+        """Check how often experts say yes, by `yes_rate` for uniform options, else by `routed_yes_rate`."""
         if not self.labels.is_uniform:
             return self.of_votes["yes_rate"]
         check_labels(self.predictions, self.labels)
@@ -1005,7 +1021,7 @@ class _Data:
         return find_drawn(self.predictions, self.labels)
 
     def check_abstention(self) -> Check:
-        """Check that a small widening of the interval covers all possible values of unanswered questions.
+        """Check that a slightly wider interval covers all possible answers to unanswered questions.
 
         Estimates assume that a missing answer is unrelated to the truth, which no data can test.
         """
@@ -1029,7 +1045,7 @@ class _Data:
 def _check_votes(
     models: frozenset[PredictionColumns], labels: LabelColumns, level: float
 ) -> Mapping[str, Check]:
-    """Run the checks of labels against all models, cached for several models in turn."""
+    """Run the checks that use all models; cached, because they are the same for every model of a study."""
     votes = ModelVotes(tuple(models), labels)
     if votes.lacks_models:
         why = "questions were drawn for other models, too"
@@ -1042,9 +1058,10 @@ def _check_votes(
 
 
 def hausman(tallies: Tallies, alpha: float) -> Check:
-    """A_ord and A_comp estimate the same accuracy: Σ_h (A_ord − A_comp)²/(v_o + v_c) is χ².
+    """Test that A_ord and A_comp estimate the same accuracy: Σ_h (A_ord − A_comp)²/(v_o + v_c) is χ².
 
-    Variances at A_ML. Missed yes pulls A_comp away, false yes A_ord, routing by prediction both.
+    The sum is over strata; variances are taken at A_ML. Experts who say no to true options bias A_comp,
+    experts who say yes to false options bias A_ord, and questions that follow predictions bias both.
     """
     statistic, df, text = 0.0, 0, []
     for t in tallies.strata:
@@ -1066,7 +1083,7 @@ def hausman(tallies: Tallies, alpha: float) -> Check:
 
 
 def small_strata(tallies: Tallies) -> Check:
-    """Check that every stratum has the 30 labelled items that a combined interval needs."""
+    """Check that every stratum has at least 30 labelled items, as a combined interval needs."""
     least = LEAST_IN_STRATUM
     small = [t for t in tallies.strata if t.n_labelled < least]
     smallest = min((t.n_labelled for t in tallies.strata), default=0)
@@ -1094,7 +1111,7 @@ CHECKS: Mapping[str, Callable[[_Data], Check]] = MappingProxyType(
         "small_strata": lambda d: small_strata(d.tallies),
     }
 )
-"""Name → check. Which of them apply, a protocol states."""
+"""Name → check. A protocol lists the checks that apply to its labels."""
 
 
 VOIDING_CHECKS = (
@@ -1108,24 +1125,25 @@ VOIDING_CHECKS = (
     "seen_answers",
 )
 ERROR_CHECKS = ("yes_rate", "hausman")
-"""Checks that fail if experts err. They void nothing that is corrected for experts' errors."""
+"""Checks that fail if experts err. Their failure does not void estimates corrected for experts' errors."""
 EQUAL_RATES = ("asked_predicted", "yes_rate", "hausman")
-"""Checks that assume equal answering rates. If the rates differ, estimates are corrected or say so."""
+"""Checks that assume equal answering rates; ignored if rates differ, because estimates allow for that."""
 
 
 def explain_failures(
     predictions: PredictionColumns, labels: LabelColumns, *, corrected: bool = False, bounded: bool = True
 ) -> str:
-    """Say which voiding checks failed and why; empty if none did.
+    """Return which voiding checks failed, with their messages; empty if none failed.
 
     Parameters
     ----------
     predictions, labels
-        Data of one model behind the number (`collected_part`).
+        Data from which the estimate of a model is computed (`collected_part`).
     corrected
-        Whether the number allows for experts' errors.
+        Whether the estimate is corrected for experts' errors.
     bounded
-        Whether the number itself covers what unanswered questions hide (`find_hidden`).
+        Whether the caller allows for unanswered questions (`find_hidden`); if not, the check ``abstention``
+        is included.
 
     Examples
     --------
@@ -1139,7 +1157,7 @@ def explain_failures(
     spared = ERROR_CHECKS * corrected
     spared += EQUAL_RATES * (find_unequal(labels, predictions.is_there) is not None)
     if all(model is predictions for model in labels.models):
-        # one model may be worse than chance, or than the models of the draw
+        # a single model may truly be worse than guessing, so a negative association refutes nothing
         spared += ("agreement",)
     failed = [check for check in _find_failed(predictions, labels, bounded) if check.name not in spared]
     return "; ".join(f"check {check.name!r} failed: {check.message}" for check in failed)
@@ -1147,7 +1165,7 @@ def explain_failures(
 
 @lru_cache(maxsize=4)
 def _find_failed(predictions: PredictionColumns, labels: LabelColumns, bounded: bool) -> tuple[Check, ...]:  # noqa: FBT001  cached
-    """Return the failed voiding checks, cached for all estimates of a model."""
+    """Return the failed voiding checks; cached, because all estimates of a model use them."""
     if not len(labels):
         return ()
     names = VOIDING_CHECKS if bounded else (*VOIDING_CHECKS, "abstention")

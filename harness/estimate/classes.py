@@ -1,51 +1,44 @@
-"""Results by class, mean costs, and their differences between models.
+"""Recall, precision and F1 by class, mean costs, and their differences between models.
 
-Shares of a class, and results made of several shares.
+**Shares of a class.** Each result of a class is made of shares, each of which is the accuracy of a constant
+answer on some of the items (`ClassEvidence`) with the interval of an accuracy. `ratio_part` combines them
+without smoothing.
 
-Results made of parts with separate intervals: ratios, means and differences.
-
-Recall and F1 of a class are ratios. Of all items a share P is predicted to be of the class. Among these a
-share h is of it (the precision), among the others a share m. With A = P h and B = (1 − P) m,
+**Ratios.** Recall and F1 are ratios. Let P be the share of all items that are predicted to be of the class, h
+the share of these that are of the class (the precision), and m the share of the other items that are of the
+class. With A = P h and B = (1 − P) m,
 
     recall = A/(A + B),    F1 = 2A/(P + A + B)
 
-so that a ratio r is the root of a linear form, D(r) = α P h − β (1 − P) m − γ P, with (α, β, γ) = (1 − r,
-r, 0) for recall and (2 − r, r, r) for F1. Given the predictions h and m are means over different items, and
-each is the accuracy of a constant answer there. The interval is the set of r for which the interval of D(r)
-holds 0: Fieller's set (1954, JRSS B 16), with the limits of D(r) made by squaring and adding how far those
-of its parts are from their estimates (Zou & Donner 2008, Stat. Med. 27) instead of by normal approximation.
-So it needs no large sample, and ends at 0 or 1 where nothing refutes that. In clusters h, m and P need not
-be independent, and distances are added without squaring, which holds whatever goes together there.
+so a ratio r is the root of a linear form, D(r) = α P h − β (1 − P) m − γ P, with (α, β, γ) = (1 − r, r, 0)
+for recall and (2 − r, r, r) for F1. Given the predictions, h and m are means over different items. The
+interval contains every r for which the interval of D(r) contains 0: Fieller's set (1954, JRSS B 16). The
+limits of D(r) are not a normal approximation: the distances of the parts' limits from their estimates are
+squared and added (Zou & Donner 2008, Stat. Med. 27). So the interval needs no large sample, and it ends at 0
+or 1 if no answer refutes that. With clusters, h, m and P may be dependent; distances are then added without
+squaring, which is valid for any dependence.
 
-Means and differences are of parts that rest on the same answers. For θ = Σ_j a_j θ_j with estimates t_j and
-limits (l_j, u_j), low = t − √(Σ_jk ρ_jk x_j x_k), x_j being how far a_j t_j is from its own lower limit,
-and high likewise (Zou 2007, Psychol. Methods 12). ρ is the correlation of the a_j t_j, that of their
-influences: what each item adds to them. It is seen in the sample only, so it is moved to the side that
-makes the interval wider: in a sum none counts as negative, and in a difference of two models one counts as
-no larger than the lower end of its interval, and never as 1.
+**Sums and differences** have parts that use the same answers. For θ = Σ_j a_j θ_j with estimates t_j and
+limits (l_j, u_j), low = t − √(Σ_jk ρ_jk x_j x_k), where x_j is the distance of a_j t_j from its lower limit;
+high likewise (Zou 2007, Psychol. Methods 12). ρ is the correlation of the a_j t_j, which is that of their
+influences: the contribution of each item. It is estimated from the sample, so it is moved in the direction
+that widens the interval: in a sum, no correlation counts as negative; in a difference of two models, it
+counts as the lower end of its interval, and as less than 1.
 
-Shares of a class from labels: each is the accuracy of a constant answer on some of the items.
+The influence for the recall R of class c is (1{ŷ = c} − R) 1{y = c}/P(y = c), for its F1 ((2·1{ŷ = c} − F)
+1{y = c} − F·1{ŷ = c})/(P(ŷ = c) + P(y = c)), and for its precision h 1{ŷ = c}(1{y = c} − h)/P(ŷ = c). The
+truth y is estimated by equation (G) of `oversight.harness.estimate.routed_means`.
 
-Two results of the same answers are correlated by their influences, what every item adds to them. A ratio's
-is that of its linear form: of recall R of class c (1{ŷ = c} − R) 1{y = c}/P(y = c), of F1 ((2·1{ŷ = c} − F)
-1{y = c} − F·1{ŷ = c})/(P(ŷ = c) + P(y = c)), of precision h 1{ŷ = c}(1{y = c} − h)/P(ŷ = c). The truth in
-them is estimated by equation (G), see `oversight.harness.estimate.routed_means`.
+**Mean costs** (`CostTable`) assign a number to every pair of truth and prediction. The accuracy is the
+special case of 1 if both are equal, and 0 otherwise. Costs say which model does less harm if, for example, a
+missed infarction is worse than a false alarm.
 
-The mean cost of a model's answers, or its utility: a number for every truth and prediction.
-
-An accuracy is the mean of 1 where both are the same and of 0 elsewhere; where a missed infarction is worse
-than a false alarm, a mean cost says which model does less harm.
-
-Items of which models predict the same are a row. In a row j every truth k costs C_jk; b_j is the commonest
-of these values, and the others are C_jk = b_j + w. So the mean cost is Σ_j P_j b_j + Σ_w w A_w, with A_w
-the share of items of which an option that costs w more than its row's b is true. Of each row that is one
-option (or A_w has several parts), so that A_w is an accuracy of answers that depend on the row, and has the
-interval of one. For costs of 0 and 1 it is the accuracy itself, however many classes there are.
-
-Recall, precision and F1 of every class, and their means over the classes, from experts' yes and no.
-
-Each class's result is made of shares that are accuracies of constant answers (`ClassEvidence`), put together
-by `ratio_part`; nothing is smoothed on the way, and every part has the interval of an accuracy.
+Items on which the models make the same predictions form row j. Truth k costs C_jk; b_j is the most frequent
+of these costs, and C_jk = b_j + w for the other truths. So the mean cost is Σ_j P_j b_j + Σ_w w A_w, where
+A_w is the share of items whose true option costs w more than b_j. For each row this is the share of one
+option (or of several, then A_w has several parts), so A_w is an accuracy of answers that depend on the row,
+and has the interval of an accuracy. For costs of 0 and 1 it is the accuracy itself, for any number of
+classes.
 """
 
 from __future__ import annotations
@@ -110,16 +103,16 @@ from oversight.harness.types import (
 )
 
 METHOD = "square-and-add"
-"""Name of intervals that combine the intervals of their parts."""
+"""Method name of intervals that are combined from the intervals of several parts."""
 _TINY = 1e-12
 
 Weights = Callable[[float], tuple[float, float, float]]
-"""(α, β, γ) at a ratio."""
+"""Function from a ratio r to the coefficients (α, β, γ) of D(r), as in the module docstring."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A share of items: its estimate and the ends of its interval, low ≤ value ≤ high."""
+    """A component of a result: its estimate and the ends of its interval, low ≤ value ≤ high."""
 
     value: float
     low: float
@@ -132,15 +125,15 @@ class Part:
 
     @classmethod
     def of(cls, estimate: Estimate) -> Part:
-        """Make a part of an estimate, whose value may lie outside [0, 1]."""
+        """Make a part from an estimate, whose value may lie outside [0, 1]."""
         return cls.within(estimate.value, estimate.low, estimate.high)
 
     def widen(self, level: float) -> Part:
-        """Widen the interval to at least that of a share from the same effective number of items.
+        """Widen the interval to include the Clopper–Pearson interval of as many effective items.
 
-        Near 0 and 1 estimates are skewed, and squared and added distances are then short on one side. Their
-        interval is joined with Clopper and Pearson's of the effective number of items n, by which
-        (z/half)² = n/(m(1 − m)) at its middle m.
+        Near 0 and 1 estimates are skewed, and an interval made by adding squared distances is too short on
+        one side. The effective number of items n follows from the interval's middle m and half-width by
+        n = m(1 − m)(z/half)².
         """
         half, middle = (self.high - self.low) / 2, (self.high + self.low) / 2
         if half <= 0 or not 0 < middle < 1:
@@ -152,24 +145,28 @@ class Part:
 
 
 def recall_weights(ratio: float) -> tuple[float, float, float]:
-    """(α, β, γ) of recall."""
+    """Return (α, β, γ) of recall."""
     return 1 - ratio, ratio, 0.0
 
 
 def f1_weights(ratio: float) -> tuple[float, float, float]:
-    """(α, β, γ) of F1."""
+    """Return (α, β, γ) of F1."""
     return 2 - ratio, ratio, ratio
 
 
 def ratio_part(share: Part, hit: Part, miss: Part, weights: Weights, *, together: bool) -> Part:
-    """Return the root of D(r) with its interval.
+    """Return the ratio r with D(r) = 0, and its interval.
 
     Parameters
     ----------
     share, hit, miss
-        P, h and m.
+        P, the share of items predicted to be of the class; h, the share of these that are of it; and m, the
+        share of the other items that are of it.
+    weights
+        Coefficients of D, such as `recall_weights`.
     together
-        Whether items come in clusters, so that the parts may be dependent.
+        Whether items are clustered. The three parts may then be dependent, so their distances are added
+        without squaring.
 
     Raises
     ------
@@ -182,7 +179,7 @@ def ratio_part(share: Part, hit: Part, miss: Part, weights: Weights, *, together
         return alpha * share.value * hit.value - beta * (1 - share.value) * miss.value - gamma * share.value
 
     def reach(ratio: float, side: int) -> float:
-        """Return how far the interval of D(r) extends down (side −1) or up (1)."""
+        """Return how far the interval of D(r) extends below (side −1) or above (side 1) its estimate."""
         alpha, beta, gamma = weights(ratio)
         slope = alpha * hit.value + beta * miss.value - gamma
         distances = (
@@ -194,7 +191,7 @@ def ratio_part(share: Part, hit: Part, miss: Part, weights: Weights, *, together
 
     at_0, at_1 = form(0.0), form(1.0)
     if at_0 - at_1 <= _TINY:
-        raise EstimateError("no answer says that any item is of this class")
+        raise EstimateError("no expert confirmed that an item is of this class")
     value = at_0 / (at_0 - at_1)
 
     def lower(ratio: float) -> float:
@@ -213,13 +210,21 @@ def _distance(part: Part, side: int) -> float:
 
 
 _MOST = 0.95
-"""Largest correlation that a difference makes use of: models that were never seen to differ may differ."""
+"""Largest correlation used for a difference: models without an observed difference may still differ."""
 _DEVIATIONS = 2.0
 _FEW = 4
 
 
 def correlate(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
-    """Correlations of M estimates from influences of shape (N, M), weighted; NaN for constant ones."""
+    """Return the correlations of M estimates, shape (M, M); NaN if an influence is constant.
+
+    Parameters
+    ----------
+    influence
+        Shape (N, M): influence of every item on every estimate, multiplied by the item's weight.
+    cluster
+        Shape (N,): number of the cluster of each item; None if items are independent.
+    """
     centred = influence - influence.mean(axis=0)
     if cluster is not None:
         centred = np.stack([np.bincount(cluster, column) for column in centred.T], axis=1)
@@ -230,7 +235,10 @@ def correlate(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
 
 
 def sum_part(parts: Sequence[tuple[float, Part]], correlation: FloatArray) -> Part:
-    """Σ a_j θ_j from (a_j, part) and the correlations of the a_j t_j; NaN counts as 1."""
+    """Return the sum Σ a_j θ_j of pairs (a_j, part), with its interval.
+
+    `correlation` contains the correlations of the a_j t_j. Negative ones count as 0, unknown ones (NaN) as 1.
+    """
     rho = np.clip(np.nan_to_num(correlation, nan=1.0), 0.0, 1.0)
     np.fill_diagonal(rho, 1.0)
     return _add_parts(parts, rho)
@@ -243,18 +251,18 @@ def _add_parts(parts: Sequence[tuple[float, Part]], correlation: FloatArray) -> 
 
 
 def difference_part(first: Part, second: Part, correlation: float) -> Part:
-    """First minus second, in [−1, 1], with a correlation of `cautious_correlation`."""
+    """Return the first part minus the second, in [−1, 1]; `correlation` is from `cautious_correlation`."""
     rho = np.array([[1, -correlation], [-correlation, 1]])
     found = _add_parts([(1.0, first), (-1.0, second)], rho)
     return replace(found, low=max(-1.0, found.low), high=min(1.0, found.high))
 
 
 def cautious_correlation(first: FloatArray, second: FloatArray, cluster: IntArray | None) -> float:
-    """Lower end of the correlation of two estimates, from their influences of shape (N,).
+    """Return a lower confidence limit of the correlation of two estimates, from influences of shape (N,).
 
-    Fisher's z with the effective number of items (Σ ψ²)²/Σ ψ⁴, which is small for rare large influences.
-    Results from the same answers are mostly positively correlated, so a negative value is used only if it
-    is observed.
+    The limit is that of Fisher's z with the effective number of items (Σ ψ²)²/Σ ψ⁴, which is small if a few
+    influences ψ are large. Results from the same answers are usually positively correlated, so the returned
+    value is negative only if the observed correlation is; it is at most `_MOST`.
     """
     both = np.stack([first, second], axis=1)
     seen = float(correlate(both, cluster)[0, 1])
@@ -271,27 +279,29 @@ def cautious_correlation(first: FloatArray, second: FloatArray, cluster: IntArra
 
 
 LEAST_SECOND = 20
-"""Answers to second questions about the items of a share from which on they are used for it."""
+"""Second questions are used for a share if at least this number of them about its items are answered."""
 LEAST = 2.0
-"""Yes-answers about a class to be expected at least, or its recall and F1 are withheld."""
+"""Expected number of yes answers about a class below which its recall and F1 are withheld."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClassEvidence:
-    """One model's predictions and the labels, made ready by `ready`.
+    """One model's predictions and the labels that its results by class are estimated from.
 
     Attributes
     ----------
     labels
-        Those that may be estimated from.
+        The usable labels (`collected_part`).
     notes
-        What was left out for that.
+        Remarks on labels that were left out.
     strata
         Stratum of every item, or None.
     classes
         Number of classes.
+    level
+        Confidence level of every interval, in (0, 1).
     second
-        Second questions about items whose first answer was no, and their answers; None without.
+        Second questions about items whose first answer was no, and their answers; None if not used.
     """
 
     predictions: PredictionColumns
@@ -312,14 +322,14 @@ class ClassEvidence:
         level: float,
         second: LabelColumns | None = None,
     ) -> ClassEvidence:
-        """Select the data that may be used.
+        """Select the usable labels and make the evidence.
 
         Raises
         ------
         BadInput
-            If an item has another number of options, or strata have no effect.
+            If the number of options of an item is not `classes`, or strata have no effect.
         NotIdentified
-            If the answers so far do not identify results of one model, or `combinations` does not allow it.
+            If the answers so far do not identify one model's results, or `combinations` refuses the design.
         EstimateError
             If no prediction has an answer.
         """
@@ -346,24 +356,28 @@ class ClassEvidence:
 
     @cached_property
     def population(self) -> BoolArray:
-        """Items that results refer to, shape (N,): answered by the model, and put to experts if needed."""
+        """Whether results refer to an item, shape (N,).
+
+        The model must have answered it. With uniformly drawn options and no strata, experts must also have
+        been asked about it.
+        """
         ran = self.predictions.ran
         if self.strata is not None or not self.labels.is_uniform:
             return ran
         return ran & self.labels.asked_items
 
     def predicted(self, option: int) -> BoolArray:
-        """Items of the population that the model assigns to a class, shape (N,)."""
+        """Return which items of the population are predicted to be of a class, shape (N,)."""
         return np.asarray(self.population & (self.predictions.option == option))
 
     @property
     def size(self) -> float:
-        """Number of items of the population; of items with weights, how many of equal weight tell as much."""
+        """Number of items of the population; if items have weights, the effective number."""
         weight = find_weights(np.flatnonzero(self.population), self.labels)
         return float(np.count_nonzero(self.population)) if weight is None else count_effective(weight)
 
     def share(self, items: BoolArray) -> Part:
-        """Share of the population among such items, with Clopper and Pearson's interval."""
+        """Return the share of the population that is in `items`, with its Clopper–Pearson interval."""
         places = np.flatnonzero(self.population)
         inside, weight = items[places].astype(np.float64), find_weights(places, self.labels)
         cluster = number_clusters(places, self.labels.index, self.labels.cluster)
@@ -374,12 +388,14 @@ class ClassEvidence:
         return Part.within(value, *share_interval(value * size, size, self.level))
 
     def estimate(self, items: BoolArray, option: int | IntArray) -> Estimate:
-        """Share of these items that are of a class, by the protocol's own estimator.
+        """Estimate the share of `items` that are of a class, by the estimator of the labels' protocol.
 
         Parameters
         ----------
+        items
+            Shape (N,): whether an item is included.
         option
-            The class, or one for every item, shape (N,).
+            The class, or a class for every item, shape (N,).
 
         Raises
         ------
@@ -397,12 +413,12 @@ class ClassEvidence:
         return accuracy(answers, labels, level=self.level, strata=self.strata, checks=False)
 
     def estimate_share(self, items: BoolArray, option: int | IntArray) -> Estimate:
-        """The same share for items that the model need not have assigned to the class.
+        """Estimate the share of `items` that are of a class, whatever the model predicts for them.
 
         Raises
         ------
         EstimateError
-            If the answers do not determine it; says why.
+            If the answers do not determine the share; the message gives the reason.
         """
         places = np.flatnonzero(items)
         cluster = enough_clusters(places, self.labels.index, self.labels.cluster) if places.size else None
@@ -424,11 +440,11 @@ class ClassEvidence:
         return resolved_accuracy(correct, level=self.level, cluster=cluster, weight=weight)
 
     def expect_yes(self, option: int, share: float) -> float:
-        """Expected number of yes answers about a class that is as frequent as it is predicted.
+        """Return the number of yes answers about a class to be expected if it is as frequent as predicted.
 
-        It does not use the answers. If results were withheld because answers made a class look rare,
-        results would be shown more often the more they are overestimated. If questions were drawn by
-        predictions, it counts those about items predicted to be of the class.
+        Verdicts are not used: if a result were withheld because few answers are yes, the results shown would
+        be overestimates on average. If questions followed predictions, only questions about items predicted
+        to be of the class count, each as one yes.
         """
         asked = (self.labels.option == option) & (self.labels.kind >= 0)
         items = self.population if self.labels.is_uniform else self.predicted(option)
@@ -436,7 +452,7 @@ class ClassEvidence:
         return put * share if self.labels.is_uniform else put
 
     def finish(self, estimate: Estimate) -> Estimate:
-        """Add all counts of the model, and the assumptions."""
+        """Add counts, notes and assumptions to an estimate (`complete`)."""
         return complete(estimate, self.predictions, self.labels, self.notes)
 
 
@@ -446,7 +462,7 @@ def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes
     Raises
     ------
     BadInput
-        Names the first item with another number.
+        If an item has another number; the message names the first such item.
     """
     for questions in (labels.questions, labels.drawn):
         if questions is None:
@@ -466,18 +482,22 @@ def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ItemTruths:
-    """Information about the truth of N items in the answers.
+    """Information from the answers about the true options of N items.
 
     Attributes
     ----------
     items
-        Positions of the items, shape (N,).
+        Positions of the items in the study, shape (N,).
     data
-        Answers to drawn options; None if items were resolved.
+        Answers about drawn options; None for items that were asked about until resolved.
     truth
-        If items were resolved, the true option, −1 unknown; shape (N,).
+        Shape (N,): true option of a resolved item, −1 if unknown. Empty if `data` is given.
     weight
-        Weight of every item, mean 1: items of strata represent different numbers of others.
+        Shape (N,): weight of every item, with mean 1.
+    cluster
+        Shape (N,): number of every item's cluster; None if items are independent.
+    width
+        Number of classes.
     """
 
     items: IntArray
@@ -495,7 +515,7 @@ class ItemTruths:
         classes: int,
         strata: ItemValues | None = None,
     ) -> ItemTruths:
-        """Collect the answered items."""
+        """Collect the items that all models answered and experts were asked about."""
         if labels.is_resolved:
             ran = np.logical_and.reduce([m.ran for m in models])
             items = np.flatnonzero(ran & labels.asked_items)
@@ -514,12 +534,17 @@ class ItemTruths:
         )
 
     def influence(self, option: IntArray, weight: FloatArray, known: FloatArray) -> FloatArray:
-        """Influence of every item on Σ weight·1{truth = option} + known, of shape (study's items,).
+        """Return the influence of each of the N items on Σ weight·1{truth = option} + known.
+
+        Parameters
+        ----------
+        option, weight, known
+            One entry per item of the study. An `option` of −1 contributes no truth.
 
         Raises
         ------
         NotIdentified
-            If the answers do not identify it.
+            If the answers do not identify the influence.
         """
         rows, options = np.arange(len(self.items)), option[self.items]
         target = np.zeros((len(self.items), self.width))
@@ -531,7 +556,7 @@ class ItemTruths:
         return np.asarray(self.weight * (seen + known[self.items]), dtype=np.float64)
 
     def correlate(self, forms: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> FloatArray:
-        """Correlations of results by their arguments of `influence`; NaN if not identified."""
+        """Return the correlations of results that are given as arguments of `influence`; NaN if unknown."""
         try:
             influences = np.stack([self.influence(*form) for form in forms], axis=1)
         except NotIdentified:
@@ -553,20 +578,20 @@ def _weigh(
 
 
 COST = "cost"
-"""Name of the mean cost among results."""
+"""Name of the result that is the mean cost."""
 UNREADABLE_COLUMN = "unreadable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CostTable:
-    """Costs of predictions.
+    """Cost of every combination of true and predicted class.
 
     Attributes
     ----------
     costs
-        Shape (K, K): by true class (row) and predicted class (column).
+        Shape (K, K): cost by true class (row) and predicted class (column).
     unreadable
-        Shape (K,): cost of a prediction without a class, by true class; None if not given.
+        Shape (K,): cost of an unreadable prediction by true class; None if not given.
 
     Examples
     --------
@@ -591,12 +616,12 @@ class CostTable:
         object.__setattr__(self, "unreadable", rest)
 
     def of_prediction(self, option: int) -> FloatArray:
-        """Cost by true class of predicting this option, −1 for an unreadable answer; shape (K,).
+        """Return the cost of a prediction by true class, shape (K,); `option` −1 is an unreadable one.
 
         Raises
         ------
         EstimateError
-            If the answer is unreadable and the table has no cost for that.
+            If the prediction is unreadable and the table has no cost for that.
         """
         if option >= 0:
             return self.costs[:, option]
@@ -615,11 +640,12 @@ class CostForm:
     Attributes
     ----------
     base
-        b of every item, shape (N,).
+        Shape (N,): known part b of every item's cost.
     weights
-        Every w, with the option of every item that adds it, −1 for none; shape (N,).
+        Pairs of an additional cost w and an array of shape (N,): the option of each item whose truth adds w,
+        −1 if there is none.
     low, high
-        Smallest and largest possible cost of an item with these predictions.
+        Smallest and largest possible cost of an item with any of these predictions.
     """
 
     base: FloatArray
@@ -629,10 +655,10 @@ class CostForm:
 
     @classmethod
     def of(cls, costs: CostTable, predicted: AnyIntArray, signs: Sequence[int]) -> CostForm:
-        """Make the form from predictions of shape (N, M) of models whose costs are added with these signs."""
+        """Make the form of Σ_m signs[m] · cost of model m, from predicted options of shape (N, M)."""
         rows, number = np.unique(predicted, axis=0, return_inverse=True)
         number = number.reshape(-1)
-        # equal up to rounding counts as equal
+        # round, so that costs are equal if they differ only by floating-point errors
         table = np.round(
             [
                 np.sum([s * costs.of_prediction(int(o)) for s, o in zip(signs, row, strict=True)], axis=0)
@@ -648,16 +674,16 @@ class CostForm:
 
 
 def _commonest(costs: list[float]) -> float:
-    """Return the most frequent value.
-
-    Of equally frequent ones the largest, so that rows with two options agree.
-    """
+    """Return the most frequent cost; of equally frequent costs the largest."""
     number = Counter(costs)
     return max(number, key=lambda cost: (number[cost], cost))
 
 
 def _group(more: FloatArray) -> Iterator[tuple[float, IntArray]]:
-    """Return every w other than 0 with an option of every row that adds it, repeated as needed."""
+    """Yield every w ≠ 0 with the option of each row that adds it, −1 for none.
+
+    If several options of a row add the same w, this w is yielded several times.
+    """
     for weight in np.unique(more[more != 0]):
         has = more == weight
         for turn in range(int(has.sum(axis=1).max())):
@@ -667,25 +693,30 @@ def _group(more: FloatArray) -> Iterator[tuple[float, IntArray]]:
 
 
 Entry = tuple[float, Part, IntArray, FloatArray]
-"""Weight, part, and by item the option whose truth it is of (−1: none) and what is known without (0, 1)."""
+"""One term of a mean cost: its weight, a share of items as `Part`, and two arrays with one entry per item of
+the study: the option whose truth adds the weight (−1: none), and 1 if it is added whatever is true, else 0.
+"""
 
 
 def mean_cost(
     evidence: ClassEvidence, models: Sequence[PredictionColumns], signs: Sequence[int], costs: CostTable
 ) -> Estimate:
-    """Mean of the models' costs times their signs: (1,) for one model, (1, −1) for a difference.
+    """Estimate the mean cost of a model, or the difference of two models' mean costs.
 
     Parameters
     ----------
     evidence
         Evidence on items that all models answered.
+    signs
+        Factor of each model's cost: (1,) for one model, (1, −1) for a difference.
 
     Raises
     ------
     EstimateError
-        If the answers do not determine it.
+        If the answers do not determine the mean.
     """
-    evidence = replace(evidence, second=None)  # the covariance of its parts is known only for first answers
+    # Second questions are not used, because the covariance of the parts is known only for first answers.
+    evidence = replace(evidence, second=None)
     places = np.flatnonzero(evidence.population)
     predicted = np.stack([m.option[places] for m in models], axis=1)
     form = CostForm.of(costs, np.maximum(predicted, -1), signs)
@@ -729,7 +760,10 @@ def _estimate_cost(evidence: ClassEvidence, cost: float, low: float, high: float
 
 
 def _all_alike(evidence: ClassEvidence, cost: float, costs: CostTable, signs: Sequence[int]) -> Estimate:
-    """If each item costs the same for every true class, others, which were not seen, may cost more."""
+    """Estimate a mean cost if all answered items cost the same, whatever their true class is.
+
+    The interval allows for other items, whose cost may be anything in the table.
+    """
     table = costs.costs if costs.unreadable is None else np.append(costs.costs.ravel(), costs.unreadable)
     most, least = float(table.max()), float(table.min())
     if len(signs) > 1:
@@ -739,7 +773,10 @@ def _all_alike(evidence: ClassEvidence, cost: float, costs: CostTable, signs: Se
 
 
 def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tuple[Entry, str]]:
-    """Known part of the costs, as shares of items that cost more than the cheapest."""
+    """Return terms for the known costs: for each base cost above the smallest, the share of items with it.
+
+    Every term comes with a reason why it may not hold, which is empty here.
+    """
     found = list[tuple[Entry, str]]()
     values = np.unique(form.base)
     for value in values[1:]:
@@ -751,7 +788,7 @@ def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tu
 
 
 def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tuple[Entry, str]]:
-    """Part of the costs that depends on the truth: shares of items with intervals of accuracies."""
+    """Return terms for the costs that depend on the truth, each with a reason why it may not hold, or ""."""
     found = list[tuple[Entry, str]]()
     for weight, column in form.weights:
         option = np.full(len(evidence.population), -1)
@@ -768,12 +805,12 @@ def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[
 
 
 BY_CLASS = ("precision", "recall", "f1", "prevalence")
-"""Results of one class."""
+"""Metrics of a single class."""
 MACRO = ("macro_precision", "macro_recall", "macro_f1")
-"""Their plain means over all classes; `macro_recall` is balanced accuracy."""
+"""Unweighted means of `BY_CLASS` metrics over all classes; ``macro_recall`` is balanced accuracy."""
 METRICS = (*BY_CLASS, *MACRO)
 USUAL = ("precision", "recall", "f1", "macro_f1")
-"""Results that are shown by default."""
+"""Metrics that are reported by default."""
 
 
 def check_metrics(metrics: Iterable[str], *, some: bool = True) -> tuple[str, ...]:
@@ -782,7 +819,7 @@ def check_metrics(metrics: Iterable[str], *, some: bool = True) -> tuple[str, ..
     Raises
     ------
     BadInput
-        If a metric is unknown, or none is given although some are required.
+        If a metric is unknown, or if no metric is given and `some` is true.
 
     Examples
     --------
@@ -800,7 +837,13 @@ def check_metrics(metrics: Iterable[str], *, some: bool = True) -> tuple[str, ..
 
 
 def check_classes(classes: Sequence[str], costs: CostTable | None) -> int:
-    """Number of the classes, which must be at least 2, differ, and be those of the table of costs."""
+    """Return the number of classes.
+
+    Raises
+    ------
+    BadInput
+        If there are fewer than two classes, two are equal, or the cost table has another number.
+    """
     check_names("classes", classes)
     if len(classes) < 2 or len(set(classes)) < len(classes):
         raise BadInput(f"classes: there must be at least 2, each once, are {', '.join(map(repr, classes))}")
@@ -812,7 +855,10 @@ def check_classes(classes: Sequence[str], costs: CostTable | None) -> int:
 def name_results(
     metrics: Iterable[str], classes: Sequence[str], costs: CostTable | None
 ) -> list[tuple[str, str, int]]:
-    """Return name, metric and class (−1 for all) of every result, such as ``recall[cardiology]``."""
+    """Return name, metric and class of every result, for example ("recall[cardiology]", "recall", 0).
+
+    The class is −1 for results that refer to all classes.
+    """
     found = list[tuple[str, str, int]]()
     for metric in metrics:
         each = enumerate(classes) if metric in BY_CLASS else ()
@@ -821,7 +867,7 @@ def name_results(
 
 
 class ClassEstimates(Estimates):
-    """Results by class, by name; `undefined` says why a result is missing.
+    """Name → result by class; `undefined` maps the names of withheld results to the reasons.
 
     Examples
     --------
@@ -833,25 +879,29 @@ class ClassEstimates(Estimates):
     """
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """Return the HTML for a notebook."""
+        """Return the tables that a notebook shows."""
         return (estimate_table(self, self.undefined, title="", column="result"),)
 
     def __str__(self) -> str:
-        """One line a result."""
+        """Return one line per result."""
         found = [f"{name}: {value_text(e)} [{interval_text(e)}]" for name, e in self.items()]
         return "\n".join([*found, *(f"{name}: {why}" for name, why in self.undefined.items())])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassResult:
-    """A result of a class, and how it depends on the truth of items.
+    """A result of one class c, and its linearisation Σ weight·1{y = c} + known for the influence of items.
 
     Attributes
     ----------
+    estimate
+        The result.
+    option
+        The class.
     inside, outside
-        Weight of 1{y = c} near the estimate, for items predicted to be of the class and for others.
+        Weight of 1{y = c} for items predicted to be of the class, and for other items.
     known
-        Contribution of a prediction of the class itself.
+        Term that every item predicted to be of the class adds, whatever its truth.
     """
 
     estimate: Estimate
@@ -862,7 +912,7 @@ class ClassResult:
 
 
 class ClassResults:
-    """All results by class of one model, each computed once."""
+    """All results by class of one model; shares that several results need are computed once."""
 
     def __init__(
         self, evidence: ClassEvidence, classes: Sequence[str], costs: CostTable | None = None
@@ -872,12 +922,12 @@ class ClassResults:
 
     @cached_property
     def truths(self) -> ItemTruths:
-        """Information about the truth of every item."""
+        """Information from the answers about the items' true options."""
         e = self.evidence
         return ItemTruths.gather([e.predictions], e.labels, e.classes, e.strata)
 
     def report(self, metrics: Sequence[str]) -> ClassEstimates:
-        """Return the requested results in order; withheld ones with the reason."""
+        """Return the results of these metrics in their order, and the reasons for withheld results."""
         found, undefined = dict[str, Estimate](), dict[str, str]()
         for name, metric, option in name_results(metrics, self.classes, self.costs):
             try:
@@ -887,19 +937,19 @@ class ClassResults:
         return ClassEstimates(found, undefined)
 
     def estimate(self, metric: str, option: int) -> Estimate:
-        """Return a result of a class, or of all classes (−1).
+        """Return a result of one class, or of all classes if `option` is −1.
 
         Raises
         ------
         EstimateError
-            If it is withheld; says why.
+            If the result is withheld; the message gives the reason.
         """
         if metric == COST:
             return self.cost()
         return self.mean(metric) if option < 0 else self.result(metric, option).estimate
 
     def reading(self, metric: str, option: int) -> tuple[Part, FloatArray | None, str]:
-        """Return a result, each item's influence on it (None if unknown), and why it may not hold."""
+        """Return a result, each item's influence on it (None if unknown), and why it may not hold, or ""."""
         made = self.estimate(metric, option)
         whole = range(len(self.classes)) if option < 0 else (option,)
         try:
@@ -909,18 +959,18 @@ class ClassResults:
         return Part.of(made), np.mean(each, axis=0) if each else None, made.why
 
     def cost(self) -> Estimate:
-        """Mean cost of the model's answers."""
+        """Estimate the mean cost of the model's answers."""
         if self.costs is None:
             raise BadInput("costs: a mean cost needs a table of them")
         return mean_cost(self.evidence, [self.evidence.predictions], (1,), self.costs)
 
     def result(self, metric: str, option: int) -> ClassResult:
-        """One result of one class.
+        """Return a result of one class.
 
         Raises
         ------
         EstimateError
-            If it is withheld; says why.
+            If the result is withheld; the message gives the reason.
         """
         evidence = self.evidence
         if metric == "prevalence":
@@ -944,8 +994,9 @@ class ClassResults:
         expected = evidence.expect_yes(option, share.value)
         if expected < LEAST:
             raise EstimateError(
-                f"about {expected:.1f} yes-answers about this class are to be expected of these questions, "
-                f"if it is as frequent as it is predicted; fewer than {LEAST:g} tell nothing"
+                f"these questions give about {expected:.1f} yes-answers about this class if it is as "
+                "frequent "
+                f"as its predictions; an estimate needs at least {LEAST:g}"
             )
         weights = recall_weights if metric == "recall" else f1_weights
         together = evidence.labels.cluster is not None
@@ -957,7 +1008,7 @@ class ClassResults:
         return ClassResult(estimate=estimate, option=option, inside=alpha, outside=-beta, known=-gamma)
 
     def mean(self, metric: str) -> Estimate:
-        """Mean of a result over all classes."""
+        """Estimate the mean of a metric over all classes."""
         one, results = metric.removeprefix("macro_"), list[ClassResult]()
         for option, name in enumerate(self.classes):
             try:
@@ -973,12 +1024,12 @@ class ClassResults:
         return _combine(results[0].estimate, found, metric, why)
 
     def influence(self, result: ClassResult) -> FloatArray:
-        """Influence of every item on a result, shape (N,).
+        """Return the influence of every item of `truths` on a result, shape (N,).
 
         Raises
         ------
         NotIdentified
-            If the answers do not identify it.
+            If the answers do not identify the influence.
         """
         return self.truths.influence(*self._form(result))
 
@@ -988,7 +1039,11 @@ class ClassResults:
         return option, weight, result.known * mine
 
     def _share(self, what: str, option: int) -> Estimate:
-        """Share of a class among all items, those predicted to be of it, or the others; cached."""
+        """Return the share of a class in a group of items; cached.
+
+        `what` is ``"prevalence"`` for all items, ``"hit"`` for items predicted to be of the class, and
+        ``"missed"`` for the others.
+        """
         key = what, option
         if key not in self._estimates:
             self._estimates[key] = self._estimate(what, option)
@@ -1007,7 +1062,7 @@ def _part(estimate: Estimate) -> Part:
 
 
 def _combine(like: Estimate, found: Part, metric: str, why: str) -> Estimate:
-    """Make a result from combined parts, with the counts and assumptions of one of them."""
+    """Make an estimate from a combined part, with the counts and assumptions of the estimate `like`."""
     return replace(
         like,
         value=found.value,
@@ -1033,38 +1088,39 @@ def classification_report(
     strata: Strata = None,
     second: LabelColumns | None = None,
 ) -> ClassEstimates:
-    """Results by class of one model, and what its answers cost on average.
+    """Estimate the results by class of one model, and the mean cost of its answers.
 
     Parameters
     ----------
     predictions, labels, strata
-        As in `oversight.harness.accuracy`. An unreadable prediction is one of no class.
+        As in `oversight.harness.accuracy`. An unreadable prediction belongs to no class.
     classes
         Names of the options, the same for every item.
     metrics
         Names of `METRICS`: ``precision``, P(y = c | ŷ = c); ``recall``, P(ŷ = c | y = c); ``f1``;
         ``prevalence``, P(y = c); and the means ``macro_precision``, ``macro_recall``, ``macro_f1``.
     costs
-        What every truth and prediction costs, for the mean ``cost``.
+        Cost of every combination of true and predicted class. If given, the mean ``cost`` is added.
     level
-        Confidence level of each.
+        Confidence level of every interval, in (0, 1).
     second
-        Second questions about items whose first answer was no, and their answers, over the same items as
-        predictions and labels, which are then columns. They narrow results by class, not the mean cost.
+        Second questions about items whose first answer was no, and their answers. If given, predictions and
+        labels must be columns over the same items. They narrow the results by class, not the mean cost.
 
     Returns
     -------
     ClassEstimates
-        Named ``recall[cardiology]``, ``macro_f1``, ``cost``; `undefined` has those withheld, with the reason.
+        Results by name, for example ``recall[cardiology]``, ``macro_f1`` or ``cost``. `undefined` maps the
+        names of withheld results to the reasons.
 
     Raises
     ------
     BadInput
-        If a metric is not known, items have other options than the classes, or strata have no effect.
+        If a metric is unknown, the options of an item are not the classes, or strata have no effect.
     EstimateError
-        If the labels contradict themselves.
+        If the labels contradict each other.
     TypeError
-        If second questions are of other items.
+        If second questions refer to other items.
 
     Examples
     --------
@@ -1090,7 +1146,7 @@ def classification_report(
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CostComparison(Comparison):
-    """The difference in mean cost of two models; the better one costs less."""
+    """Difference of two models' mean costs; the model with the lower cost is better."""
 
     scale: ClassVar[float] = 1.0
     unit: ClassVar[str] = ""
@@ -1110,11 +1166,11 @@ class ClassComparison(Displayable):
     Attributes
     ----------
     results
-        Name of a result, such as ``recall[cardiology]``, → every pair of models.
+        Name of a result, for example ``recall[cardiology]`` → comparison of every pair of models.
     undefined
-        Withheld result by name → reason.
+        Name of a withheld result → reason.
     left_out
-        What is said of models that have no answers yet, and of judges.
+        Remarks on models that were left out because they have no answers yet, and on judges.
 
     Examples
     --------
@@ -1133,7 +1189,7 @@ class ClassComparison(Displayable):
 
     @property
     def pairs(self) -> tuple[Comparison, ...]:
-        """Every pair of every result, with the result's name before that of the first model."""
+        """All comparisons; the name of the result is put before the name of the first model."""
         return tuple(
             replace(pair, first=f"{name}: {pair.first}")
             for name, pairs in self.results.items()
@@ -1141,18 +1197,18 @@ class ClassComparison(Displayable):
         )
 
     def __str__(self) -> str:
-        """One line per result and pair."""
+        """Return one line per result and pair of models."""
         found = [f"{name}: {pair}" for name, pairs in self.results.items() for pair in pairs]
         return "\n".join([*found, *(f"{name}: {why}" for name, why in self.undefined.items())])
 
     def records(self) -> list[dict[str, Any]]:
-        """One row per result and pair."""
+        """Return one row per result and pair of models."""
         return [
             {"result": n} | row for n, pairs in self.results.items() for p in pairs for row in p.records()
         ]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """HTML shown in a notebook: one table per result."""
+        """Return the tables that a notebook shows, one per result."""
         shown = (replace(pairs_table(pairs), title=f"Difference in {n}") for n, pairs in self.results.items())
         return (*shown, HtmlTable(notes=[f"{n}: {why}" for n, why in self.undefined.items()]))
 
@@ -1166,23 +1222,23 @@ def compare_classes(
     costs: CostTable | None = None,
     level: float = 0.95,
 ) -> ClassComparison:
-    """Differences of models' results by class, on the items that all of them answered.
+    """Compare the results by class of models, on the items that all of them answered.
 
     Parameters
     ----------
     models
         Name → predictions, of at least two models.
     labels, classes, metrics, costs
-        As in `classification_report`; the prevalence of a class is no result of a model.
+        As in `classification_report`, without ``prevalence``, which does not depend on the model.
     level
         Joint confidence level of all pairs of a result (Bonferroni).
 
     Raises
     ------
     BadInput
-        If there are fewer than two models, a metric is not known, or items have other options.
+        If there are fewer than two models, a metric is unknown, or an item has other options.
     EstimateError
-        If the labels contradict themselves.
+        If the labels contradict each other.
 
     Examples
     --------
@@ -1230,7 +1286,7 @@ def compare_classes(
 def _subtract(
     first: ClassResults, second: ClassResults, metric: str, option: int, unfinished: str
 ) -> tuple[Part, str]:
-    """Difference of a result between two models at the level of the evidence, and why it may not hold.
+    """Return the difference of a result between two models, and why its interval may not hold, or "".
 
     Raises
     ------
@@ -1257,7 +1313,10 @@ def _compare(
     pairs: int,
     level: float,
 ) -> Comparison:
-    """Make a comparison from a difference; its p-value assumes a normal error with the width towards 0."""
+    """Make a comparison from a difference.
+
+    The p-value assumes a normal error whose standard error follows from the side of the interval towards 0.
+    """
     (part, why), labels = difference, evidence.labels
     half = part.value - part.low if part.value > 0 else part.high - part.value
     deviations = abs(part.value) / half * z_value(evidence.level) if half > 0 else 0.0

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from oversight.harness.errors import BadInput, NotIdentified
 
 DESIGNS = ("uniform", "weighted", "resolved", "differences", "ratings")
-"""Evidence of the protocols: partitioned ones are uniform, targeted ones weighted, sequential ones
-resolved, those of disagreement tell differences only, and panels give ratings."""
+"""Designs by protocol: partitioned questions are uniform, targeted ones weighted, sequential ones resolved,
+questions about disagreements identify differences only, and panels collect ratings."""
 FEATURES = ("votes", "judges", "second questions", "strata", "clusters", "weights", "gold")
-"""Weights are those of items drawn with unequal chances; gold is anything known of experts' errors."""
+"""``"weights"``: items have unequal inclusion probabilities. ``"gold"``: any knowledge of experts' errors."""
 USES = ("estimate", "compare", "gate", "gate difference", "metrics", "search", "plan")
-"""A gate may be asked any time; at a planned look it is an estimate or a comparison."""
+"""A gate is evaluated at any time; at a planned interim analysis it is an estimate or a comparison."""
 POOL = "pool"
-"""Further condition: items were drawn from a larger pool, with equal chances or not."""
+"""Further condition: items were drawn from a larger pool, with equal or unequal probabilities."""
 
 UNTOLD, NO_EFFECT, BY_DATA = "not identified", "no effect", "not identified by most data"
 """Kinds of rules, see `Rule.kind`."""
@@ -44,15 +44,16 @@ class Rule:
     uses
         Uses that are refused.
     all_of, any_of
-        Conditions that must all hold, and conditions of which one must hold; empty for any study.
+        The rule applies if a study meets all conditions of `all_of` and at least one of `any_of`. An empty
+        set makes no requirement.
     unless
         Conditions under which the rule does not apply.
     kind
         ``"not identified"``: the answers do not determine the result. ``"no effect"``: the feature changes
-        nothing. ``"not identified by most data"``: it depends on the data, and the code that reads them
-        refuses.
+        nothing. ``"not identified by most data"``: whether they determine it depends on the data, so the
+        estimator refuses instead of `refuse`.
     reason
-        Reason in words for the user.
+        Message for the user.
     """
 
     uses: frozenset[str]
@@ -63,13 +64,13 @@ class Rule:
     kind: str = UNTOLD
 
     def fits(self, use: str, conditions: Collection[str]) -> bool:
-        """Whether the rule refuses this use of a study with these conditions."""
+        """Return whether the rule refuses this use of a study with these conditions."""
         given = set(conditions)
         some = not self.any_of or bool(self.any_of & given)
         return use in self.uses and some and self.all_of <= given and not self.unless & given
 
     def names(self, condition: str) -> bool:
-        """Whether the rule depends on this condition."""
+        """Return whether this condition is in `all_of` or `any_of`."""
         return condition in self.all_of | self.any_of
 
 
@@ -208,12 +209,12 @@ RULES = (
 
 
 def find_rule(use: str, conditions: Collection[str]) -> Rule | None:
-    """Return the first rule that refuses this use of a study; None if it is possible."""
+    """Return the first rule that refuses this use of a study; None if the use is possible."""
     return next((rule for rule in RULES if rule.fits(use, conditions)), None)
 
 
 def find_reason(use: str, conditions: Collection[str]) -> str:
-    """Say why this use of a study is refused; empty if it is possible.
+    """Return the reason why this use of a study is refused; empty if the use is possible.
 
     Examples
     --------
@@ -227,21 +228,23 @@ def find_reason(use: str, conditions: Collection[str]) -> str:
 
 
 def refuse(use: str, conditions: Collection[str], **features: bool) -> None:
-    """Raise an error for a use that the table refuses, unless it depends on the data.
+    """Raise an error if `RULES` refuse a use, except by a rule that depends on the data.
 
     Parameters
     ----------
+    use
+        One of `USES`.
     conditions
         Conditions of the labels (`LabelColumns.conditions`).
     features
-        Further features by name, and whether the call has them.
+        Name of a further feature → whether the caller uses it.
 
     Raises
     ------
     NotIdentified
         If the answers do not determine the result.
     BadInput
-        If a feature has no effect; names it.
+        If a feature has no effect; the message names it.
 
     Examples
     --------

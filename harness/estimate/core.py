@@ -1,40 +1,34 @@
-"""Basics of all estimators: argument checks, roots, effective numbers, binomial samples, p-values.
+"""Foundations of all estimators: argument checks, roots, effective numbers, binomial samples, p-values.
 
-Messages of the checks name the argument, the bound and the value.
+**Binomial samples** (`BinomialSample`). Every kind of label is a number of successes S in n trials with the
+success probability q(A) = (A + K − 2)/(K − 1), where A is the accuracy and K may be fractional:
 
-Binomial samples that tell something about the accuracy A, and intervals of their proportion q.
+* a checked prediction (the label decides whether it is right): K = 2, q = A
+* a refused option of an item with K options, success = "not the predicted option" (Eq. 2): K
+* m refused options of one item, success = "none is the predicted option": K' = 1 + (K − 1)/m, because P(no
+  hit | wrong) = (K − 1 − m)/(K − 1) with uniform wrong options; m = K − 1 leaves one option, K' = 2, which is
+  a checked prediction again
 
-Every kind of label an estimator here uses is a count of successes S among n trials with success
-probability q(A) = (A + K − 2)/(K − 1) for some K, possibly fractional:
+Source: "Towards Scalable Oversight via Partitioned Human Supervision", section 2; the fractional K' is this
+project's derivation.
 
-* a checked prediction (the label settles whether it is right): K = 2, q = A;
-* a refused option of a K-option item, success = "not the predicted option" (Eq. 2): K;
-* m refused options of one item, success = "none is the predicted option": K' = 1 + (K − 1)/m,
-  because P(no hit | wrong) = (K − 1 − m)/(K − 1) under uniform wrong options; m = K − 1 leaves
-  one option standing, K' = 2, which is a checked prediction again.
+An interval of q gives one of A by A = (K−1)q − (K−2), clipped to [0, 1]. Sources: `wilson` 1927; `jeffreys`:
+Brown, Cai & DasGupta 2001, with the ends 0 and 1 if no success or no failure was observed; `clopper_pearson`
+1934.
 
-Source: "Towards Scalable Oversight via Partitioned Human Supervision", section 2; the fractional K' is
-this project's derivation.
+`blaker` is exact and shorter. The acceptability of q is γ(q) = t + t', where t is the smaller of P(X ≥ S) and
+P(X ≤ S), and t' the largest probability of an opposite tail that is at most t. The interval is the hull of
+{q: γ(q) > 1 − level}. It covers with probability ≥ level and lies within Clopper & Pearson's (Blaker 2000,
+Canad. J. Statist. 28). Below the estimate γ(q) = P(X ≥ S) + P(X ≤ k), where k increases with q. γ jumps up
+with k, and between jumps it first decreases and then increases, so the first crossing is searched piece by
+piece.
 
-An interval of q is one of A by A = (K−1)q − (K−2), cut to [0, 1] (`intervals` does that): Wilson 1927; Brown,
-Cai & DasGupta 2001 (Jeffreys with the ends put to 0 and 1 where no success or no failure was seen); Clopper &
-Pearson 1934.
+**p-values.** `binomial_at_least` is exact; `chernoff_low` and `chernoff_high` are upper bounds, valid for
+every number of independent X_n in [0, 1], of one-sided tests that the mean is m.
 
-Blaker's interval is exact and shorter. The acceptability of q is γ(q) = t + t', t the smaller of P(X ≥ S)
-and P(X ≤ S), t' the largest probability of an opposite tail that does not exceed t; the interval is the
-hull of {q: γ(q) > 1 − level}. It covers with probability ≥ level and lies within Clopper & Pearson's.
-Source: Blaker 2000, Canad. J. Statist. 28. Below the estimate γ(q) = P(X ≥ S) + P(X ≤ k), k growing with q:
-it jumps up where k does, and between jumps falls before it rises, so that its first crossing is found piece
-by piece.
-
-p-values: of a normal or χ² statistic, of a bounded mean, and of many tests adjusted as one family.
-
-`binomial_at_least`, `chernoff_low` and `chernoff_high` are exact or upper bounds, hence valid at any
-sample size: X_n in [0, 1], independent, one-sided tests that the mean is m.
-
-The range of M independent standard normals over √(χ²_ν/ν): what joint intervals of all pairs are made of.
-
-Numerical integrals by the midpoint rule; scipy's own take longer to load than most verbs compute.
+**Range of M standard normals** over √(χ²_ν/ν) (`range_tail`, `range_quantile`): joint intervals of all pairs
+use it. It is integrated by the midpoint rule, because loading scipy's studentized range takes longer than
+most commands.
 """
 
 from __future__ import annotations
@@ -110,12 +104,12 @@ def check_least(name: str, value: float, least: int) -> None:
 
 
 def check_known(name: str, value: str, known: Collection[str]) -> None:
-    """Refuse an unknown name of an option.
+    """Refuse an unknown value of a named argument.
 
     Raises
     ------
     EstimateError
-        If `value` is none of those known.
+        If `value` is not in `known`.
 
     Examples
     --------
@@ -129,12 +123,21 @@ def check_known(name: str, value: str, known: Collection[str]) -> None:
 
 
 def check_rows(name: str, values: Any, good: BoolArray, rule: str) -> None:
-    """Raise an error if an array contains an invalid value; names the first such row.
+    """Refuse an array with invalid values.
+
+    Parameters
+    ----------
+    name, values
+        Name and values of the array.
+    good
+        Whether each value is valid; shape of `values`.
+    rule
+        What a value must do, for the message, for example "be at least 0".
 
     Raises
     ------
     EstimateError
-        If `good`, of the array's shape, does not hold everywhere; `rule` says what a value must do.
+        If a value is invalid; the message names the first such row.
 
     Examples
     --------
@@ -149,10 +152,10 @@ def check_rows(name: str, values: Any, good: BoolArray, rule: str) -> None:
 
 
 def check_options(K: float) -> None:
-    """Raise an error for fewer than two options, where every prediction is right.
+    """Refuse fewer than two options, because with one option every prediction is right.
 
-    K = 2 is fine (the paper asks for K ≥ 3): a refused option then names the other one, the
-    complementary estimate is the plain share q̂, and nothing divides by zero.
+    K = 2 is allowed, although the paper requires K ≥ 3: rejecting one option then confirms the other, and the
+    complementary estimate is the share q̂.
 
     Raises
     ------
@@ -203,7 +206,7 @@ def check_positive(name: str, n: int, needed_for: str) -> None:
 
 
 def check_items(n: int) -> None:
-    """Refuse a variance between fewer than two items.
+    """Refuse fewer than two items, which have no variance.
 
     Raises
     ------
@@ -215,7 +218,7 @@ def check_items(n: int) -> None:
 
 
 def check_counts(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> None:
-    """Refuse impossible sufficient counts of one stratum.
+    """Refuse impossible counts: S_o successes of n_o ordinary labels, S_c of n_c complementary labels.
 
     Raises
     ------
@@ -240,17 +243,20 @@ def find_root(
     *,
     halvings: int = HALVINGS,
 ) -> float:
-    """Root between two ends of opposite signs by the ITP method, which is never slower than bisection.
+    """Find a root by the ITP method, which needs at most as many steps as bisection.
 
-    Off by at most (right − left)/2^(halvings + 1), or a float. Source: Oliveira & Takahashi 2020,
-    ACM Trans. Math. Softw. 47, with κ₁ = .2/(b − a), κ₂ = 2, n₀ = 1.
+    The error is at most (right − left)/2^(halvings + 1), or floating-point precision. Source: Oliveira &
+    Takahashi 2020, ACM Trans. Math. Softw. 47, with κ₁ = .2/(b − a), κ₂ = 2, n₀ = 1.
 
     Parameters
     ----------
     falling
-        Positive left of the root, negative right of it; of several zeros the first is found.
+        Function that is positive left of the root and negative right of it. If it is zero on a range, the
+        leftmost zero is found.
+    left, right
+        Ends of the interval to search.
     ends
-        Its values at `left` and `right`, if known.
+        Values of the function at `left` and `right`; computed if None.
 
     Examples
     --------
@@ -263,7 +269,7 @@ def find_root(
     while right - left > 2 * near:
         radius /= 2
         half, width = (left + right) / 2, right - left
-        if not left < half < right:  # limit of floating-point precision
+        if not left < half < right:  # no floating-point number lies between the ends
             break
         fall = at_left - at_right
         secant = (at_left * right - at_right * left) / fall if fall > 0 else half
@@ -274,13 +280,13 @@ def find_root(
         value = falling(middle)
         if value > 0:
             left, at_left = middle, value
-        else:  # the first of several zeros
+        else:  # a zero moves the right end, so that the leftmost zero is found
             right, at_right = middle, value
     return (left + right) / 2
 
 
 def find_edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
-    """Find the farthest point from `inside` towards `end` up to which a condition holds."""
+    """Find the point between `inside`, where a condition holds, and `end` up to which it holds."""
     if holds(end):
         return end
     for _ in range(_BISECTIONS):
@@ -291,16 +297,18 @@ def find_edge(holds: Callable[[float], bool], inside: float, end: float) -> floa
 
 _BISECTIONS = 60
 FEWEST_EFFECTIVE = 4.0
-"""Fewest effective clusters (`effective_clusters`) for an interval; with fewer, one cluster decides it."""
+"""Smallest number of `effective_clusters` for an interval; with fewer, a single cluster would decide it."""
 
 
 def count_effective(weight: FloatArray) -> float:
-    """Number of equally weighted units with the same precision of the mean, (Σw)²/Σw².
+    """Return the effective number of units (Σw)²/Σw².
+
+    A mean of as many equally weighted units has the same precision.
 
     Parameters
     ----------
     weight
-        Shape (N,), at least 0, not all 0.
+        Shape (N,): weight of every unit, at least 0, not all 0.
 
     Examples
     --------
@@ -311,15 +319,15 @@ def count_effective(weight: FloatArray) -> float:
 
 
 def effective_clusters(cluster: IntArray) -> float:
-    """Number of equal clusters with the same precision of the mean, (Σm)²/Σm² of their sizes m.
+    """Return the effective number of clusters (Σm)²/Σm², where m are their sizes.
 
-    The number of clusters if all have one size; nearly 1 if one cluster holds nearly all items. Source: Kish
-    1965, Survey Sampling, with clusters that are right or wrong as a whole.
+    It is the number of clusters if all have the same size, and nearly 1 if one cluster has nearly all items.
+    Source: Kish 1965, Survey Sampling, for clusters whose items are all right or all wrong.
 
     Parameters
     ----------
     cluster
-        Shape (N,), N ≥ 1: number of every item's cluster, 0 or more; gaps are allowed.
+        Shape (N,), N ≥ 1: number of every item's cluster, 0 or more; numbers may be skipped.
 
     Examples
     --------
@@ -332,9 +340,9 @@ def effective_clusters(cluster: IntArray) -> float:
 
 
 def check_clusters(cluster: IntArray) -> None:
-    """Raise an error for fewer than `FEWEST_EFFECTIVE` effective clusters.
+    """Refuse fewer than `FEWEST_EFFECTIVE` effective clusters.
 
-    Items that all belong to different clusters pass, however few.
+    Any number of items is allowed if each belongs to a different cluster.
 
     Parameters
     ----------
@@ -344,7 +352,7 @@ def check_clusters(cluster: IntArray) -> None:
     Raises
     ------
     NotIdentified
-        If they are fewer; the message gives their effective number and the share of the largest cluster.
+        If there are fewer; the message gives the effective number and the share of the largest cluster.
 
     Examples
     --------
@@ -371,11 +379,11 @@ class BinomialSample:
     Attributes
     ----------
     K
-        Effective number of options, ≥ 2; 2 if the label settles the prediction.
+        Effective number of options, ≥ 2; 2 if the labels decide whether the prediction is right.
     n
-        Trials, ≥ 0.
+        Number of trials, ≥ 0.
     S
-        Successes, 0 ≤ S ≤ n.
+        Number of successes, 0 ≤ S ≤ n.
 
     Examples
     --------
@@ -394,34 +402,36 @@ class BinomialSample:
 
 
 def effective_options(K: int, m: int) -> float:
-    """K' = 1 + (K − 1)/m of an item on which m different options were refused, 1 ≤ m ≤ K − 1."""
+    """Return K' = 1 + (K − 1)/m for an item of which m options were refused, 1 ≤ m ≤ K − 1."""
     return 1 + (K - 1) / m
 
 
 def success_probability(K: float, A: float) -> float:
-    """Return q(A) = (A + K − 2)/(K − 1), the probability of avoiding the refused option (Eq. 2)."""
+    """Return q(A) = (A + K − 2)/(K − 1), the probability that a refused option is not predicted (Eq. 2)."""
     return (A + K - 2) / (K - 1)
 
 
 def z_value(level: float) -> float:
-    """Normal quantile of a two-sided interval: 1.96 at 0.95.
+    """Return the normal quantile of a two-sided interval, for example 1.96 at the level 0.95.
 
     Raises
     ------
     EstimateError
-        If `level` leaves (0, 1).
+        If `level` is outside (0, 1).
     """
     check_level(level)
     return float(ndtri(0.5 + level / 2))
 
 
 def wilson(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """{q: |q̂ − q| ≤ z √(q(1−q)/n)}. Coverage near `level` on average, below it for q near 0 or 1.
+    """Return Wilson's interval {q: |q̂ − q| ≤ z √(q(1−q)/n)}.
+
+    Its coverage is near `level` on average, and lower for q near 0 or 1.
 
     Raises
     ------
     EstimateError
-        If n < 1, S > n or the level leaves (0, 1).
+        If n < 1, S > n or the level is outside (0, 1).
     """
     check_successes("S", S, "n", n)
     check_positive("n", n, "an interval")
@@ -432,23 +442,25 @@ def wilson(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def jeffreys(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Equal-tailed posterior interval under Beta(½, ½); end 0 for S = 0, end 1 for S = n.
+    """Return the equal-tailed posterior interval under the prior Beta(½, ½).
+
+    The lower end is 0 for S = 0, the upper end 1 for S = n.
 
     Raises
     ------
     EstimateError
-        If n < 1, S > n or the level leaves (0, 1).
+        If n < 1, S > n or the level is outside (0, 1).
     """
     return _beta_interval(S, n, level, 0.5)
 
 
 def clopper_pearson(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """All q that neither exact one-sided binomial test rejects at (1 − level)/2; coverage ≥ level.
+    """Return all q that neither exact one-sided binomial test rejects at (1 − level)/2; coverage ≥ level.
 
     Raises
     ------
     EstimateError
-        If n < 1, S > n or the level leaves (0, 1).
+        If n < 1, S > n or the level is outside (0, 1).
 
     Examples
     --------
@@ -459,7 +471,7 @@ def clopper_pearson(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def _beta_interval(S: int, n: int, level: float, a: float) -> tuple[float, float]:
-    """Quantiles of Beta(S + a, n − S + 1 − a) below and of Beta(S + 1 − a, n − S + a) above."""
+    """Return the lower quantile of Beta(S + a, n − S + 1 − a) and the upper of Beta(S + 1 − a, n − S + a)."""
     check_successes("S", S, "n", n)
     check_positive("n", n, "an interval")
     check_level(level)
@@ -470,18 +482,18 @@ def _beta_interval(S: int, n: int, level: float, a: float) -> tuple[float, float
 
 
 _MANY = 5_000
-"""Trials beyond which the two intervals differ by less than a thousandth of their width."""
+"""Trials beyond which Blaker's and Clopper and Pearson's intervals differ by less than 0.1 % of the width."""
 
 
 def blaker(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Return the interval of q from S successes in n trials, its ends rounded outwards.
+    """Return Blaker's exact interval of q from S successes in n trials, with ends rounded outwards.
 
-    Beyond 5,000 trials it is Clopper & Pearson's.
+    Beyond 5,000 trials it is Clopper and Pearson's interval.
 
     Raises
     ------
     EstimateError
-        If n < 1, S > n or the level leaves (0, 1).
+        If n < 1, S > n or the level is outside (0, 1).
     """
     low, high = clopper_pearson(S, n, level)
     if n > _MANY:
@@ -491,7 +503,7 @@ def blaker(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def _lower_end(S: int, n: int, start: float, alpha: float) -> float:
-    """The smallest q with γ(q) > alpha, from an end of Clopper & Pearson's interval upwards."""
+    """Return the smallest q ≥ `start` with γ(q) > alpha; `start` is Clopper and Pearson's lower end."""
     if S == 0:
         return 0.0
 
@@ -525,19 +537,20 @@ def mover_sum(
     between: float = 0.0,
     correlation: FloatArray | None = None,
 ) -> tuple[float, float]:
-    """Interval of Σ w_h θ_h from estimates and their intervals, of which negative weights swap the ends.
+    """Return an interval of Σ w_h θ_h from estimates θ̂_h and their intervals [l_h, u_h].
 
-    For independent parts low = θ̂ − √(Σ w_h²(θ̂_h − l_h)² + between), high likewise.
+    For independent parts low = θ̂ − √(Σ w_h²(θ̂_h − l_h)² + between), and high likewise. A negative weight
+    swaps the ends of its part.
 
     Parameters
     ----------
     values, lows, highs, weights
         Shape (H,): estimates, ends with low ≤ value ≤ high, and weights.
     between
-        z² Σ w_h(θ̂_h − θ̂)²/N where the weights are themselves shares of a sample of N items;
-        0 where they are known.
+        z² Σ w_h(θ̂_h − θ̂)²/N if the weights are shares that were estimated from N sampled items; 0 if the
+        weights are known.
     correlation
-        Shape (H, H): correlations of the w_h θ̂_h; by default none.
+        Shape (H, H): correlations of the w_h θ̂_h; None if the parts are independent.
     """
     v, low, high, w = (np.asarray(x, dtype=np.float64) for x in (values, lows, highs, weights))
     rho = np.eye(len(w)) if correlation is None else correlation
@@ -550,7 +563,7 @@ def mover_sum(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """Number of successes and trials, and the Clopper–Pearson interval of the probability.
+    """Share of successes among `of` trials, with the Clopper–Pearson interval of their probability.
 
     Examples
     --------
@@ -567,12 +580,12 @@ class Rate:
 
     @classmethod
     def of_outcomes(cls, outcomes: Sequence[bool], level: float = 0.95) -> Self:
-        """Count outcomes; at least one is required.
+        """Make the rate of outcomes, which are true for a success.
 
         Raises
         ------
         EstimateError
-            If there is none.
+            If there is no outcome.
         """
         x, n = sum(outcomes), len(outcomes)
         low, high = clopper_pearson(x, n, level)
@@ -581,7 +594,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateChange:
-    """A rate in a later sample minus the same in an earlier one, with its interval.
+    """Change of a rate, `last` minus `first`, with its interval.
 
     Examples
     --------
@@ -598,10 +611,10 @@ class RateChange:
 
 
 def compare_rates(first: Sequence[bool], last: Sequence[bool], level: float = 0.95) -> RateChange:
-    """Change between two independent samples.
+    """Return the change of a rate between two independent samples.
 
-    The ends are Newcombe's (1998, Statistics in Medicine 17, method 10) with Clopper–Pearson limits instead
-    of Wilson's: d − √((p₂ − l₂)² + (u₁ − p₁)²) and d + √((u₂ − p₂)² + (p₁ − l₁)²), d = p₂ − p₁.
+    The interval is Newcombe's (1998, Statistics in Medicine 17, method 10) with Clopper–Pearson limits
+    instead of Wilson's: d − √((p₂ − l₂)² + (u₁ − p₁)²) and d + √((u₂ − p₂)² + (p₁ − l₁)²), d = p₂ − p₁.
 
     Raises
     ------
@@ -622,24 +635,24 @@ def compare_rates(first: Sequence[bool], last: Sequence[bool], level: float = 0.
 
 
 def two_sided(z: float) -> float:
-    """P(|N(0,1)| ≥ |z|)."""
+    """Return P(|N(0,1)| ≥ |z|)."""
     return float(2 * ndtr(-abs(z)))
 
 
 def chi2_tail(statistic: float, df: int) -> float:
-    """P(χ²_df ≥ statistic)."""
+    """Return P(χ²_df ≥ statistic)."""
     return float(chdtrc(df, statistic))
 
 
 def z_of_sum(observed: float, expected: float, variance: float) -> float:
-    """Standardised sum; ±inf for a difference without variance, 0 if the difference is 0 as well."""
+    """Return (observed − expected)/√variance; with variance 0, ±inf, or 0 if both numbers are equal."""
     if variance > 0:
         return (observed - expected) / math.sqrt(variance)
     return 0.0 if observed == expected else math.copysign(math.inf, observed - expected)
 
 
 def binomial_at_least(successes: int, n: int, p: float) -> float:
-    """P(Bin(n, p) ≥ successes); 0 for n + 1.
+    """Return P(Bin(n, p) ≥ successes), which is 0 for `successes` = n + 1.
 
     Examples
     --------
@@ -654,7 +667,10 @@ def binomial_at_least(successes: int, n: int, p: float) -> float:
 
 
 def kl(p: float, q: float) -> float:
-    """KL(p‖q) of two coins, in nats; infinite where q is certain and p is not."""
+    """Return the divergence KL(p‖q) of two Bernoulli distributions, in nats.
+
+    It is infinite if q is 0 or 1 and p is different.
+    """
     total = 0.0
     for a, b in ((p, q), (1 - p, 1 - q)):
         if a > 0:
@@ -665,7 +681,9 @@ def kl(p: float, q: float) -> float:
 
 
 def chernoff_low(mean: float, n: int, m: float) -> float:
-    """Bound of P(X̄ ≤ mean) if E X ≥ m: exp(−n KL(mean‖m)) below m, else 1 (Chernoff; Hoeffding 1963).
+    """Bound P(X̄ ≤ mean) from above if E X ≥ m: exp(−n KL(mean‖m)) for mean < m, else 1.
+
+    X̄ is the mean of n independent variables in [0, 1]. Source: Chernoff; Hoeffding 1963.
 
     Examples
     --------
@@ -676,7 +694,7 @@ def chernoff_low(mean: float, n: int, m: float) -> float:
 
 
 def chernoff_high(mean: float, n: int, m: float) -> float:
-    """Bound of P(X̄ ≥ mean) if E X ≤ m: exp(−n KL(mean‖m)) above m, else 1.
+    """Bound P(X̄ ≥ mean) from above if E X ≤ m: exp(−n KL(mean‖m)) for mean > m, else 1.
 
     Examples
     --------
@@ -687,15 +705,15 @@ def chernoff_high(mean: float, n: int, m: float) -> float:
 
 
 def bonferroni(p_values: ArrayLike) -> FloatArray:
-    """min(1, m·p): the probability of any false finding among m is at most the level."""
+    """Return min(1, m·p) for m p-values: the probability of any false rejection is then at most the level."""
     p = np.asarray(p_values, dtype=np.float64)
     return np.minimum(1.0, p * len(p))
 
 
 def holm(p_values: ArrayLike) -> FloatArray:
-    """Step-down p̃_(i) = max_{j ≤ i} min(1, (m − j + 1) p_(j)) (Holm 1979, Scand. J. Stat. 6).
+    """Return Holm's p̃_(i) = max_{j ≤ i} min(1, (m − j + 1) p_(j)) (1979, Scand. J. Stat. 6).
 
-    Never larger than Bonferroni's, and as safe. Order of the input is kept.
+    They are at most Bonferroni's p-values, with the same guarantee. The order of the input is kept.
 
     Examples
     --------
@@ -711,7 +729,10 @@ def holm(p_values: ArrayLike) -> FloatArray:
 
 
 def sign_p_value(n_10: int, n_01: int) -> float:
-    """Two-sided exact P(|X − m/2| ≥ |n_10 − m/2|), X ~ Binomial(m, ½), m = n_10 + n_01; 1 at m = 0."""
+    """Return the exact two-sided p-value of the sign test for n_10 against n_01 discordant pairs.
+
+    It is P(|X − m/2| ≥ |n_10 − m/2|) for X ~ Binomial(m, ½) with m = n_10 + n_01, and 1 for m = 0.
+    """
     m = n_10 + n_01
     return 1.0 if m == 0 else min(1.0, 2 * float(bdtr(min(n_10, n_01), m, 0.5)))
 
@@ -721,7 +742,9 @@ _LARGEST = 1e5
 
 
 def range_tail(q: float, models: int, df: float = math.inf) -> float:
-    """P(range ≥ q) of M ≥ 2 normals with known scale, or scale estimated with df degrees of freedom.
+    """Return P(range ≥ q) for M ≥ 2 independent normals, studentised with `df` degrees of freedom.
+
+    With `df` = ∞ the scale is known to be 1.
 
     Examples
     --------
@@ -732,7 +755,7 @@ def range_tail(q: float, models: int, df: float = math.inf) -> float:
         return 1.0
     if not math.isfinite(df):
         return float(_tail(np.array([q]), models)[0])
-    # ln s of s = √(χ²/ν), whose density is narrow for large ν
+    # integrate over u = ln s with s = √(χ²/ν); the nodes follow the density, which is narrow for large ν
     centre, reach = -0.5 / df, 9 / math.sqrt(df) + 4 / df
     u = centre + reach * (2 * (np.arange(_SCALES) + 0.5) / _SCALES - 1)
     log_density = df * u - df / 2 * np.exp(2 * u) + math.log(2) + df / 2 * math.log(df / 2) - gammaln(df / 2)
@@ -741,12 +764,12 @@ def range_tail(q: float, models: int, df: float = math.inf) -> float:
 
 
 def range_quantile(level: float, models: int, df: float = math.inf) -> float:
-    """The q that the range of M normals exceeds with probability 1 − level."""
+    """Return the q that the (studentised) range of M normals exceeds with probability 1 − level."""
     return find_root(lambda q: range_tail(q, models, df) - (1 - level), 0.0, _LARGEST)
 
 
 def _tail(q: FloatArray, models: int) -> FloatArray:
-    """P(range ≥ q) where the scale is known: M ∫ φ(z) [1 − (1 − Φ(−q − z)/Φ(−z))^(M−1)] Φ(−z)^(M−1) dz."""
+    """Return P(range ≥ q) for the scale 1: M ∫ φ(z) [1 − (1 − Φ(−q − z)/Φ(−z))^(M−1)] Φ(−z)^(M−1) dz."""
     width = 18.0 / _NODES
     z = -9 + width * (np.arange(_NODES) + 0.5)
     above, beyond = ndtr(-z), ndtr(-z - q[:, None])

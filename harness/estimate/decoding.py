@@ -26,7 +26,7 @@ UNIFORM_CHECKS = (
     "readability",
     "small_strata",
 )
-"""Checks of options drawn uniformly."""
+"""Names of the checks that apply to uniformly drawn options."""
 
 
 _KIND = {
@@ -38,20 +38,20 @@ _KIND = {
 
 
 def decode(answers: Iterable[Answer], questions: Iterable[Question] | None = None) -> Labels:
-    """Decode answers: yes → ordinary, no → complementary, unsure or skip → abstained.
+    """Decode answers into labels: yes → ordinary, no → complementary, unsure or skip → abstained.
 
     Parameters
     ----------
     answers
         Experts' answers, at most one per question.
     questions
-        All questions of the study, answered or not; by default the answered ones. Estimates from routed
-        answers need all of them while answers are missing.
+        All questions of the study, answered or not; by default the answered ones. While answers are missing,
+        estimates from non-uniformly drawn options need all questions.
 
     Raises
     ------
     BadInput
-        If somebody answered another expert's question, or a question has two answers.
+        If an expert answered another expert's question, or a question has two answers.
 
     Examples
     --------
@@ -85,9 +85,9 @@ def decode(answers: Iterable[Answer], questions: Iterable[Question] | None = Non
 
 
 def make_design(questions: Iterable[Question]) -> LabelDesign:
-    """Make the design of questions: their protocols' statements, and the items asked about.
+    """Make the design of questions: the statements of their protocols, and the items asked about.
 
-    A question of an unregistered protocol has no statement: its labels are treated as a plain list.
+    Questions of an unregistered protocol have no statement, so their labels are treated as a plain list.
     """
     drawn = list(questions)
     return LabelDesign(

@@ -1,32 +1,25 @@
-"""The five point estimators of uniformly drawn options: Ord, Comp, IVW, IVW-0.5 and ML.
+"""The five point estimators for uniformly drawn options: Ord, Comp, IVW, IVW-0.5 and ML.
 
-The two unbiased estimators: accuracy from known answers alone, and from refused options alone.
+Source: "Towards Scalable Oversight via Partitioned Human Supervision", section 2.2 and Appendix C. Ord uses
+known answers alone and Comp refused options alone; both are unbiased (Eq. 2–5). IVW is w A_ord + (1 − w)
+A_comp with the plug-in weight w of inverse variances (Eq. 7); IVW-0.5 has w = 0.5.
 
-Source: "Towards Scalable Oversight via Partitioned Human Supervision", Eq. 2–5.
-
-The plug-in weight w of inverse-variance weighting, w A_ord + (1 − w) A_comp.
-
-Source: "Towards Scalable Oversight via Partitioned Human Supervision", Eq. 7.
-
-Maximum likelihood: one likelihood for hits, misses and refusals from any admissible routing.
-
-A question asks whether the truth of an item is option k. With Z = 1 if the prediction ŷ is right,
-P(yes | k = ŷ) = A and P(yes | k ≠ ŷ) = (1 − A)/(K − 1), so that all answers together give
+ML maximises one likelihood for hits, misses and refusals from any admissible routing. A question asks whether
+the truth of an item is option k. With Z = 1 if the prediction ŷ is right, P(yes | k = ŷ) = A and P(yes | k ≠
+ŷ) = (1 − A)/(K − 1), so that all answers together give
 
     ℓ(A) = S_o log A + (T_o + T_c) log(1 − A) + Σ_j S_j log(A + K_j − 2).                       (★)
 
-It holds for every routing, also one that looks at ŷ, as long as (i) whether the predicted option
-is asked does not depend on Z and (ii) the other options asked are uniform over the wrong ones.
-With one K it is the paper's joint likelihood and its root is Eq. 9.
+It is valid for every routing, also one that depends on ŷ, if (i) whether the predicted option is asked about
+does not depend on Z and (ii) the other options asked about are uniform over the wrong ones. With one K it is
+the paper's joint likelihood and its root is Eq. 9. (★) and its root in this form are this project's
+derivation.
 
-With q_j = (A + K_j − 2)/(K_j − 1) the score is (Σ S_j/q_j − N)/(1 − A): the estimate solves
+With q_j = (A + K_j − 2)/(K_j − 1) the score is (Σ S_j/q_j − N)/(1 − A), so the estimate solves
 
-    f(A) = Σ_j S_j / q_j(A) = N,
+    f(A) = Σ_j S_j / q_j(A) = N.
 
-and f falls and is convex, so there is one root and Newton's method climbs to it from the left.
-
-Source: "Towards Scalable Oversight via Partitioned Human Supervision", section 2.2 and Appendix C; (★) and
-its root in this form are the project's derivation.
+f is decreasing and convex, so there is one root, and Newton's method reaches it from the left.
 """
 
 from __future__ import annotations
@@ -54,15 +47,15 @@ def ordinary_accuracy(S_o: int, n_o: int) -> float:
     Parameters
     ----------
     S_o
-        Right predictions among the ordinary labels, 0 ≤ S_o ≤ n_o.
+        Number of right predictions among the ordinary labels, 0 ≤ S_o ≤ n_o.
     n_o
-        Ordinary labels, ≥ 1.
+        Number of ordinary labels, ≥ 1.
 
     Notes
     -----
-    Under the yes/no protocol a yes is an ordinary label drawn from the same distribution as the
-    rest only if the asked option was drawn uniformly. A false yes, even a rare one, pulls it down
-    sharply; a missed yes (an expert who says no to the truth) leaves it unbiased.
+    With yes/no questions, the items with a yes are a random part of all items only if the asked option was
+    drawn uniformly. Even rare yes answers to false options bias the estimate strongly downwards. No answers
+    to true options leave it unbiased.
 
     Raises
     ------
@@ -80,24 +73,24 @@ def complementary_accuracy(K: float, S_c: int, n_c: int) -> float:
     Parameters
     ----------
     K
-        Options, ≥ 2; the effective K' = 1 + (K − 1)/m where m options were refused on each item.
+        Number of options, ≥ 2; if m options of each item were refused, K' = 1 + (K − 1)/m.
     S_c
-        No-answers on an option other than the predicted one ("weakly correct"), 0 ≤ S_c ≤ n_c.
+        Number of no answers about another option than the predicted one ("weakly correct"), 0 ≤ S_c ≤ n_c.
     n_c
-        No-answers, ≥ 1.
+        Number of no answers, ≥ 1.
 
     Returns
     -------
     float
-        In [−(K − 2), 1]. It is *not* clipped: that would make it biased. For K = 4 the paper says
-        q̂ ≥ 2/3; that holds for q, while q̂ can be anything in [0, 1].
+        In [−(K − 2), 1]. It is *not* clipped, because clipping would bias it. For K = 4 the paper states
+        q̂ ≥ 2/3; that is true of q, while q̂ can be anything in [0, 1].
 
     Notes
     -----
-    Valid if the refused option is uniform over the K − 1 wrong ones (Eq. 1) and independent of the
-    prediction given the truth. K = 2 is allowed, A_comp = q̂. Immune to false yes, biased by
-    missed yes. The items must be disjoint from those of an ordinary set it is compared with: if
-    each item gives all its K − 1 refused options, A_comp is identically A_ord on the same items.
+    It is valid if the refused option is uniform over the K − 1 wrong options (Eq. 1) and independent of the
+    prediction given the truth. For K = 2, A_comp = q̂. It is unaffected by yes answers to false options, and
+    biased by no answers to true options. If it is compared with A_ord, both must use different items: if all
+    K − 1 wrong options of each item are refused, A_comp equals A_ord of the same items.
 
     Raises
     ------
@@ -111,26 +104,26 @@ def complementary_accuracy(K: float, S_c: int, n_c: int) -> float:
 
 
 def complementary_variance(K: float, A: float, n_c: int) -> float:
-    """Var(A_comp) = (A + K − 2)(1 − A)/n_c (Eq. 3), which is (K − 1)² q(1 − q)/n_c.
+    """Return Var(A_comp) = (A + K − 2)(1 − A)/n_c (Eq. 3), which is (K − 1)² q(1 − q)/n_c.
 
     Parameters
     ----------
     K
-        Options, ≥ 2.
+        Number of options, ≥ 2.
     A
-        Accuracy, in [−(K − 2), 1]; an unclipped A_comp gives the plug-in variance of the paper.
+        Accuracy, in [−(K − 2), 1]; an unclipped A_comp gives the paper's plug-in variance.
     n_c
-        No-answers, ≥ 1.
+        Number of no answers, ≥ 1.
 
     """
     return (A + K - 2) * (1 - A) / n_c
 
 
 def moment_weights(groups: tuple[BinomialSample, ...]) -> tuple[float, ...]:
-    """Weights w_j ∝ n_j/(K_j − 1) that sum to 1, fixed in advance, with Σ w_j A_comp,j unbiased.
+    """Return weights w_j ∝ n_j/(K_j − 1), with sum 1, that combine the A_comp,j of groups of different K_j.
 
-    The estimate they give solves Σ S_j = Σ n_j q_j(A), so that one group gives Eq. 2 back. Needed
-    where items have different numbers of refused options.
+    The weights do not depend on the answers' agreement with predictions, so Σ w_j A_comp,j is unbiased. It
+    solves Σ S_j = Σ n_j q_j(A); for a single group this is Eq. 2.
 
     Raises
     ------
@@ -145,24 +138,25 @@ def moment_weights(groups: tuple[BinomialSample, ...]) -> tuple[float, ...]:
 
 
 def plugin_weight(K: float, S_o: int, n_o: int, S_c: int, n_c: int, *, published: bool = False) -> float:
-    """ŵ = v̂_c/(v̂_o + v̂_c) from the two empirical variances (Eq. 7).
+    """Return the weight ŵ = v̂_c/(v̂_o + v̂_c) of A_ord in A_IVW, from the empirical variances (Eq. 7).
 
-    It depends on the data it weights: A_IVW is then consistent but biased upwards (+1.5 points at
-    K = 4, 30 and 90 labels, A = .9; +3.5 at K = 10, 12 and 108, A = .8), and a sample without
-    variation has estimated variance 0 and takes all the weight.
+    The weight depends on the data that it weights, so A_IVW is consistent but biased upwards: by 1.5 points
+    for K = 4, n_o = 30, n_c = 90 and A = .9, by 3.5 points for K = 10, n_o = 12, n_c = 108 and A = .8. A
+    sample without variation has the estimated variance 0 and receives all the weight.
 
     Parameters
     ----------
     K, S_o, n_o, S_c, n_c
-        Sufficient counts of two disjoint samples.
+        Number of options, and counts of two disjoint samples, as in `ordinary_accuracy` and
+        `complementary_accuracy`.
     published
-        Variances over n − 1, as in the paper's tables (EDINET, K = 16 with 31 ordinary labels:
-        17.95 is printed; n would give 17.98). Eq. 7 itself has n.
+        Whether variances have the denominator n − 1, as in the paper's tables (EDINET, K = 16 with 31
+        ordinary labels: 17.95 is printed; n would give 17.98), instead of the n of Eq. 7.
 
     Raises
     ------
     EstimateError
-        If a sample is empty (or of one label if `published`), or neither varies (0/0).
+        If a sample is empty (if `published`: has fewer than two labels), or if neither sample varies (0/0).
     """
     A_ord, A_comp = ordinary_accuracy(S_o, n_o), complementary_accuracy(K, S_c, n_c)
     less = 1 if published else 0
@@ -178,7 +172,7 @@ def plugin_weight(K: float, S_o: int, n_o: int, S_c: int, n_c: int, *, published
 
 
 def varies(S: int, n: int) -> bool:
-    """Whether a sample holds both successes and failures."""
+    """Return whether a sample of n trials with S successes contains both successes and failures."""
     return 0 < S < n
 
 
@@ -186,7 +180,7 @@ _MAX_STEPS = 200
 
 
 def pool_samples(components: tuple[BinomialSample, ...]) -> tuple[BinomialSample, ...]:
-    """Merge components with equal K, whose sums are sufficient, and drop empty ones; K ascending."""
+    """Add up samples with equal K and drop empty ones; the result is sorted by K."""
     sums: dict[float, tuple[int, int]] = {}
     for c in components:
         n, S = sums.get(c.K, (0, 0))
@@ -196,19 +190,19 @@ def pool_samples(components: tuple[BinomialSample, ...]) -> tuple[BinomialSample
 
 
 def information(component: BinomialSample, A: float) -> float:
-    """Fisher information on A in a component: n/((A + K − 2)(1 − A)), the inverse of Eq. 3.
+    """Return a sample's Fisher information about A, n/((A + K − 2)(1 − A)), the inverse of Eq. 3.
 
     Parameters
     ----------
     component
-        The sample; its successes do not matter.
+        The sample; the number of successes is not used.
     A
-        Accuracy at which to evaluate, 0 < A < 1 (A = 0 is fine for K > 2).
+        Accuracy at which to evaluate, 0 < A < 1 (for K > 2 also A = 0).
 
     Raises
     ------
     EstimateError
-        If the information is infinite or undefined at A: A = 1, or A = 0 with K = 2.
+        If the information is infinite or undefined, for A = 1, or A = 0 with K = 2.
     """
     scale = (A + component.K - 2) * (1 - A)
     if not scale > 0:
@@ -217,14 +211,14 @@ def information(component: BinomialSample, A: float) -> float:
 
 
 def closed_form(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> float:
-    """A_ML of one ordinary and one complementary sample (Eq. 9), in [0, 1].
+    """Return A_ML of one ordinary and one complementary sample (Eq. 9), in [0, 1].
 
-    With T = n − S, N = n_o + n_c, β = (K−2)(T_o+T_c) + (K−3)S_o − S_c and γ = −(K−2)S_o it is the
-    positive root of N A² + β A + γ. For β > 0 the printed −β + √(β² − 4Nγ) cancels; the same root
-    is then taken as 2|γ|/(β + √(β² + 4N|γ|)).
+    With T = n − S, N = n_o + n_c, β = (K−2)(T_o+T_c) + (K−3)S_o − S_c and γ = −(K−2)S_o, it is the
+    positive root of N A² + β A + γ. For β > 0 the published formula −β + √(β² − 4Nγ) loses precision by
+    cancellation, so the same root is computed as 2|γ|/(β + √(β² + 4N|γ|)).
 
-    Reductions: n_c = 0 gives A_ord; n_o = 0 gives max(0, A_comp), not A_comp as the paper says,
-    because a likelihood lives on [0, 1]; K = 2 gives (S_o + S_c)/N.
+    Special cases: n_c = 0 gives A_ord; n_o = 0 gives max(0, A_comp), not A_comp as the paper states, because
+    the likelihood is defined on [0, 1]; K = 2 gives (S_o + S_c)/N.
 
     """
     N = n_o + n_c
@@ -238,14 +232,14 @@ def closed_form(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> float:
 
 
 def maximum_likelihood(components: tuple[BinomialSample, ...]) -> float:
-    """A_ML of any number of components, in [0, 1].
+    """Return A_ML of any number of samples, in [0, 1].
 
-    Closed form where at most one K besides 2 occurs, else Newton's method on f.
+    It has a closed form if at most one K other than 2 occurs; otherwise Newton's method solves f(A) = N.
 
     Raises
     ------
     EstimateError
-        If there is no trial at all.
+        If all samples are empty.
 
     Examples
     --------
@@ -265,12 +259,12 @@ def maximum_likelihood(components: tuple[BinomialSample, ...]) -> float:
 
 
 def _newton(parts: tuple[BinomialSample, ...]) -> float:
-    """Root of f(A) = N from the left, where Newton's steps on a convex falling f never overshoot."""
+    """Return the root of f(A) = N by Newton's method from the left; it cannot overshoot, as f is convex."""
     N = sum(p.n for p in parts)
     S_o = next((p.S for p in parts if p.K == 2), 0)
     if S_o == 0 and sum(p.S / success_probability(p.K, 0.0) for p in parts if p.K > 2) <= N:
         return 0.0
-    A = S_o / N  # f(S_o/N) ≥ N, because the ordinary term alone is N there
+    A = S_o / N  # f(A) ≥ N here, because the term with K = 2 alone is N
     for _ in range(_MAX_STEPS):
         terms = [(p, success_probability(p.K, A)) for p in parts if p.S]
         slope = sum(p.S / (q * q * (p.K - 1)) for p, q in terms)
@@ -282,7 +276,7 @@ def _newton(parts: tuple[BinomialSample, ...]) -> float:
 
 
 def log_likelihood(components: tuple[BinomialSample, ...], A: float) -> float:
-    """ℓ(A) of (★) up to a constant, for A in [0, 1]; −inf where the data are impossible at A."""
+    """Return ℓ(A) of (★) up to a constant, for A in [0, 1]; −inf if the data are impossible at A."""
     terms = []
     for c in components:
         q = success_probability(c.K, A)
@@ -295,16 +289,16 @@ def log_likelihood(components: tuple[BinomialSample, ...], A: float) -> float:
 
 
 def inside(A: float, N: int) -> float:
-    """Move A into [1/(2N), 1 − 1/(2N)], where informations and variances are finite and positive."""
+    """Clip A to [1/(2N), 1 − 1/(2N)], where information and variances are finite and positive."""
     edge = 1 / (2 * N)
     return min(1 - edge, max(edge, A))
 
 
 def published_se(K: float, A: float, n_o: int, S_c: int, n_c: int) -> float:
-    """Standard error of A_ML as published: A in the ordinary term, raw q̂ in the complementary.
+    """Return the paper's standard error of A_ML, to reproduce its tables; 0 if a term is infinite.
 
-    [n_o/(A(1 − A)) + n_c/((K − 1)² q̂(1 − q̂))]^(−1/2), with n (not n − 1) as the paper's digits
-    show. Kept for parity; 0 where a term is infinite.
+    It is [n_o/(A(1 − A)) + n_c/((K − 1)² q̂(1 − q̂))]^(−1/2): A_ML is used in the ordinary term only, the
+    observed q̂ in the complementary one. The paper's digits show that the factors are n and not n − 1.
 
     """
     q_hat = S_c / n_c if n_c else 0.5
@@ -316,20 +310,21 @@ def published_se(K: float, A: float, n_o: int, S_c: int, n_c: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """An estimate from one stratum.
+    """A point estimate of the accuracy A from one stratum.
 
     Attributes
     ----------
     value
-        Unclipped estimate of A.
+        Estimate of A, which may lie outside [0, 1].
     se
-        Standard error; None if the convention does not define it.
+        Standard error; None if it is undefined (as published, for a sample of one label).
     components
-        The samples the estimate used.
+        Samples that the estimate uses.
     weights
-        `value` is Σ w_j A_j over the components' own unbiased estimates A_j (for ML: within [0, 1]).
+        Weight w_j of each component: `value` is Σ w_j A_j with the unbiased estimates A_j of the components
+        (for ML, clipped to [0, 1]).
     parts, peak
-        The pooled components, and A_ML of them, for intervals that invert a test.
+        Components pooled by K, and their A_ML, for intervals that invert a test.
     notes
         Remarks for the reader.
     """
@@ -344,7 +339,7 @@ class Point:
 
 
 def ordinary_point(hits: BinomialSample, _misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
-    """A_ord with √(A(1−A)/n_o), or /(n_o − 1) as published."""
+    """Return A_ord with the standard error √(A(1−A)/n_o); if `published`, n_o − 1 replaces n_o."""
     check_positive("n_o", hits.n, "the ordinary estimator")
     return _mixture((hits,), (1.0,), published=published)
 
@@ -352,13 +347,16 @@ def ordinary_point(hits: BinomialSample, _misses: tuple[BinomialSample, ...], *,
 def complementary_point(
     _hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool
 ) -> Point:
-    """A_comp with the root of Eq. 3, n_c − 1 in place of n_c as published."""
+    """Return A_comp with the square root of Eq. 3 as standard error; if `published`, n_c − 1 replaces n_c."""
     groups = pool_samples(misses)
     return _mixture(groups, moment_weights(groups), published=published)
 
 
 def ivw_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
-    """A_IVW with the plug-in weight of Eq. 7; safe against samples without variation unless published."""
+    """Return A_IVW with the weight of Eq. 7.
+
+    If a sample does not vary, variances are taken at A_ML instead, unless `published`.
+    """
     check_positive("n_o", hits.n, "inverse-variance weighting")
     groups = pool_samples(misses)
     shares = moment_weights(groups)
@@ -377,7 +375,7 @@ def ivw_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, publi
 
 
 def likelihood_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
-    """A_ML of (★); its weights are the shares of information at A_ML, as Appendix C shows."""
+    """Return A_ML of (★); its weights are the samples' shares of the information at A_ML (Appendix C)."""
     parts = pool_samples((hits, *misses))
     A = maximum_likelihood(parts)
     N = sum(p.n for p in parts)
@@ -399,7 +397,7 @@ def likelihood_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *
 def _weighted(
     hits: BinomialSample, misses: tuple[BinomialSample, ...], *, w: float, published: bool
 ) -> Point:
-    """Mixture w A_ord + (1 − w) A_comp."""
+    """Return the mixture w A_ord + (1 − w) A_comp."""
     check_positive("n_o", hits.n, "the ordinary estimator")
     groups = pool_samples(misses)
     weights = (w, *((1 - w) * share for share in moment_weights(groups)))
@@ -408,7 +406,7 @@ def _weighted(
 
 
 def _mixture(samples: tuple[BinomialSample, ...], weights: tuple[float, ...], *, published: bool) -> Point:
-    """Σ w_j A_j of the samples' unbiased estimates, Eq. 2 (an ordinary sample has K = 2)."""
+    """Return Σ w_j A_j with the unbiased estimates A_j of Eq. 2 (an ordinary sample has K = 2)."""
     estimates = [complementary_accuracy(s.K, s.S, s.n) for s in samples]
     A = math.fsum(w * a for w, a in zip(weights, estimates, strict=True))
     notes: tuple[Note, ...] = () if 0 <= A <= 1 else (Note(NoteKind.OUT_OF_RANGE),)
@@ -423,10 +421,11 @@ def _mixture(samples: tuple[BinomialSample, ...], weights: tuple[float, ...], *,
 
 
 def _standard_error(sample: BinomialSample, *, published: bool) -> float | None:
-    """√(Var A_j), the share of successes moved half a trial off the edge if the sample does not vary.
+    """Return the standard error of A_j.
 
-    Over n − 1 as published, None for n = 1: the digits of the paper's tables pin it (GPQA, Ord: 4.39,
-    where n gives 4.375).
+    If the sample does not vary, the share of successes is moved by half a trial from 0 or 1. If `published`,
+    the denominator is n − 1, and the result is None for n = 1; the digits of the paper's tables show this
+    (GPQA, Ord: 4.39; n gives 4.375).
     """
     n, q = sample.n, sample.S / sample.n
     if published:
@@ -439,7 +438,7 @@ POINTS: Mapping[str, Callable[..., Point]] = MappingProxyType(
     {
         "ord": ordinary_point,
         "comp": complementary_point,
-        "ivw_half": partial(_weighted, w=0.5),  # the paper's baseline IVW-0.5, for any sizes
+        "ivw_half": partial(_weighted, w=0.5),  # the paper's baseline IVW-0.5
         "ivw": ivw_point,
         "ml": likelihood_point,
     }
@@ -447,12 +446,12 @@ POINTS: Mapping[str, Callable[..., Point]] = MappingProxyType(
 
 
 def check_estimator(name: str) -> None:
-    """Raise an error for a name that is not in `POINTS`.
+    """Refuse an unknown estimator.
 
     Raises
     ------
     EstimateError
-        If the estimator does not exist.
+        If the name is not in `POINTS`.
     """
     if name not in POINTS:
         raise EstimateError(f"estimator must be one of {', '.join(POINTS)}, is {name!r}")
@@ -461,18 +460,19 @@ def check_estimator(name: str) -> None:
 def make_point(
     name: str, hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool = False
 ) -> Point:
-    """Evaluate an estimator by name on one stratum.
+    """Compute a point estimate from one stratum.
 
     Parameters
     ----------
     name
-        A key of `POINTS`.
+        Name of the estimator, a key of `POINTS`.
     hits
-        The sample whose labels settle the prediction (K = 2).
+        Sample of labels that decide whether the prediction is right (K = 2).
     misses
-        Refused options, grouped by effective K.
+        Samples of refused options, one per effective K.
     published
-        Use the paper's conventions (n − 1, raw q̂, raw Eq. 7 weights).
+        Whether to use the paper's conventions: denominators n − 1, q̂ as observed, and weights of Eq. 7 also
+        for samples that do not vary.
 
     Raises
     ------

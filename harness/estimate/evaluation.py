@@ -85,15 +85,14 @@ _NEAR = 1e-9
 
 
 def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level: float = 0.95) -> Estimate:
-    """Accuracy on the pool with a confidence sequence for unequal draws (`draw_betting_sequence`).
+    """Estimate the accuracy on a pool by a confidence sequence for unequal draws (`draw_betting_sequence`).
 
     Parameters
     ----------
     predictions
-        Predictions of at least the drawn items; unreadable ones are wrong, failed ones are left out.
+        Predictions for at least the drawn items; unreadable ones count as wrong, failed ones are left out.
     labels
-        Labels that `check_watchable` allows, with as many of each expert's as make them a random part of
-        each draw.
+        Labels that `check_watchable` accepts, as a random part of each draw (`collected_part`).
 
     Raises
     ------
@@ -115,26 +114,26 @@ def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level
 
 
 def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[DrawnAnswers]:
-    """Collect the observed items of every draw; errors as in `watch_unequal`."""
+    """Collect the answered items of every draw; raises the errors of `watch_unequal`."""
     evidence = Evidence.gather([predictions], labels, tilted=False)
     return _part_draws(_see_items(evidence.option(), evidence.sample), evidence.items, labels)
 
 
 def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:
-    """Collect items by draw that are known right or wrong (1 or 0), as if asked about their prediction."""
+    """Collect items of known correctness (`right`: 1 or 0) by draw, as if asked about the predictions."""
     one = np.ones(len(items), np.int64)
     return _part_draws(np.stack([one, one, one, right]), items, labels)
 
 
 def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
-    """K, and whether each item is readable, asked about its prediction, and answered yes; shape (4, N).
+    """Return K, and whether a prediction is readable, is asked about, and the answer is yes; shape (4, N).
 
-    K is 1 if the prediction was asked about with certainty.
+    K is 1 if the question was certain to be about the prediction.
 
     Raises
     ------
     NotIdentified
-        If options were drawn otherwise than that or with equal chances, or items have several questions.
+        If an item has several questions, or an option was drawn neither uniformly nor with certainty.
     """
     n, readable = len(option), option >= 0
     if np.bincount(data.item).max(initial=0) > 1:
@@ -149,7 +148,7 @@ def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
 
 
 def _part_draws(seen: IntArray, items: IntArray, labels: LabelColumns) -> list[DrawnAnswers]:
-    """Observed items of every draw."""
+    """Split the items at positions `items`, with the rows of `_see_items` in `seen`, by draw."""
     if labels.pool is None:
         raise NotIdentified("items were drawn with equal chances")
     batch, scale, remaining = _scale(labels.pool)
@@ -177,7 +176,10 @@ def _part_draws(seen: IntArray, items: IntArray, labels: LabelColumns) -> list[D
 
 
 def _scale(pool: ItemPool) -> tuple[IntArray, FloatArray, dict[int, int]]:
-    """Number of the draw and v of every item, shape (N,), and N_b by number; weights alone form one draw."""
+    """Return the draw's number and v of every item, both of shape (N,), and N_b by number of the draw.
+
+    A pool without numbers of draws counts as a single draw.
+    """
     drawn = pool.drawn
     batch = np.where(drawn, 1, 0) if pool.batch is None else pool.batch
     weight = np.zeros(len(drawn)) if pool.weight is None else pool.weight
@@ -209,34 +211,34 @@ def estimate_anytime(
     level: float = 0.95,
     n_options: Mapping[str, int] | None = None,
 ) -> Estimate:
-    """Accuracy with a confidence sequence, valid at all analyses at once.
+    """Estimate an accuracy by a confidence sequence, which is valid after every answer.
 
-    It comes from the likelihood (`anytime.likelihood_sequence`), of items in clusters from
-    `score_betting_sequence`; of items drawn with unequal chances from `watch_unequal`.
+    The sequence is `anytime.likelihood_sequence`, for clustered items `score_betting_sequence`, and for items
+    drawn with unequal probabilities `watch_unequal`.
 
-    A = Σ_K W_K ρ_K A_K: the share W_K of items with K options and the readable share ρ_K among them
-    are those of *all* predictions, which are known before any answer and do not change from look to
-    look; a sequence is needed for A_K, the accuracy on readable ones, alone. With H values of K each
-    gets the level 1 − (1 − level)/H, so that by the union bound all hold jointly.
+    A = Σ_K W_K ρ_K A_K, where W_K is the share of items with K options, ρ_K the share of readable predictions
+    among them, and A_K the accuracy of these. W_K and ρ_K are computed from all predictions, so they are
+    known before any answer, and only A_K needs a sequence. With H values of K each sequence has the level
+    1 − (1 − level)/H, so by the union bound all hold jointly.
 
     Parameters
     ----------
     predictions
-        Predictions of all items of the study, labelled or not; unreadable ones are wrong, failed ones are
-        left out.
+        Predictions for all items of the study, labelled or not; unreadable ones count as wrong, failed ones
+        are left out.
     labels
-        So many of each expert's as make options equally likely to have been asked; a fast expert's
-        surplus must be left out (see `oversight.protocols.collect.label_studio.watch`).
+        Labels with the same share of every expert's questions; further answers of fast experts must be left
+        out (see `oversight.protocols.collect.label_studio.watch`).
     n_options
-        K of every predicted item, by id; by default all have the K of the labels.
+        Item id → K for every predicted item; by default all items have the K of the labels.
 
     Raises
     ------
     EstimateError
-        If no label is on a readable prediction of some K, K varies and `n_options` is not given, or
+        If there is no label on a readable prediction of some K, K varies and `n_options` is not given, or
         labels contradict each other.
     NotIdentified
-        If questions followed from predictions in a way that makes the likelihood wrong.
+        If questions followed predictions in a way that makes the likelihood wrong.
     """
     check_watchable(predictions, labels)
     if labels.is_unequal:
@@ -273,14 +275,14 @@ def estimate_anytime(
 
 
 def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> None:
-    """Raise an error if the likelihood of a confidence sequence would be wrong.
+    """Refuse labels for which the likelihood of a confidence sequence would be wrong.
 
-    Options must have been drawn uniformly, or each must be the prediction itself.
+    Options must have been drawn uniformly, or every question must be about the prediction itself.
 
     Raises
     ------
     NotIdentified
-        If so; names what would allow it.
+        If neither is the case; the message names designs that are possible.
 
     Examples
     --------
@@ -300,15 +302,16 @@ def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> Non
         and (predictions.option[labels.item] == labels.option).all()
     ):
         raise NotIdentified(
-            "its questions followed from predictions; an interval for looking on needs the partitioned "
-            "protocol, or the targeted one with this model alone; at the end: oversight estimate"
+            "its questions depended on predictions; an anytime interval needs the partitioned "
+            "protocol, or the targeted one with this model alone; at the end of the collection: oversight "
+            "estimate"
         )
 
 
 def _readable_shares(
     predictions: PredictionColumns, groups: Mapping[int, Tally], n_options: Mapping[str, int] | None
 ) -> dict[int, float]:
-    """W_K ρ_K of every K."""
+    """Return W_K ρ_K for every K: the share of predictions that are readable and of items with K options."""
     if n_options is None and len(groups) > 1:
         raise EstimateError(f"n_options must be given where K varies; labels have K = {sorted(groups)}")
     readable, ran = np.flatnonzero(predictions.option >= 0), np.count_nonzero(predictions.ran)
@@ -330,7 +333,7 @@ def _errors(t: Tally) -> int:
 
 
 def _tally_clusters(predictions: PredictionColumns, labels: LabelColumns) -> Mapping[int, Sequence[Tally]]:
-    """Count the answers in each cluster, by K."""
+    """Return the counts of answers per cluster, grouped by K."""
     number_clusters(np.flatnonzero(predictions.is_there), labels.index, labels.cluster)
     found: dict[int, list[Tally]] = {}
     for t in tally(predictions, labels, strata=labels.cluster).strata:
@@ -364,37 +367,40 @@ def accuracy(
     n_options: Mapping[str, int] | None = None,
     checks: bool = True,
 ) -> Estimate:
-    """Estimate the probability that a prediction is right; items of different K as the module says.
+    """Estimate the probability that a prediction is right.
 
     Parameters
     ----------
     predictions
-        One per item. Unreadable ones count as wrong; failed ones are excluded and counted.
+        One per item. Unreadable predictions count as wrong; failed ones are left out and counted.
     labels
-        Experts' labels; any number per item.
+        Experts' labels; any number per item, and any number of options K.
     estimator
-        ``ml`` (default), ``ord``, ``comp``, ``ivw`` or ``ivw_half``, see `make_point`; where options
-        were not drawn uniformly, the protocol has one estimator of its own.
+        ``ml`` (default), ``ord``, ``comp``, ``ivw`` or ``ivw_half``, see `make_point`. If options were not
+        drawn uniformly, the protocol determines the estimator, and only the default is accepted.
     interval, level
-        A name of `INTERVALS`, ``exact`` if None (``wald`` with `published`), or ``anytime``
-        (`estimate_anytime`); and its confidence level, in (0, 1).
-    strata, published
-        See `Strata`; the paper's conventions: n − 1 in `ord` and `comp`, raw q̂ in `ml`'s s.e., raw Eq. 7.
+        Name of the interval, one of `INTERVALS` or ``anytime`` (`estimate_anytime`), by default ``exact``
+        (``wald`` with `published`); and its confidence level, in (0, 1).
+    strata
+        Stratum of every item, see `Strata`.
+    published
+        Whether to use the paper's conventions: denominators n − 1 in ``ord`` and ``comp``, the observed q̂ in
+        the standard error of ``ml``, and weights of Eq. 7 also for samples that do not vary.
     gold
-        Experts' answers on items of known truth: the estimate is corrected for their errors.
+        Experts' answers about gold items (known truth). If given, the estimate is corrected for their errors.
     n_options
-        K of every predicted item, by id; an ``anytime`` interval needs it where K varies.
+        Item id → K for every predicted item; an ``anytime`` interval needs it if K varies.
     checks
-        Whether to run the checks of the assumptions (`run_checks`). One that fails and voids the number is
-        named in `why`, and the interval does not hold.
+        Whether to check the assumptions (`run_checks`). If a check that voids the estimate fails, `why` of
+        the estimate names it, and the interval does not hold.
 
     Raises
     ------
     EstimateError
-        If the data are contradictory or the estimator is undefined for them; names row and value.
+        If the data are contradictory or the estimator is undefined for them; the message names the data.
     NotIdentified
-        If the protocol says nothing of one model's accuracy, or a plain list of labels was drawn so
-        that it does not.
+        If the protocol does not identify one model's accuracy, or a plain list of labels has propensities
+        that are not those of a uniform draw.
 
     Examples
     --------
@@ -424,12 +430,12 @@ def accuracy(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evaluation:
-    """One estimate of one model that can be computed from any labels of its items.
+    """Arguments of `accuracy`, to compute the same estimate from different labels of the same items.
 
     Raises
     ------
     BadInput
-        If an option has no effect on labels of this protocol.
+        If an argument has no effect on labels of this protocol.
     """
 
     predictions: PredictionColumns
@@ -464,23 +470,23 @@ class Evaluation:
 
     @property
     def is_anytime(self) -> bool:
-        """Whether the interval holds at any number of analyses."""
+        """Whether the interval is a confidence sequence, valid after every answer."""
         return self.interval == "anytime"
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the labels or other options allow only one estimate."""
+        """Whether the labels or other arguments determine the estimator."""
         by_design = not self.labels.is_even or self.labels.cluster is not None
         return self.is_anytime or self.gold is not None or by_design
 
     @property
     def is_plain(self) -> bool:
-        """Whether the options ask for the usual estimate of uniformly drawn options."""
+        """Whether the arguments ask for the default estimate for uniformly drawn options."""
         usual = self.estimator == "ml" and self.interval in (None, "exact")
         return usual and self.strata is None and not self.published
 
     def make_estimate(self, labels: LabelColumns, *, tilted: bool = True) -> Estimate:
-        """Estimate from labels of the same items, corrected for unequal answering rates if `tilted`."""
+        """Estimate from labels of the same items; with `tilted`, correct for unequal answering rates."""
         predictions, level = self.predictions, self.level
         if self.is_anytime:
             return estimate_anytime(predictions, labels, level=level, n_options=self.n_options)
@@ -500,7 +506,7 @@ class Evaluation:
     def complete(
         self, made: Estimate, part: LabelColumns, notes: tuple[Note, ...], *, checks: bool = True
     ) -> Estimate:
-        """Add to an estimate from the interim subset of the labels all that a reader must know."""
+        """Add counts, notes, assumptions and doubts to an estimate from the interim subset `part`."""
         by_rates = self.gold is None if self.is_fixed else self.is_plain
         tilted = by_rates and not self.is_anytime
         return complete(
@@ -508,7 +514,7 @@ class Evaluation:
         )
 
     def worst_case(self, part: LabelColumns, notes: tuple[Note, ...]) -> Estimate | None:
-        """Estimate with an interval that covers all missing answers; None if none is missing."""
+        """Make an estimate whose interval covers all possible missing answers; None if none is missing."""
 
         def make(labels: LabelColumns) -> Estimate:
             return self.make_estimate(labels, tilted=False)
@@ -520,12 +526,12 @@ class Evaluation:
 def estimate_tilted(
     predictions: PredictionColumns, labels: LabelColumns, unequal: UnequalAnswers, level: float
 ) -> Estimate:
-    """Estimate for uniformly drawn options, corrected for the answering rate of every option.
+    """Estimate an accuracy from uniformly drawn options, corrected for the answering rate of every option.
 
     Raises
     ------
     NotIdentified
-        If no question about several options was answered, or none about one option if all answers are "no".
+        If two or more options have no answer; if all answers are "no", one such option is enough.
     """
     if unequal.refusal_rates is not None:
         rows = np.flatnonzero((labels.kind == NO) & predictions.ran[labels.item])
@@ -536,7 +542,7 @@ def estimate_tilted(
 
 
 def count_labels(predictions: PredictionColumns, labels: LabelColumns) -> Counts:
-    """Count answers by verdict on items with a prediction, and items by what they lack."""
+    """Count answers by verdict, unreadable and failed predictions, and items without answer or prediction."""
     said = labels if labels.passed is None else labels.take(np.flatnonzero(~labels.passed))
     kinds = said.kind[predictions.ran[said.item]]
     labelled, there = said.labelled, predictions.is_there
@@ -564,10 +570,19 @@ def complete(
     checks: bool = True,
     tilted: bool = False,
 ) -> Estimate:
-    """Add assumptions and counts to an estimate, and why its interval may not hold.
+    """Add assumptions, counts, notes, and the reasons why the interval may not hold (`why`) to an estimate.
 
-    Reasons come from the estimator itself, unanswered questions, failed checks, differing answering rates,
-    and an unfinished run. `tilted` says that the estimate is corrected for such rates if possible.
+    Reasons are those of the estimator itself, unanswered questions, failed checks, answering rates that
+    differ, and an unfinished run.
+
+    Parameters
+    ----------
+    make
+        Computes the estimate from labels, to find the possible effect of unanswered questions.
+    checks
+        Whether to run the checks of the assumptions.
+    tilted
+        Whether the estimate was corrected for answering rates if its design allows it.
     """
     counts = count_labels(predictions, labels)
     corrected = estimate.estimator in CORRECTED
@@ -597,9 +612,9 @@ def complete(
 def _allow_for_missing(
     estimate: Estimate, predictions: PredictionColumns, labels: LabelColumns, make: Estimator | None
 ) -> tuple[Estimate, str]:
-    """Widen the interval for unanswered questions if that costs little.
+    """Widen the interval to allow for unanswered questions, if it becomes little wider.
 
-    Otherwise report their possible effect.
+    Otherwise the estimate is unchanged and the second value is the reason why it may not hold.
     """
     if estimate.estimator == "worst_case" or not (labels.kind == ABSTAINED).any():
         return estimate, ""
@@ -617,7 +632,7 @@ def _allow_for_missing(
 
 
 def _with_assumptions(estimate: Estimate, labels: LabelColumns) -> Estimate:
-    """Add the assumptions of the labels' protocol, if the estimate has no others."""
+    """Set the assumptions of the labels' protocol, unless the estimate's method has its own."""
     special = estimate.estimator in ("corrected", "anytime") or estimate.method == "anytime"
     is_conditioned = NoteKind.CONDITIONED_ON_QUESTIONS in (note.kind for note in estimate.notes)
     if not labels.statements or special or is_conditioned:
@@ -634,9 +649,10 @@ def growing_accuracy(
     level: float = 0.95,
     n_options: Mapping[str, int] | None = None,
 ) -> tuple[tuple[int, Estimate], ...]:
-    """Number of labels and estimate at the first 1/points, 2/points, … of the labels of predicted items.
+    """Estimate a learning curve: pairs of a number of labels n and the estimate from the first n labels.
 
-    Undefined early estimates are left out. Parameters as in `accuracy`.
+    There are up to `points` pairs, at equal steps of n; undefined early estimates are left out. The other
+    parameters are those of `accuracy`.
 
     Examples
     --------
@@ -671,15 +687,15 @@ def growing_accuracy(
 
 @lru_cache(maxsize=1)
 def _leave_open(labels: LabelColumns) -> LabelColumns:
-    """Return the answered and passed-over questions, as if no others had been drawn."""
+    """Return labels of which only answered and passed-over questions count as drawn."""
     return replace(labels, drawn=labels.questions, asked=mark(labels.item, labels.index.size))
 
 
 def growing_parts(labels: LabelColumns, points: int) -> Iterator[LabelColumns]:
-    """The first 1/points, 2/points, … of the labels in the order of the draw.
+    """Yield the first 1/points, 2/points, … of the labels in the order of the draw.
 
-    Each part has the design of the questions drawn up to there. For sequential protocols the questions of
-    an item stay together.
+    Each part has the design of the questions that were drawn up to its last label. For sequential protocols
+    all questions of an item are in the same part.
     """
     whole = bool(labels.statements) and labels.statement.asks_on
 
@@ -715,25 +731,27 @@ def accuracies(
     gold: GoldCounts | None = None,
     anytime: float | None = None,
 ) -> Estimates:
-    """All estimates of one model that the labels' protocol allows; parameters as in `accuracy`.
+    """Make all estimates of one model that the labels' protocol allows.
 
     Parameters
     ----------
+    predictions, labels, interval, level, strata, published, gold
+        As in `accuracy`.
     anytime
-        Level of an additional interval that holds at any number of analyses.
+        Level of an additional estimate by a confidence sequence, in (0, 1); None for none.
 
     Returns
     -------
     Estimates
-        For uniformly drawn options ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``, with `anytime` and
-        `gold` also ``anytime`` and ``corrected``; else ``routed`` or ``resolved``. If calls failed or experts
-        abstained, also ``worst_case``, which holds for all missing values. One that is undefined or withheld
-        is left out and `undefined` says why.
+        Name → estimate. For uniformly drawn options the names are ``ord``, ``comp``, ``ivw_half``, ``ivw``
+        and ``ml``, otherwise ``routed`` or ``resolved``. `anytime` adds ``anytime``, `gold` adds
+        ``corrected``, and failed calls or missing answers add ``worst_case``, which covers all possible
+        missing values. `undefined` maps the names of undefined and withheld estimates to the reasons.
 
     Raises
     ------
     EstimateError
-        If the data are contradictory, or no estimator is defined for uniformly drawn options.
+        If the data are contradictory, or options were drawn uniformly and no estimator is defined.
     NotIdentified
         As in `accuracy`, for a plain list of labels.
 
@@ -783,7 +801,7 @@ def accuracies(
 
 
 def _check_uniform(predictions: PredictionColumns, labels: LabelColumns, options: Mapping[str, Any]) -> None:
-    """Raise an error for an invalid level or interval, or contradictory labels, before all estimators run."""
+    """Refuse an invalid level or interval, or contradictory labels, before any estimator runs."""
     check_level(options["level"])
     if options["interval"] is not None:
         check_method(options["interval"])
@@ -791,7 +809,7 @@ def _check_uniform(predictions: PredictionColumns, labels: LabelColumns, options
 
 
 def main_estimator(labels: LabelColumns) -> str:
-    """Name of the protocol's estimate of one model; ``"accuracy"`` if it has none."""
+    """Return the name of the estimate for the labels' protocol; ``"accuracy"`` if it identifies none."""
     if labels.is_even:
         return "ml"
     if not labels.tells_accuracy:

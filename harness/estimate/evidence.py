@@ -1,34 +1,32 @@
 """The evidence about models: the answers that count, as arrays, and the effect of missing ones.
 
-While questions are open, an interim subset of a collection can be analysed (`collected_part`). The answers
-so far are not a random part of the questions for two reasons. Experts answer at different speeds: while
-only the cardiologist has answered, every answer is about cardiology. And an expert who leaves a question
-blank and continues has chosen which questions to answer.
+`Evidence` holds the answers about the items of one or several models, together with the design of these
+items: clusters, strata of a draw, and weights. Estimates, comparisons, gates, results by class and plans use
+it. `Evidence.accuracy` is the one estimate of an accuracy; side information enters as the working
+distribution.
+
+**Interim subset** (`collected_part`). While questions are open, the answers so far are not a random part of
+the questions, for two reasons. Experts answer at different speeds: while only the cardiologist has answered,
+every answer is about cardiology. And an expert who leaves a question blank and continues has chosen which
+questions to answer.
 
 An expert's questions are presented in an order that was drawn before any answer (`Question.place`). So the
 first ones are a random part, whatever the expert does later. The estimate uses the same share of every
-expert's queue, from its start, up to where the slowest expert has come. Items added to a study later have
-separate queues, because they are asked about last. An open question inside that share was passed over. It
-is missing data and counts as if its expert had been unsure. If the order is unknown, every open question of
-an expert who has answered any counts as passed over.
+expert's queue, from its start to the place that the slowest expert has reached. Items added to a study later
+have separate queues, because they are asked about last. An open question within that share was passed over.
+It is missing data and counts as if its expert had been unsure. If the order is unknown, every open question
+of an expert who has answered any question counts as passed over.
 
-Some experts leave more questions about some options unanswered than about others.
+**Unequal answering rates** (`find_unequal`). Experts may leave more questions about some options unanswered
+than about others. If options are drawn uniformly and the answering rate r_k of an option does not depend on
+the truth, the answered items are a random part of all items, and option k was asked about with probability
+r_k/Σ_j r_j among them. So the estimators for recorded propensities apply with these in place of 1/K. This
+requires one question per item and one number of options; other designs get a reason why their intervals may
+not hold.
 
-If options are drawn uniformly and the answering rate r_k of an option does not depend on the truth, the
-answered items are a random part of all items, and among them option k was asked about with probability
-r_k/Σ_j r_j. So the estimators for recorded propensities apply with these in place of 1/K. That needs one
-question per item and one number of options; other designs get a reason why their intervals may not hold.
-
-`Evidence` holds the answers to drawn options about the items of one or several models, with everything that
-the design of a study says of these items: clusters, strata of a draw, and how many items each one stands for.
-Estimates, comparisons, gates, results by class and plans are made of it. `Evidence.accuracy` is the one
-estimate of an accuracy; side information enters as the working distribution.
-
-The possible effect of failed calls and unanswered questions on an estimate.
-
-Estimates assume that a missing answer is unrelated to the truth, which nothing in the data can test. So the
-estimate is made again with the missing answers put in, all of them for the model or all against it
-(`fill_answers`). For all possible answers, the estimate of all questions is between these two.
+**Missing answers** (`bound_missing`). Estimates assume that a missing answer is unrelated to the truth, which
+no data can test. So the estimate is repeated with all missing answers filled in for the model, and with all
+filled in against it (`fill_answers`). The estimate from complete answers would lie between these two.
 """
 
 from __future__ import annotations
@@ -76,22 +74,22 @@ from oversight.harness.seeding import derive_seed
 from oversight.harness.types import PLACES, WORST_CASE, Counts, Estimate, Interval, Note, NoteKind
 
 PARTIAL_KINDS = (NoteKind.PARTIAL, NoteKind.PARTIAL_WITH_ADDED)
-"""Kinds of notes that say that the collection is not finished."""
+"""Kinds of notes on an estimate from an unfinished collection."""
 
 
 def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[Note, ...]]:
-    """Labels of the share that every expert has reached, with notes on what was left out.
+    """Select the labels in the share of their queues that all experts have reached, with notes on the rest.
 
-    Passed-over questions inside that share are added as abstentions (`LabelColumns.passed`). The subset
-    only grows as answers arrive, so that verdicts at several times use growing data.
+    Passed-over questions in that share are added as abstentions (`LabelColumns.passed`). The subset only
+    grows as answers arrive, so verdicts at several times use growing data.
 
     Parameters
     ----------
     labels
-        All labels count if their questions are unknown. The same holds for sequential protocols, whose
-        estimates count open items as right or wrong, whichever is worse.
+        If their questions are unknown, or the protocol is sequential, all labels are returned. Estimates for
+        sequential protocols count open items as right or as wrong, whichever is worse.
     items
-        Relevant items, shape (N,): those with a prediction.
+        Shape (N,): whether an item has a prediction.
 
     Raises
     ------
@@ -144,10 +142,10 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
 
 
 def _find_draws(drawn: QuestionColumns) -> IntArray:
-    """Number of the draw that first asked about each question's item, from 0; shape (R,).
+    """Return the number of the draw that first asked about each question's item, from 0; shape (R,).
 
-    Items that were added to a study are drawn after the others and asked about last, so answers to the first
-    draw are no random part of all items.
+    Items that are added to a study are drawn after the others and asked about last, so items with answers
+    from the first draw are not a random part of all items.
     """
     first = np.full(int(drawn.item.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, drawn.item, np.maximum(drawn.place, 0) // PLACES)
@@ -156,9 +154,9 @@ def _find_draws(drawn: QuestionColumns) -> IntArray:
 
 
 def _read_draws(drawn: QuestionColumns, draw: IntArray, answered: BoolArray) -> Queues:
-    """Queues of every draw (`read_queues`): those of all experts in draw 0, then in draw 1, and so on.
+    """Return the queues of every draw (`read_queues`): those of all experts in draw 0, then in draw 1, etc.
 
-    An expert who has answered a question of a later draw has reached all of the earlier ones.
+    An expert who has answered a question of a later draw has reached all questions of earlier draws.
     """
     experts = len(drawn.experts)
     number = (int(draw.max()) + 1) * experts
@@ -182,7 +180,10 @@ def _refuse_silent(drawn: QuestionColumns, queues: Queues, answered: BoolArray) 
 
 
 def _common_share(queues: Queues) -> float:
-    """Share of every queue that all experts have reached; 1 if so few remain that they count as missing."""
+    """Return the share of the queues that all experts have reached, in [0, 1].
+
+    It is 1 if so few questions remain that they count as missing answers.
+    """
     left = queues.asked - queues.reached
     most = FEW_OPEN * queues.asked.sum()
     if left.sum() <= most and (left <= np.maximum(0.1 * queues.asked, most / 2)).all():
@@ -192,9 +193,10 @@ def _common_share(queues: Queues) -> float:
 
 
 def _round_share(share: float, queues: Queues, drawn: QuestionColumns) -> IntArray:
-    """Number of questions of every queue, rounded up or down at random; shape of `queues.asked`.
+    """Return the number of questions in this share of every queue; shape of `queues.asked`.
 
-    So experts with few questions get no extra weight. The rounding depends on the expert only.
+    Numbers are rounded up or down at random, so that rounding does not favour experts with few questions.
+    The direction depends on the expert's name only.
     """
     chance = [derive_seed(0, "rounded", name) / 2**64 for name in drawn.experts]
     chances = np.resize(np.array(chance), len(queues.asked))
@@ -203,9 +205,9 @@ def _round_share(share: float, queues: Queues, drawn: QuestionColumns) -> IntArr
 
 
 REFUSALS = "weighted-refusals"
-"""Name of the interval of `estimate_refusals`."""
+"""Method name of the interval of `estimate_refusals`."""
 _DOUBT = 0.01
-"""p-value below which rates count as unequal if estimates cannot be corrected for them."""
+"""p-value below which answering rates count as unequal, for designs whose estimates cannot be corrected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,11 +217,12 @@ class UnequalAnswers:
     Attributes
     ----------
     least, most
-        The smallest and the largest rate.
+        Smallest and largest answering rate of an option, in [0, 1].
     rates
-        Rate of every option, shape (K,); None if estimates of this design cannot be corrected.
+        Shape (K,): answering rate of every option; None if the propensities cannot be corrected.
     refusal_rates
-        The same rates if every answer is a "no", as for items selected by their "no"; otherwise None.
+        Shape (K,): answering rate of every option if all answers are "no" (for example, because items were
+        selected by a "no"), otherwise None. Then `rates` is None.
     """
 
     least: float
@@ -229,23 +232,23 @@ class UnequalAnswers:
 
     @property
     def note(self) -> Note:
-        """Remark on a corrected number."""
+        """Note for an estimate that is corrected for the rates."""
         return Note(NoteKind.ANSWERING_RATES, {"least": self.least, "most": self.most})
 
     @property
     def why(self) -> str:
-        """Why the interval of an uncorrected estimate may not hold."""
+        """Reason why the interval of an uncorrected estimate may not hold."""
         return (
             f"experts answered {self.least:.0%} of the questions about one option and {self.most:.0%} of "
             "those about another, and this estimate is not corrected for it"
         )
 
     def tilt(self, data: RoutedSample) -> RoutedSample:
-        """Return the sample with the propensities of answered questions; unchanged without `rates`."""
+        """Return the sample with the propensities of answered questions; unchanged if `rates` is None."""
         if self.rates is None:
             return data
         tilted = data.propensities * self.rates
-        total = tilted.sum(axis=1, keepdims=True)  # 0 for a passed-over item
+        total = tilted.sum(axis=1, keepdims=True)  # 0 if the item's question was passed over
         return replace(data, propensities=np.divide(tilted, total, out=tilted, where=total > 0))
 
 
@@ -255,15 +258,15 @@ def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | Non
     Parameters
     ----------
     labels
-        Labels, or a part of them with the same share of every expert's answers. `LabelColumns.rates`
-        replace the rates among these labels.
+        All labels, or a part with the same share of every expert's answers. If `LabelColumns.rates` is
+        given, these rates are used instead of those among the labels.
     items
-        Relevant items, shape (N,): those with a prediction.
+        Shape (N,): whether an item has a prediction.
 
     Returns
     -------
     UnequalAnswers or None
-        None if no test shows a difference, and for sequential protocols.
+        None if no significant difference is found, and always for sequential protocols.
 
     Examples
     --------
@@ -300,17 +303,18 @@ def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | Non
 
 
 def estimate_refusals(predicted: IntArray, refused: IntArray, rates: FloatArray, level: float) -> Estimate:
-    """Estimate from items with a "no" only, weighting each option by the inverse of its answering rate.
+    """Estimate an accuracy if all answers are "no", weighting each option by 1/(its answering rate).
 
-    With q_k the share of the refusals of option k that hit the prediction and s_k ∝ n_k/r_k the share of
-    option k, A = 1 − (K − 1) Σ_k s_k q_k. Its interval is made of those of the q_k (`mover_sum`).
+    A = 1 − (K − 1) Σ_k s_k q_k, where q_k is the share of predictions of option k among the items on which
+    option k was refused, s_k ∝ n_k/r_k the share of option k, n_k the number of its "no" answers and r_k its
+    answering rate. The interval combines intervals of the q_k (`mover_sum`).
 
     Parameters
     ----------
     predicted, refused
-        Shape (N,): the predicted option, −1 for unreadable, and the one with a "no".
+        Shape (N,): the predicted option, −1 for unreadable, and the refused option of each item.
     rates
-        Shape (K,), in [0, 1].
+        Shape (K,): answering rate of every option, in (0, 1].
 
     Raises
     ------
@@ -346,14 +350,14 @@ def estimate_refusals(predicted: IntArray, refused: IntArray, rates: FloatArray,
 
 
 def _is_simple(asked: QuestionColumns) -> bool:
-    """Whether each item has one question about one of K options, drawn uniformly, with the same K for all."""
+    """Whether each item has one question, its option was drawn uniformly, and all items have the same K."""
     K = asked.n_options
     is_uniform = not asked.offered.values.size and bool((np.abs(asked.propensity * K - 1) < 1e-6).all())
     return is_uniform and int(np.ptp(K)) == 0 and int(np.bincount(asked.item).max()) == 1
 
 
 def _number_options(asked: QuestionColumns) -> IntArray:
-    """Number of every question's option; options of different K are distinct."""
+    """Number the options of questions, shape (R,); options of different K get different numbers."""
     key = asked.n_options * (int(asked.n_options.max()) + 1) + asked.option
     number: IntArray = np.unique(key, return_inverse=True)[1].astype(np.int64)
     return number
@@ -366,18 +370,18 @@ class Evidence:
     Attributes
     ----------
     sample
-        Questions with propensities, and answers. The propensities are those of answered questions: they are
-        corrected if experts answer unequally often about the options.
+        Questions with propensities, and answers. If answering rates differ between options, the propensities
+        are corrected to those of answered questions.
     predicted
         Shape (N, M): the predicted options, −1 if unreadable.
     index, items
-        The items of the study, and the place of each of the N, shape (N,).
+        All items of the study; and positions of the N items among them, shape (N,).
     cluster
         Shape (N,): number of the cluster of each item; None if items are independent.
     weight
-        Shape (N,): number of items that each one represents; None if all count equally.
+        Shape (N,): number of pool items that each item represents; None if all items count equally.
     strata
-        Strata that the items were drawn from in proportion; None without them.
+        Strata from which the items were drawn in proportion; None if there are none.
 
     Examples
     --------
@@ -412,9 +416,10 @@ class Evidence:
         Parameters
         ----------
         predictions, labels
-            Data on the same items; for an unfinished collection the interim subset (`collected_part`).
+            Columns over the same items; labels of an unfinished collection must be the interim subset
+            (`collected_part`).
         strata
-            Stratum of every item, to weight strata by their share of the predictions.
+            Stratum of every item. If given, strata are weighted by their share of the predictions.
         error_free
             Whether experts are assumed not to err.
 
@@ -423,13 +428,12 @@ class Evidence:
         BadInput
             If strata have no effect on such labels, for example on items in clusters.
         NotIdentified
-            If `combinations` does not allow an estimate, or there are too few clusters.
+            If `combinations` refuses an estimate, or there are too few clusters.
         EstimateError
             If no answered item has a prediction, an item has no cluster, or a stratum has no answer.
         """
         refuse("estimate", labels.conditions, gold=not error_free, strata=strata is not None)
-        # a uniform draw does not depend on predictions, so an item without a question carries no
-        # information
+        # A uniform draw does not depend on predictions, so items without a question carry no information.
         asked = predictions.on(labels.asked_items) if labels.is_uniform else predictions
         found = cls.gather([asked], labels, error_free=error_free, tilted=error_free)
         if strata is None:
@@ -453,12 +457,12 @@ class Evidence:
         tilted
             Whether propensities are corrected for unequal answering rates (`find_unequal`).
         few_clusters
-            Whether there may be fewer clusters than an interval needs.
+            Whether fewer clusters than an interval needs are accepted.
 
         Raises
         ------
         NotIdentified, EstimateError
-            As `of`.
+            As in `of`.
         """
         sample, predicted, items = routed_pool(labels, models, error_free=error_free)
         if tilted:
@@ -477,7 +481,7 @@ class Evidence:
         )
 
     def option(self, model: int = 0) -> IntArray:
-        """The options that one of the models predicted, shape (N,)."""
+        """Return the options that one of the models predicted, shape (N,)."""
         found: IntArray = self.predicted[:, model].astype(np.int64)
         return found
 
@@ -499,8 +503,8 @@ class Evidence:
         Parameters
         ----------
         working
-            Shape (N, K): probability of each option from side information that has not used the item's own
-            answer; None without. A misleading one costs width, not validity.
+            Shape (N, K): probability of each option from side information that does not depend on the item's
+            own answer; None if there is none. Wrong probabilities make the interval wider, but not invalid.
         """
         return routed_accuracy(
             self.option(),
@@ -516,12 +520,17 @@ class Evidence:
 def estimate_by_design(
     predictions: PredictionColumns, labels: LabelColumns, *, level: float, gold: GoldCounts | None
 ) -> Estimate:
-    """Estimate by the design of the labels: resolved items, recorded propensities, or gold.
+    """Estimate an accuracy by the method for the labels' design: for resolved items, or by propensities.
+
+    Parameters
+    ----------
+    gold
+        Experts' answers about gold items, to correct for experts' errors; None assumes that there are none.
 
     Raises
     ------
     NotIdentified, EstimateError
-        As `Evidence.of`, and if the answers do not tell the accuracy.
+        As in `Evidence.of`, and if the answers do not identify the accuracy.
     """
     if labels.is_resolved and labels.tells_accuracy:
         return resolved_estimate(predictions, labels, level, bounds=False)
@@ -537,11 +546,14 @@ def estimate_by_design(
 def resolved_estimate(
     predictions: PredictionColumns, labels: LabelColumns, level: float, *, bounds: bool
 ) -> Estimate:
-    """Accuracy on resolved items; with `bounds` its interval covers all unanswered questions."""
+    """Estimate the accuracy for a sequential protocol.
+
+    With `bounds` the interval covers all possible answers to unanswered questions.
+    """
     found = resolved_correctness(labels, [predictions])
     cluster = enough_clusters(found.items, labels.index, labels.cluster)
-    # open questions are not a random subset, even if they are few, so the model is not taken to be right
-    # about them as often as about the answered ones
+    # Open questions are not a random subset, even if they are few. So the model's accuracy on them is not
+    # assumed to be that on the answered questions.
     own = None if bounds or found.waiting else found.own[:, 0]
     estimate = resolved_accuracy(
         found.correct[:, 0],
@@ -558,9 +570,10 @@ def resolved_estimate(
 
 
 def find_drawn_strata(items: IntArray, labels: LabelColumns) -> DrawnStrata | None:
-    """Strata of the draw for the items at these positions; None without such a draw, or with one stratum.
+    """Return the strata from which the items at these positions were drawn.
 
-    Not used for clustered items, where the dependence within clusters matters more.
+    None if there are fewer than two strata, and if items are clustered: dependence within clusters then
+    matters more.
     """
     if labels.pool is None or labels.cluster is not None:
         return None
@@ -571,7 +584,7 @@ def find_drawn_strata(items: IntArray, labels: LabelColumns) -> DrawnStrata | No
 
 
 def find_weights(items: IntArray, labels: LabelColumns) -> FloatArray | None:
-    """Number of pool items that each item at these positions represents; None if all are equal.
+    """Return how many pool items each item at these positions represents; None if all items count equally.
 
     Examples
     --------
@@ -587,7 +600,10 @@ def find_weights(items: IntArray, labels: LabelColumns) -> FloatArray | None:
 
 
 def _weigh_strata(items: IntArray, predictions: PredictionColumns, strata: ItemValues) -> FloatArray | None:
-    """Predictions per answered item in the stratum of every item; None if strata were sampled equally."""
+    """Return the number of predictions per answered item in each item's stratum, as its weight.
+
+    None if the same share of every stratum was sampled.
+    """
     names = strata.names
     pool = np.bincount(strata.code[predictions.ran], minlength=len(names))
     asked = np.bincount(strata.code[items], minlength=len(names))
@@ -602,12 +618,12 @@ def _weigh_strata(items: IntArray, predictions: PredictionColumns, strata: ItemV
 
 
 def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
-    """Number of the cluster of every item at these positions; None without clusters.
+    """Return the number of the cluster of each item at these positions, from 0; None without clusters.
 
     Raises
     ------
     EstimateError
-        If an item has no cluster, or all share one.
+        If an item has no cluster, or all items share one.
 
     Examples
     --------
@@ -630,14 +646,14 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
 
 
 def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
-    """As `number_clusters`, for an estimate with an interval; also None if no two items share a cluster.
+    """Return `number_clusters` if there are enough for an interval; None also if no two items share one.
 
     Raises
     ------
     EstimateError
-        If an item has no cluster, or all share one.
+        If an item has no cluster, or all items share one.
     NotIdentified
-        If the clusters are effectively too few, see `check_clusters`.
+        If there are too few effective clusters (`check_clusters`).
 
     Examples
     --------
@@ -657,22 +673,23 @@ def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
 
 
 WIDEST = 1.25
-"""Times its own width that an interval may be wide so that it holds whatever unanswered questions hide."""
+"""Largest factor by which an interval is widened to cover all possible answers to unanswered questions."""
 
 Estimator = Callable[[LabelColumns], Estimate]
-"""Makes an estimate of a model from labels."""
+"""Function that makes an estimate of a model from labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenRange:
-    """The estimates if all missing answers were against the model, or all for it.
+    """Range of an estimate over all possible missing answers.
 
     Attributes
     ----------
     missing, of
         Number of unanswered questions, and of all questions.
     worst, best
-        The two estimates; together their intervals cover all possible missing answers.
+        Estimates with every missing answer filled in against the model, and for it. Together their intervals
+        cover all possible missing answers.
     """
 
     missing: int
@@ -690,14 +707,14 @@ class HiddenRange:
         )
 
     def allow_for(self, estimate: Estimate) -> Estimate | None:
-        """Widen the interval; None if it would be more than `WIDEST` times as wide."""
+        """Widen the interval as `widen` does; None if it would be more than `WIDEST` times as wide."""
         wide = self.widen(estimate)
         if wide.high - wide.low > WIDEST * (estimate.high - estimate.low):
             return None
         return replace(wide, notes=(*wide.notes, Note(NoteKind.ALLOWS_FOR_MISSING)))
 
     def __str__(self) -> str:
-        """Say how many questions are unanswered, and the range of the estimate because of them."""
+        """Return a sentence with the number of unanswered questions and the range of the estimate."""
         low, high = sorted((self.worst.clipped, self.best.clipped))
         return (
             f"{self.missing} of {self.of} questions unanswered: the accuracy can be anywhere from "
@@ -717,8 +734,8 @@ def find_hidden(
     Parameters
     ----------
     make
-        Computes the estimate. Not called for sequential protocols, where an unresolved item counts as
-        wrong, or as right.
+        Computes the estimate from labels. Not called for sequential protocols, where an unresolved item
+        counts as wrong for the worst case and as right for the best.
     labels
         Labels of the estimate; passed-over questions are abstentions (`collected_part`).
 
@@ -745,7 +762,7 @@ def find_hidden(
 
 
 def _fill(labels: LabelColumns, predictions: PredictionColumns, *, favourable: bool) -> LabelColumns:
-    """Fill in the missing answers; a question stays open if no answer is possible."""
+    """Fill in missing answers for or against the model; a question stays open if no answer is possible."""
     said = labels.kind, labels.option, labels.item
     filled = fill_answers(*said, predictions.option, labels.item_options, favourable=favourable)
     return replace(labels, kind=filled.astype(np.int64), passed=None)
@@ -754,16 +771,17 @@ def _fill(labels: LabelColumns, predictions: PredictionColumns, *, favourable: b
 def bound_missing(
     estimate: Estimate, make: Estimator, predictions: PredictionColumns, labels: LabelColumns
 ) -> Estimate | None:
-    """Widen an interval to cover failed calls and unanswered questions.
+    """Widen an interval to cover failed model calls and unanswered questions.
 
-    With a share ρ of the calls answered, A lies between ρ·A_answered and 1 − ρ·(1 − A_answered), each end
-    with the uncertainty of both (`scale_by_share`).
+    If a share ρ of the calls succeeded, A lies between ρ·A_ran and 1 − ρ·(1 − A_ran), where A_ran is the
+    accuracy on items whose call succeeded. Each end includes the uncertainty of ρ and A_ran
+    (`scale_by_share`).
 
     Returns
     -------
     Estimate or None
-        Named ``worst_case``; None if nothing is missing, or if the missing answers contradict the given
-        ones.
+        Estimate with the estimator name ``worst_case``; None if nothing is missing, or if it cannot be
+        computed with the missing answers filled in.
     """
     failed, ran = (int(np.count_nonzero(x)) for x in (predictions.has_failed, predictions.ran))
     bounds, missing = estimate, failed

@@ -1,31 +1,25 @@
-"""Accuracy from experts who err: gold items, second experts, and ranges of error rates.
+"""Accuracy from experts who err: gold items, second experts, and known ranges of error rates.
 
-Experts who err: rates from gold items, corrected estimates, and refusal where data cannot tell.
-
-An expert says yes to a true option with probability s (sensitivity) and no to a false one with
-probability t (specificity), J = s + t − 1. About a predicted option (hit) and another (miss):
+An expert says yes to a true option with probability s (sensitivity) and no to a false one with probability t
+(specificity); J = s + t − 1. The probabilities of a yes about a predicted option (hit) and about another
+(miss) are
 
     α = P(yes | hit)  = A s + (1 − A)(1 − t)
     β = P(yes | miss) = (1 − t) + (1 − A) J/(K − 1)
 
-Uniform data give the two moments α, β for the three unknowns A, s, t: they do not identify A. Known
-rates (gold items) do. Two experts per question do too (`oversight.harness.estimate.expert_errors`).
+Uniform data give the two moments α and β for the three unknowns A, s and t, so they do not identify A. It is
+identified by known rates (gold items, `GoldCounts`) or by two experts per question, and bounded by ranges of
+s and t (`ErrorRanges`). Ranges from the study's settings are taken as certain; those from gold items hold
+with a stated probability.
 
-Accuracy from fallible experts, by the likelihood of all that is known of their errors.
-
-A question about an option that is true with probability τ, put to y + m experts who judge it one by one with
-sensitivity s and specificity t, is answered yes by y of them with a probability proportional to
+**Likelihood** (`bounded_accuracy`). A question about an option that is true with probability τ is put to y +
+m experts, who answer independently. y of them say yes with a probability proportional to
 
     τ s^y (1 − s)^m + (1 − τ) (1 − t)^y t^m.
 
-τ is A for a model's prediction, (1 − A)/(K − 1) for another option, 1 and 0 for gold. Questions with a second
-expert and without tell A, s and t together (Hui & Walter 1980, Biometrics 36, with the relation of the two
-prevalences known); where they do not, ranges of s and t bound A.
-
-In which ranges experts' error rates lie: by gold items, and by what is known of them beforehand.
-
-Answers come with sensitivity s and specificity t; what estimates need of them is J = s + t − 1 and the pair
-(s, t) itself. Ranges beforehand are taken as certain, those by gold hold with a probability.
+τ is A for a model's prediction, (1 − A)/(K − 1) for another option, and 1 or 0 for gold. Questions with and
+without a second expert together identify A, s and t (Hui & Walter 1980, Biometrics 36, with a known relation
+of the two prevalences); otherwise ranges of s and t bound A.
 """
 
 from __future__ import annotations
@@ -68,14 +62,14 @@ GOLD_ASSUMPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class GoldCounts:
-    """Answers to questions with known truth.
+    """Counts of experts' answers about gold items, whose truth is known.
 
     Attributes
     ----------
     yes_on_true, n_true
-        Yes-answers among the questions about the true option.
+        Number of yes answers, and of all answers, about true options.
     no_on_false, n_false
-        No-answers among the questions about a false option.
+        Number of no answers, and of all answers, about false options.
 
     Raises
     ------
@@ -101,12 +95,12 @@ class GoldCounts:
 
     @property
     def sensitivity(self) -> float:
-        """Estimate ŝ = yes_on_true/n_true."""
+        """Estimated sensitivity ŝ = yes_on_true/n_true."""
         return self.yes_on_true / self.n_true
 
     @property
     def specificity(self) -> float:
-        """Estimate t̂ = no_on_false/n_false."""
+        """Estimated specificity t̂ = no_on_false/n_false."""
         return self.no_on_false / self.n_false
 
 
@@ -114,12 +108,12 @@ _NORMAL = "a normal interval around a mean of rare large outcomes covers less th
 
 
 def youden(s: float, t: float) -> float:
-    """J = s + t − 1, in (0, 1].
+    """Return Youden's index J = s + t − 1, in (0, 1], of the sensitivity s and the specificity t.
 
     Raises
     ------
     NotIdentified
-        If J ≤ 0: such answers are no better than random.
+        If J ≤ 0, because such answers are no better than random.
     """
     if not (0 <= s <= 1 and 0 <= t <= 1):
         raise EstimateError(f"sensitivity and specificity must lie in [0, 1], are {s} and {t}")
@@ -129,10 +123,15 @@ def youden(s: float, t: float) -> float:
 
 
 def corrected_answers(answer: ArrayLike, s: float, t: float) -> FloatArray:
-    """b̃ = (b − (1 − t))/(s + t − 1): E[b̃ | y] = 1{y = k}, so b̃ may take b's place in (G).
+    """Return b̃ = (b − (1 − t))/(s + t − 1) for answers b about options k.
 
-    Derivation: E[b | y = k] = s and E[b | y ≠ k] = 1 − t; solve the line through the two.
-    Values lie outside [0, 1]. Raises `NotIdentified` if s + t ≤ 1.
+    E[b̃ | y] = 1{y = k} for the truth y, so b̃ may replace b in equation (G). It is the linear function of b
+    with this property, because E[b | y = k] = s and E[b | y ≠ k] = 1 − t. Values lie outside (0, 1).
+
+    Raises
+    ------
+    NotIdentified
+        If s + t ≤ 1.
     """
     return (np.asarray(answer, dtype=np.float64) - (1 - t)) / youden(s, t)
 
@@ -146,34 +145,34 @@ def corrected_mean(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> Estimate:
-    """Equation (G) with corrected answers, its variance including that of the gold rates.
+    """Estimate a mean by equation (G) with corrected answers; the interval includes the error of gold rates.
 
-    With w_q = (c_k − C*)/π_k per question and b̃ as in `corrected_answers`,
-    Var = Var(g̃)/N + G_s² s(1−s)/n_s + G_t² t(1−t)/n_t,
-    G_s = −Σ_q w_q b̃_q/(N J), G_t = Σ_q w_q (1 − b̃_q)/(N J). For targeted routing this is
-    Â = (α̂ + t̂ − 1)/(ŝ + t̂ − 1) with Var = [α(1−α)/n + A² s(1−s)/n_s + (1−A)² t(1−t)/n_t]/J²
-    (Rogan & Gladen 1978, Am. J. Epidemiol. 107). The interval is centred on
-    rates with one answer of either kind added (Lang & Reiczigel 2014, Prev. Vet. Med. 113), and its
-    spread counts one item at each end of the answer scale, so that few gold items or answers without
-    an error are not taken for certainty.
+    With w_q = (c_k − C*)/π_k per question q and b̃ as in `corrected_answers`, the variance is
+    Var(g̃)/N + G_s² s(1−s)/n_s + G_t² t(1−t)/n_t, where G_s = −Σ_q w_q b̃_q/(N J) and
+    G_t = Σ_q w_q (1 − b̃_q)/(N J). For targeted routing this is Â = (α̂ + t̂ − 1)/(ŝ + t̂ − 1) with the
+    variance [α(1−α)/n + A² s(1−s)/n_s + (1−A)² t(1−t)/n_t]/J² (Rogan & Gladen 1978, Am. J. Epidemiol. 107).
+
+    Two additions keep the interval from being too short if there are few gold items, or no errors: rates have
+    one right and one wrong gold answer added (Lang & Reiczigel 2014, Prev. Vet. Med. 113), and the variance
+    includes one more item at each end of the scale of outcomes.
 
     Parameters
     ----------
     c, data
         Target and answers, as for `routed_mean`; build ``data`` with ``error_free=False``.
     gold
-        Counts from gold items, not used in ``data``, and of independent items.
+        Counts from independent gold items that are not in ``data``.
     cluster
-        Shape (N,): number of the item's cluster; clusters are then the independent units, of which one more
-        lies at each end, and the quantile is Student's.
+        Shape (N,): number of each item's cluster. If given, clusters are the independent units and the
+        quantile is Student's.
     weight
-        Shape (N,), above 0: how many items of a pool each stands for. Means are then weighted, and there are
-        as many units as the weights leave effective. Not together with `cluster`.
+        Shape (N,), above 0: number of pool items that each item represents. If given, means are weighted and
+        the number of units is the effective one. Cannot be combined with `cluster`.
 
     Raises
     ------
     NotIdentified
-        If the rates give J ≤ 0, or positivity fails.
+        If the rates give J ≤ 0, or an option of the target had no chance to be asked about.
     """
     check_level(level)
     size = len(c)
@@ -187,7 +186,7 @@ def corrected_mean(
     rest = size * share * (g - centre)
     sums = rest if cluster is None else np.bincount(cluster, rest)
     units = count_units(size, cluster, weight)
-    # One added unit at each end of the answer scale: a sample without errors is not free of variance.
+    # One unit is added at each end of the scale of outcomes, so that the variance is above 0 without errors.
     end = (ceiling - floor) / youden(s, t) * size / units
     sampling = (float((sums**2).sum()) + end**2 / 2) / (units + 1) * units / size**2
     se = float(np.sqrt(sampling + slope_s**2 * s * (1 - s) / n_s + slope_t**2 * t * (1 - t) / n_t))
@@ -207,7 +206,7 @@ def corrected_mean(
 
 
 def count_units(size: int, cluster: IntArray | None, weight: FloatArray | None) -> float:
-    """Effective number of independent units among `n` items: clusters, or what unequal weights leave."""
+    """Return the effective number of independent units among `size` items, given clusters or weights."""
     if cluster is not None:
         return effective_clusters(cluster)
     return float(size) if weight is None else count_effective(weight)
@@ -222,7 +221,10 @@ def corrected_accuracy(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> Estimate:
-    """Accuracy of one model from fallible experts; see `corrected_mean`. −1 counts as wrong."""
+    """Estimate the accuracy of one model from experts who err, as `corrected_mean` does.
+
+    `predicted` has shape (N,); −1 is an unreadable prediction, which counts as wrong.
+    """
     c = accuracy_target(predicted, data.propensities.shape[1])
     data = informed(np.asarray(predicted, dtype=np.int64)[:, None], data)
     return corrected_mean(c, data, gold, level=level, cluster=cluster, weight=weight)
@@ -231,7 +233,7 @@ def corrected_accuracy(
 def _corrected(
     c: FloatArray, data: RoutedSample, share: FloatArray, s: float, t: float
 ) -> tuple[float, FloatArray, tuple[float, float]]:
-    """Weighted mean of g̃ by shares of the items, g̃ itself, and the slopes of the mean in s and t."""
+    """Return the mean of g̃ with weights `share`, g̃ itself, and the derivatives of the mean in s and t."""
     b = corrected_answers(data.answer, s, t)
     weight = question_weights(c, data)
     g = (c * data.posterior).sum(axis=1)
@@ -250,10 +252,11 @@ _LEAST_CHANCE = 1e-300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _YesCounts:
-    """Numbers of yes answers x of n about predictions (first entry), other options, and gold.
+    """Yes answers x among n answers about predictions, other options, true and false options of gold items.
 
-    With A given, an option asked about is true with probability τ = base + slope·A: A for a prediction,
-    (1 − A)/(K − 1) for another one, 1 and 0 for gold. So P(yes) = τ s + (1 − τ)(1 − t).
+    All arrays have one entry per group, in this order. Options of a group are true with probability
+    τ = base + slope·A: A for predictions, (1 − A)/(K − 1) for other options, 1 and 0 for gold. So
+    P(yes) = τ s + (1 − τ)(1 − t).
     """
 
     x: FloatArray
@@ -263,7 +266,11 @@ class _YesCounts:
 
 
 def allows_gold_score(predicted: IntArray, data: RoutedSample) -> bool:
-    """Whether each item has one question, uniform or about the prediction, and all have the same K."""
+    """Whether `gold_accuracy` applies to the data.
+
+    It requires one question per item, the same K for all items, and options that were drawn uniformly or are
+    the predictions themselves.
+    """
     readable = predicted >= 0
     once = len(data.item) == len(predicted) and len(np.unique(data.item)) == len(predicted)
     alike = len(np.unique(data.n_options)) == 1
@@ -278,20 +285,22 @@ def gold_accuracy(
     level: float = 0.95,
     cluster: IntArray | None = None,
 ) -> Estimate:
-    """Accuracy by maximum likelihood in A, s and t, and the interval of the efficient score test.
+    """Estimate an accuracy by maximum likelihood in A, s and t, with an efficient-score interval.
 
-    The counts are independent binomials (`_YesCounts`). At every A the rates s and t are fitted (EM), and A
-    is kept while its score, freed of what moves with s and t, is within Student's t standard errors: near
-    0 and 1, and where yes is rare, that holds where a normal interval around the estimate does not.
-    Unreadable predictions are wrong (`scale_by_share`).
+    The counts are independent binomials (`_YesCounts`). At every A of a grid the rates s and t are fitted by
+    EM. The interval contains all A whose efficient score is at most Student's t standard errors from 0.
+    Unlike a normal interval around the estimate, it keeps its level near 0 and 1, and if yes answers are
+    rare. Unreadable predictions count as wrong (`scale_by_share`).
 
     Parameters
     ----------
-    predicted
-        Shape (N,), −1 for unreadable; data for which `allows_gold_score`.
+    predicted, data
+        Predictions, shape (N,), −1 for unreadable; and answers that `allows_gold_score` accepts.
+    gold
+        Counts from independent gold items that are not in `data`.
     cluster
-        Shape (N,): number of the item's cluster. The items' counts are then those of as many independent
-        ones as tell as much (`independent_share`); gold items count as independent.
+        Shape (N,): number of each item's cluster. If given, the items' counts are reduced to their effective
+        number (`independent_share`); gold items count as independent.
     """
     readable = predicted >= 0
     counts = _count_yes(predicted, data, gold)
@@ -331,17 +340,17 @@ def independent_share(
     cluster: IntArray,
     level: float,
 ) -> float:
-    """Share of the items that, if independent, would carry the information of these clusters.
+    """Return the effective number of items in clusters as a share of the number of items.
 
-    Of the items' scores of A, brought to the mean and the variance of right and wrong predictions
-    (`effective_size`).
+    It is computed by `effective_size` from the items' scores of A, which are first scaled to the mean A and
+    the variance A(1 − A) of correctness.
 
     Parameters
     ----------
     predicted, cluster
         Shape (N,), as for `gold_accuracy`.
     rates
-        A, s and t at which the scores are taken.
+        A, s and t at which the scores are computed.
     """
     A, s, t = rates
     of, K = predicted[data.item], int(data.n_options[0])
@@ -365,7 +374,7 @@ def independent_share(
 def _invert(
     counts: _YesCounts, gold: GoldCounts, level: float, items: int
 ) -> tuple[FloatArray, FloatArray, int, IntArray]:
-    """Rates at every A of the grid; the positions of the estimate and of the accepted values."""
+    """Return s and t at every A of the grid, and the grid positions of the estimate and of all accepted A."""
     s, t = _fit_rates(counts, gold)
     score, information = _efficient_score(counts, s, t)
     fewest = min(gold.n_true, gold.n_false, items)
@@ -379,7 +388,7 @@ def _uniform(data: RoutedSample) -> bool:
 
 
 def _own(predicted: IntArray, data: RoutedSample) -> bool:
-    """Whether every question was about the prediction with certainty."""
+    """Whether every question was certain to be about the prediction."""
     return bool(
         (data.by_item[0] == predicted).all() and (data.propensities.max(axis=1) > 1 - _GOLD_CLOSE).all()
     )
@@ -402,7 +411,7 @@ def _count_yes(predicted: IntArray, data: RoutedSample, gold: GoldCounts) -> _Ye
 
 
 def _fit_rates(counts: _YesCounts, gold: GoldCounts) -> tuple[FloatArray, FloatArray]:
-    """Maximum-likelihood sensitivity and specificity at every A of the grid, by EM."""
+    """Return the maximum-likelihood sensitivity and specificity at every A of the grid, by EM."""
     tau = counts.base + _FINE_GRID[:, None] * counts.slope
     s = np.full(len(_FINE_GRID), (gold.yes_on_true + 0.5) / (gold.n_true + 1))
     t = np.full(len(_FINE_GRID), (gold.no_on_false + 0.5) / (gold.n_false + 1))
@@ -422,7 +431,7 @@ def _fit_rates(counts: _YesCounts, gold: GoldCounts) -> tuple[FloatArray, FloatA
 
 
 def _efficient_score(counts: _YesCounts, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Score of A and its variance after projecting out s and t; at every A of the grid."""
+    """Return the efficient score of A (s and t projected out) and its variance, at every A of the grid."""
     tau = counts.base + _FINE_GRID[:, None] * counts.slope
     p = np.clip(tau * s[:, None] + (1 - tau) * (1 - t[:, None]), _GOLD_CLOSE, 1 - _GOLD_CLOSE)
     weight = counts.n / (p * (1 - p))
@@ -450,26 +459,26 @@ _ROUNDS = 2000
 _CLOSE = 1e-6
 _TINY = 1e-12
 _FEW = 3
-"""Cells in which fewer are expected make a deviance too large too often."""
+"""Smallest expected count of a cell; with smaller counts, the deviance test rejects too often."""
 _DOUBT = 0.01
-"""Level of the tests of what two experts are taken to be; what fails is withheld."""
+"""Level of the tests of the assumptions about second experts; if one fails, no estimate is returned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRanges:
-    """Prior knowledge of experts' errors, and answers to gold.
+    """Prior ranges of experts' error rates, and experts' answers about gold items.
 
     Attributes
     ----------
     sensitivity, specificity
-        Smallest and largest value, within [½, 1].
+        Smallest and largest possible value, within [½, 1].
     gold_true, gold_false
-        Gold questions about the true option, and about a false one: (yes, no).
+        Number of yes and of no answers about true options, and about false options, of gold items.
 
     Raises
     ------
     EstimateError
-        If a range is empty or leaves [½, 1].
+        If a range is empty or not within [½, 1].
 
     Examples
     --------
@@ -491,7 +500,7 @@ class ErrorRanges:
 
     @property
     def gold(self) -> GoldCounts | None:
-        """The answers to gold, if there are answers of both kinds."""
+        """Counts of answers about gold; None unless there are answers about both true and false options."""
         (right, missed), (false_yes, true_no) = self.gold_true, self.gold_false
         if not (right + missed and false_yes + true_no):
             return None
@@ -500,7 +509,10 @@ class ErrorRanges:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Counts of questions by prevalence (base + slope·A) and numbers of yes and no."""
+    """Counts of questions with the same numbers of yes and no answers, and the same P(option is true).
+
+    That probability is base + slope·A. All arrays have one entry per cell.
+    """
 
     count: FloatArray
     yes: FloatArray
@@ -509,7 +521,11 @@ class _Cells:
     slope: FloatArray
 
     def split(self, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """P(pattern, true) and P(pattern, false) at every A of the grid, for one order of the answers."""
+        """Return P(answers, option true) and P(answers, option false), shape (grid, cells).
+
+        The probabilities are those of one order of a cell's answers. `s` and `t` have one entry per A of the
+        grid.
+        """
         tau = self.base + _GRID[:, None] * self.slope
         s, t = s[:, None], t[:, None]
         return tau * s**self.yes * (1 - s) ** self.no, (1 - tau) * (1 - t) ** self.yes * t**self.no
@@ -524,27 +540,29 @@ def bounded_accuracy(
     level: float = 0.95,
     cluster: IntArray | None = None,
 ) -> Estimate:
-    """Accuracy by maximum likelihood in A, s and t, and the interval of its profile likelihood ratio.
+    """Estimate an accuracy by maximum likelihood in A, s and t, with a profile-likelihood interval.
 
-    A is kept while twice the log-likelihood that it loses is within the quantile of ½χ²₁ + ½χ²₂: rates may
-    lie at the ends of their ranges, and no corner makes the ratio larger than that mixture (Self & Liang
-    1987, JASA 82, in the plane of the two frequencies); or within the square of Student's t where few
-    questions have a second expert. If ranges only bound A, the interval covers all values that are as likely.
-    Unreadable predictions are wrong.
+    The interval contains all A for which twice the loss of log-likelihood is at most the quantile of the
+    mixture ½χ²₁ + ½χ²₂. If rates lie at the ends of their ranges, the ratio is at most as large as this
+    mixture (Self & Liang 1987, JASA 82, in the plane of the two frequencies). The square of Student's t is
+    used instead if it is larger, as with few second answers. If ranges only bound A, the interval contains
+    all values with the same likelihood. Unreadable predictions count as wrong.
 
     Parameters
     ----------
     predicted, data
-        As for `gold_accuracy`: one question an item, uniform or about the prediction.
+        As for `gold_accuracy`.
     second
-        Second expert's answer to each question of `data`: 1, 0, or −1 for none.
+        Second expert's answer to each question of `data`: 1 yes, 0 no, −1 none.
+    known
+        Ranges of the error rates, and answers about gold.
     cluster
-        Shape (N,): number of the item's cluster; see `gold_accuracy`.
+        Shape (N,): number of each item's cluster, see `gold_accuracy`.
 
     Raises
     ------
     NotIdentified
-        If second experts contradict the assumptions, or all accuracies are equally likely.
+        If second answers contradict the assumptions, or the interval is the whole of [0, 1].
     """
     readable = predicted >= 0
     cells, doubles = _count_cells(predicted, data, second, known)
@@ -567,8 +585,8 @@ def bounded_accuracy(
     low, high = max(0.0, _GRID[kept.min()] - step), min(1.0, _GRID[kept.max()] + step)
     if low == 0 and high == 1:
         raise NotIdentified(
-            "what is known of experts' errors leaves every accuracy possible; add gold items, or put more "
-            "questions to a second expert"
+            "the known error rates allow every accuracy; add gold items, or ask a second expert more "
+            "questions"
         )
     value, share = float(_GRID[best]), float(readable.mean())
     if share < 1:
@@ -584,14 +602,14 @@ def bounded_accuracy(
 
 
 def _mixed_quantile(level: float) -> float:
-    """Quantile of the equal mixture of χ² with one and with two degrees of freedom."""
+    """Return the quantile of the equal mixture of χ² with one and with two degrees of freedom."""
     return find_root(lambda x: (chi2_tail(x, 1) + chi2_tail(x, 2)) / 2 - (1 - level), 0.0, 100.0)
 
 
 def _count_cells(
     predicted: IntArray, data: RoutedSample, second: IntArray, known: ErrorRanges
 ) -> tuple[_Cells, int]:
-    """The cells, and the number of the model's questions with a second answer."""
+    """Return the cells, and the number of questions with a second answer and a readable prediction."""
     of = predicted[data.item]
     hit, there, yes = of == data.asked, of >= 0, data.answer > 0.5
     K, rows = int(data.n_options[0]), list[tuple[float, int, int, float, float]]()
@@ -609,7 +627,7 @@ def _count_cells(
 
 
 def _profile(cells: _Cells, known: ErrorRanges) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
-    """Maximum log-likelihood at every A of the grid, and its rates s and t, by EM."""
+    """Return the maximum log-likelihood at every A of the grid, and the maximising rates s and t, by EM."""
     flat = np.zeros_like(_GRID)
     best: FloatArray = flat - np.inf
     found: tuple[FloatArray, FloatArray] = flat, flat
@@ -634,25 +652,29 @@ def _profile(cells: _Cells, known: ErrorRanges) -> tuple[FloatArray, tuple[Float
 
 
 def _ratio(weight: FloatArray, successes: FloatArray, failures: FloatArray, kept: FloatArray) -> FloatArray:
-    """Share of successes among weighted answers; the former value if there are none."""
+    """Return the share of successes among weighted answers; the value `kept` if all weights are 0."""
     of = (weight * (successes + failures)).sum(axis=1)
     made: FloatArray = np.where(of > _TINY, (weight * successes).sum(axis=1) / np.maximum(of, _TINY), kept)
     return made
 
 
 def _check_exchangeable(data: RoutedSample, second: IntArray) -> None:
-    """Sign test that first and second experts say yes equally often where they differ."""
+    """Refuse second answers if, where they differ, first and second experts say yes unequally often.
+
+    The test is a sign test at the level `_DOUBT`.
+    """
     first = data.answer > 0.5
     more, fewer = int((first & (second == 0)).sum()), int((~first & (second == 1)).sum())
     if more + fewer and sign_p_value(more, fewer) < _DOUBT:
         raise NotIdentified(
-            f"second experts are not like the first: where they differ, the first said yes {more} times and "
+            f"second experts are not like the first: where they disagree, the first said yes {more} times "
+            "and "
             f"the second {fewer} times, so that they do not err equally often"
         )
 
 
 def _check_fit(cells: _Cells, s: float, t: float, A: float) -> None:
-    """Deviance test that the answers fit two independent experts with these rates."""
+    """Refuse answers that do not fit two independent experts with these rates, by a deviance test."""
     deviance, free = 0.0, -3
     tau = cells.base + A * cells.slope
     for slope in np.unique(cells.slope[cells.slope != 0]):
@@ -674,14 +696,14 @@ def _check_fit(cells: _Cells, s: float, t: float, A: float) -> None:
 
 
 def _chance(size: int, yes: int, s: float, t: float, tau: float) -> float:
-    """Probability of a number of yes answers from one or two experts."""
+    """Return the probability of `yes` yes answers from `size` experts, if P(option is true) is `tau`."""
     true = s**yes * (1 - s) ** (size - yes)
     false = (1 - t) ** yes * t ** (size - yes)
     return comb(size, yes) * (tau * true + (1 - tau) * false)
 
 
 def _merge_rare(seen: Sequence[float], expected: Sequence[float]) -> list[tuple[float, float]]:
-    """Pairs of observed and expected counts; cells with small expected counts are joined."""
+    """Return pairs of observed and expected counts; cells with small expected counts are merged."""
     found, x, mean = list[tuple[float, float]](), 0.0, 0.0
     for one, of in zip(seen, expected, strict=True):
         x, mean = x + one, mean + of
@@ -695,15 +717,15 @@ def _merge_rare(seen: Sequence[float], expected: Sequence[float]) -> list[tuple[
 
 
 def youden_interval(gold: GoldCounts, level: float) -> tuple[float, float, float]:
-    """J = s + t − 1 with an interval.
+    """Return J = s + t − 1 and the ends of its interval; the lower end may be negative.
 
-    Clopper–Pearson limits of both rates, squared and added (Newcombe 1998, Stat. Med. 17): the rates are of
-    different questions, so independent. The low end may be negative.
+    The squared distances of the Clopper–Pearson limits of both rates are added (Newcombe 1998, Stat. Med.
+    17). The rates are independent, because they come from different questions.
 
     Raises
     ------
     NotIdentified
-        If the rates give J ≤ 0: such answers are no better than random.
+        If the rates give J ≤ 0, because such answers are no better than random.
     """
     s, t = gold.sensitivity, gold.specificity
     s_low, s_high = clopper_pearson(gold.yes_on_true, gold.n_true, level)
@@ -715,17 +737,17 @@ def youden_interval(gold: GoldCounts, level: float) -> tuple[float, float, float
 def rate_ranges(
     known: ErrorRanges, level: float, *, any_time: bool = False
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Ranges of s and t that hold jointly at `level`: prior ranges, narrowed by gold.
+    """Return ranges of s and t that are jointly valid at `level`: prior ranges, narrowed by gold.
 
     Parameters
     ----------
     any_time
-        Whether they must hold after every answer to gold (`likelihood_sequence`).
+        Whether the ranges must be valid after every answer about gold (`likelihood_sequence`).
 
     Raises
     ------
     NotIdentified
-        If gold contradicts the prior ranges.
+        If answers about gold contradict a prior range.
     """
     kinds = ((known.sensitivity, known.gold_true), (known.specificity, known.gold_false[::-1]))
     asked = sum(sum(gold) > 0 for _, gold in kinds)

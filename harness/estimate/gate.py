@@ -1,62 +1,47 @@
-"""Does a model reach a bar? Verdicts at any time and at planned looks.
+"""Verdicts whether a model's accuracy, or a difference of two models, reaches a bar.
 
-Bets on a mean against a bar, from the answers there are.
+`gate_accuracy` and `gate_difference` give verdicts that hold at any time: they may be called after every
+answer, and a verdict is wrong with probability at most 1 − level over all calls together, also exactly at the
+bar. They use the same share of every expert's questions, in the order in which the questions were exported
+(`collected_part`), so that the evidence only grows. An unanswered question counts for the other side
+(`Gains`).
 
-Bets that a mean lies above a bar: their wealth is the evidence, at every moment.
+`gate_at_look` gives the verdict of a planned interim analysis. It uses the interval of `oversight.accuracy`
+or `oversight.compare` at the level of this analysis, so that all verdicts together are wrong with probability
+at most 1 − level.
 
-Let x_i be independent outcomes with mean θ, none below b + l, where b is the bar and l < 0. If θ ≤ b then
-W(λ) = Π_i (1 + λ(x_i − b)) is a supermartingale for every λ in [0, −1/l], for each factor is at least 0 and
-has a mean of at most 1; and so is any mixture of W over λ that was fixed beforehand. By Ville's inequality
-the mixture ever reaches 1/α with probability at most α, however often it is looked at, and whoever decides
-when to stop (Ville 1939; Waudby-Smith & Ramdas 2024, JRSS B 86). The wealth does not depend on the order of
-the outcomes, only on their values.
+**Bets.** Let x_i be independent outcomes with mean θ, none below b + l, where b is the bar and l < 0. If θ ≤
+b then W(λ) = Π_i (1 + λ(x_i − b)) is a supermartingale for every λ in [0, −1/l], because each factor is at
+least 0 and has a mean of at most 1. So is any mixture of W over λ that was fixed in advance. By Ville's
+inequality the mixture ever reaches 1/α with probability at most α, however often it is computed and whatever
+rule stops it (Ville 1939; Waudby-Smith & Ramdas 2024, JRSS B 86). W depends on the values of the outcomes and
+not on their order. For uniform options and one K, the factors of the outcomes of `centre_accuracy` are the
+likelihood ratios of the accuracies b + λ and b, so the bets use all information of the likelihood.
 
-For uniform options and one K the factors with the outcomes of `centre_accuracy` are the likelihood ratios of
-the accuracy b + λ to b, so that nothing is lost to the likelihood (`likelihood_sequence`).
+**Outcomes.** An outcome is equation (G) of `oversight.harness.estimate.routed_means`. Its working posterior
+and its constant follow from the bar and the draw alone, never from answers, so that its mean is the item's
+own value and its bounds are known before any answer.
 
-The information of every item about a mean, from the present answers: outcomes to bet on.
+Some items need no question: an unreadable prediction, or an item on which two models agree. Their outcomes
+are known before any answer. If all of them counted at once, the items that count would not be a random part
+of the pool. So all units (items or clusters) are put in an order by a hash of their ids. Each answered unit
+fills the next place of a unit that was asked about, and a unit without a question counts once the places
+before it are filled. If items are independent draws, the units that count are independent draws at any
+moment.
 
-An outcome is equation (G) of `oversight.harness.estimate.routed_means` with a working posterior and a
-constant that follow from the bar and the draw alone, never from answers, so that its mean is the item's own
-value and its bounds are known before any answer.
+**Items drawn with unequal, recorded probabilities** use the bets of `oversight.harness.estimate.anytime`: an
+item's gain is multiplied by its weight, and each draw has separate bets, which follow from its probabilities.
+An unanswered question counts as the answer that is worst for the side that is bet on.
 
-Items that were passed over on purpose (an unreadable prediction that nobody need be asked about, an item
-where two models agree) are known before any answer. If all of them counted at once, the items there would
-be no random part of the pool. So all units, items or clusters of them, are laid out in an order that a hash
-of their ids decides; each unit that is answered fills the next place of one that was asked about, and those
-passed over count once the places before them are filled. If items are independent draws, so are the present
-answers at any moment.
+**Items asked about until they are resolved** count as wrong for a pass, and as right for a failure, until
+they are resolved, because items that are resolved early are not a random part of all items. The unresolved
+answers cannot change such a decision, so the test of a fixed number of items may be repeated at any time:
 
-Verdicts on items that are asked about until they are resolved.
-
-Items resolved early are no random part of all, so those that are not count for the other side: as wrong
-where a pass is at stake, as right where a failure is. This decision stays the same for every possible rest,
-and the test of a fixed number of items may be looked at any time, at no cost.
-
-* Accuracy: exact binomial tail.
-* Difference D = (n_+ − n_−)/N: exact tail of n_+ − n_− of trinomial items, its largest over the shares of
-  items on which exactly one is right in their Clopper–Pearson interval at 1 − γ, plus γ (Berger & Boos 1994,
-  JASA 89).
-* Clusters: bets on their sums (`refuting_wealth`).
-
-Accuracy of one model against a bar, on items drawn with unequal, recorded chances.
-
-The bets are those of `oversight.harness.estimate.anytime`: an item's gain is weighted by v,
-and each draw has its own bets, which follow from its chances alone. An unanswered question counts as the
-answer that speaks most against the side bet on. Items asked about until resolved count from the start: until
-they are known, as wrong for bets above the bar and as right for bets below it.
-
-Does a model reach a bar? One call for an accuracy, one for a difference, for every protocol.
-
-Both may be asked again after every answer: a verdict is wrong with probability at most 1 − level over all
-times together, also exactly at the bar. At that time the same share of every expert's questions,
-in the order in which they were handed out (`collected_part`), so that it only grows. A question that was left
-unanswered counts for the other side (`Gains`).
-
-A verdict from one look, or from one of several that were planned.
-
-It comes from the interval that `oversight.harness.accuracy` and `oversight.harness.compare` give at the level
-of the look, so that both verdicts together are wrong with probability at most 1 − level.
+* accuracy: exact binomial tail
+* difference D = (n_+ − n_−)/N: the exact tail of n_+ − n_− of trinomial items, at its largest over the
+  Clopper–Pearson interval, at 1 − γ, of the share of items on which exactly one model is right; plus γ
+  (Berger & Boos 1994, JASA 89)
+* clusters: bets on their sums (`refuting_wealth`)
 """
 
 from __future__ import annotations
@@ -103,21 +88,21 @@ from oversight.harness.seeding import derive_seed
 from oversight.harness.types import Displayable, Estimate, HtmlTable
 
 _BETS = np.geomspace(0.03, 1.0, 20)
-"""Shares of the largest bet. Bets far below the largest serve bars near the mean."""
+"""Bets as fractions of the largest bet. Small bets are efficient if the mean is near the bar."""
 _SAFE = 0.999
-"""Share of the largest possible bet, so that one outcome never takes the whole wealth."""
+"""Factor that keeps all bets below the largest possible one, so that no single outcome loses all wealth."""
 _PORTION = 100_000
 
 
 def refuting_wealth(gains: FloatArray, least: float) -> float:
-    """Wealth of bets that the mean of the gains is above 0; 1/α refutes "at most 0" at level α.
+    """Return the wealth of bets that the mean gain is above 0; 1/α rejects "at most 0" at level α.
 
     Parameters
     ----------
     gains
         Shape (n,): outcomes minus the bar, in any order.
     least
-        Negative lower bound of every gain, known before any of them.
+        Lower bound of every gain, below 0, that was fixed before any gain was observed.
     """
     bets = _SAFE * _BETS / -least
     logs = np.zeros(len(bets))
@@ -131,21 +116,21 @@ def refuting_wealth(gains: FloatArray, least: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Gains:
-    """Outcomes minus the bar, summed over units.
+    """Outcomes minus the bar, summed over units (items or clusters).
 
-    An unanswered question counts with the answer that contradicts the current side most, so that bets hold
-    for any possible answer.
+    An unanswered question counts as the answer that is worst for the side that is bet on, so the bets are
+    valid for any possible answer.
 
     Attributes
     ----------
     sums
         Shape (J,): sums of the units that count so far.
     low, high
-        Bounds of every sum, known before any answer.
+        Bounds of every sum, fixed before any answer.
     answers
-        Number of questions with an answer that entered.
+        Number of answers that count so far.
     value
-        Mean outcome, which is compared with the bar; NaN without any.
+        Mean outcome, to be compared with the bar; NaN without answers.
     """
 
     sums: FloatArray
@@ -156,44 +141,45 @@ class Gains:
 
 
 def gather_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> tuple[Evidence, FloatArray]:
-    """Collect the evidence on items that all models answered, as if every question had been answered.
+    """Collect the evidence on items that all models answered, including questions without an answer.
 
     Returns
     -------
     Evidence, array
-        The evidence, and the answers, shape (questions,): 1 yes, 0 no, NaN open, −1 an abstention.
+        The evidence, in which every question counts as answered, and the actual answers, one per question:
+        1 yes, 0 no, −1 abstained, NaN open.
 
     Raises
     ------
     EstimateError
-        If no question is about them, or an item has no cluster.
+        If no question is about these items, or an item has no cluster.
     """
     drawn = labels.questions if labels.drawn is None else labels.drawn
     rows = np.arange(len(labels)) if labels.drawn is None else labels.answers
     mine = np.logical_and.reduce([m.ran for m in models])[drawn.item]
     as_asked = replace(labels, questions=drawn, kind=np.full(len(drawn), NO), passed=None)
     evidence = Evidence.gather(models, as_asked, error_free=False, tilted=False, few_clusters=True)
-    kinds = np.append(labels.kind, YES)[rows]  # the entry of an open question is corrected below
+    kinds = np.append(labels.kind, YES)[rows]  # open questions have row −1; they become NaN below
     return evidence, np.where(rows < 0, np.nan, kinds.astype(np.float64))[mine]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstRates:
-    """Error rates of experts that are least favourable to one side of a bar.
+    """Ranges of experts' error rates, of which bets use the rates that are worst for their side of the bar.
 
-    With sensitivity s and specificity t, J = s + t − 1, an item's outcome has the mean J v + C(1 − J) +
-    (1 − t)(Σ_k c_k − K C), v its value. Less that, and J times the bar, it is a gain of mean J (v − bar); it
-    is linear in s and t, so its extremes over ranges are at their corners.
+    With sensitivity s, specificity t and J = s + t − 1, the outcome of an item of value v has the mean
+    J v + C(1 − J) + (1 − t)(Σ_k c_k − K C). The gain is the outcome minus the last two terms and J·bar; its
+    mean is J (v − bar). The gain is linear in s and t, so its extremes over the ranges are at their corners.
 
     Attributes
     ----------
     sensitivity, specificity
         Ranges that contain the true rates.
     side
-        1 takes every item's smallest gain, for bets above the bar; −1 the largest, for bets below it.
-        Questions without an answer are treated in the same way.
+        1 uses the smallest possible gain of every item, for bets that the value is above the bar; −1 uses the
+        largest, for bets that it is below. Questions without an answer are treated in the same way.
     likely
-        The pair (s, t) for which the value is reported.
+        Pair (s, t) at which `Gains.value` is computed.
     """
 
     sensitivity: tuple[float, float]
@@ -203,7 +189,7 @@ class WorstRates:
 
     @property
     def corners(self) -> list[tuple[float, float]]:
-        """Pairs (s, t)."""
+        """The four pairs (s, t) of ends of the ranges."""
         return [(s, t) for s in self.sensitivity for t in self.specificity]
 
 
@@ -213,12 +199,12 @@ NO_ERRORS = WorstRates(sensitivity=(1.0, 1.0), specificity=(1.0, 1.0), side=1, l
 def accuracy_gains(
     evidence: Evidence, answer: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
 ) -> Gains:
-    """Outcomes of a model's accuracy against a bar in (0, 1), from evidence of `gather_asked`.
+    """Compute the gains of a model's accuracy against a bar in (0, 1), from the results of `gather_asked`.
 
     Raises
     ------
     NotIdentified
-        As `optimal_constant`.
+        If the prediction of an item, or two of its other options, had no chance to be asked about.
     """
     options, data = evidence.option(), evidence.sample
     width = data.propensities.shape[1]
@@ -231,27 +217,29 @@ def accuracy_gains(
         c[readable], data.propensities[readable], p[readable], data.valid[readable]
     )
     if (readable & (constant >= 1)).any():
-        raise NotIdentified("a prediction had no chance to be asked about; these answers cannot score it")
+        raise NotIdentified(
+            "a prediction had probability 0 of being asked about, so these answers cannot score it"
+        )
     return _gather(evidence, answer, c, p, constant, bar, (0.0, 1.0), rates)
 
 
 def difference_gains(
     evidence: Evidence, answer: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
 ) -> Gains:
-    """Outcomes of the first model's accuracy minus the second's against a bar in (−1, 1).
+    """Compute the gains of the first model's accuracy minus the second's against a bar in (−1, 1).
 
     Raises
     ------
     NotIdentified
-        If an item on which they differ could not be asked about one of the two predictions.
+        If the models differ on an item, and one of the two predictions had no chance to be asked about.
     """
     propensities = evidence.sample.propensities
     c = difference_target(evidence.option(0), evidence.option(1), propensities.shape[1])
     never = (c != 0) & (propensities <= 0)
     if never.any():
         raise NotIdentified(
-            f"{int(never.any(axis=1).sum())} items where the two models differ had no chance to be asked "
-            "about one of the two predictions; the questions were drawn for other models"
+            f"{int(never.any(axis=1).sum())} items where the two models differ had probability 0 of a "
+            "question about one of the two predictions; the questions were drawn for other models"
         )
     p = np.where(c != 0, 0.5, 0.0)
     return _gather(evidence, answer, c, p, np.zeros(len(c)), bar, (-1.0, 1.0), rates)
@@ -307,7 +295,10 @@ def _gather(
 
 
 def _count_units(evidence: Evidence, answer: FloatArray, unit: IntArray, put: BoolArray) -> BoolArray:
-    """Which units count so far, shape (units,): see the module. A cluster counts once no question is open."""
+    """Return which units count so far, shape (units,), by the order explained in the module docstring.
+
+    A unit with questions counts as answered once none of them is open.
+    """
     first = np.unique(unit, return_index=True)[1]
     is_open = np.bincount(evidence.sample.item, np.isnan(answer), len(put)) > 0
     waits = np.bincount(unit, is_open, first.size) > 0
@@ -329,7 +320,9 @@ _SHARES = 15
 def resolved_ends(
     labels: LabelColumns, models: Sequence[PredictionColumns]
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Positions of items, and smallest and largest value of each: correctness of one model, or a difference.
+    """Return the positions of the items, and the smallest and largest possible value of each item.
+
+    The value is the correctness of one model, or the difference in correctness of two models.
 
     Raises
     ------
@@ -338,7 +331,7 @@ def resolved_ends(
     """
     items, predicted = find_asked(labels, models)
     if not items.size:
-        raise EstimateError("labels: no item asked about has a prediction of every model; there are 0")
+        raise EstimateError("labels: no item with a question has predictions of all models")
     correct = read_item_answers(labels).correctness(predicted, items)
     least, most = np.where(correct == UNKNOWN, 0, correct), np.where(correct == UNKNOWN, 1, correct)
     if len(models) == 1:
@@ -351,12 +344,16 @@ def resolved_ends(
 def worst_p_values(
     low: IntArray, high: IntArray, cluster: IntArray | None, bar: float, floor: int
 ) -> tuple[float, float]:
-    """p-values of a mean below the bar and above it, from ends of every item's value.
+    """Return the p-values of the hypotheses that the mean value is below the bar, and that it is above.
 
     Parameters
     ----------
+    low, high
+        Shape (N,): smallest and largest possible value of every item.
+    cluster
+        Shape (N,): number of every item's cluster; None if items are independent.
     floor
-        The smallest possible value: 0 for correctness, −1 for a difference; the largest is 1.
+        Smallest value that occurs: 0 for correctness, −1 for a difference; the largest is 1.
     """
     if cluster is not None:
         size = int(np.bincount(cluster).max())
@@ -381,12 +378,15 @@ def _sums(cluster: IntArray, gains: NDArray[np.floating[Any]]) -> FloatArray:
 
 
 def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
-    """P(n_+ − n_− ≥ lead) of n items, each 1 or −1 with probability `share` together, of this mean."""
+    """Return P(n_+ − n_− ≥ lead) for n items, where n_+ items have the value 1 and n_− the value −1.
+
+    An item has a value other than 0 with probability `share`, and its expected value is `mean`.
+    """
     if share <= 0:
         return float(lead <= 0)
     d = np.arange(n + 1)
     least = np.ceil((d + lead) / 2)
-    # number of the d decisive items on which the first is right, at least
+    # smallest n_+ among d items of value ±1 for which n_+ − n_− ≥ lead
     tail: FloatArray = np.where(least <= 0, 1.0, 0.0)
     inside = (least > 0) & (least <= d)
     tail[inside] = 1 - bdtr(least[inside] - 1, d[inside], (1 + mean / share) / 2)
@@ -398,7 +398,7 @@ def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
 def _see_sides(
     model: PredictionColumns, labels: LabelColumns
 ) -> tuple[Sequence[DrawnAnswers], Sequence[DrawnAnswers], Sequence[DrawnAnswers]]:
-    """Draws with unknown items against the model, for it, and left out."""
+    """Return the draws with unknown answers filled in against the model, filled in for it, and left out."""
     if labels.is_resolved:
         items, low, high = resolved_ends(labels, [model])
         known = low == high
@@ -413,7 +413,7 @@ def _see_sides(
 
 
 def _fill(labels: LabelColumns, kind: IntArray) -> LabelColumns:
-    """Labels with these answers instead of abstentions."""
+    """Return the labels with the answers `kind`, shape (L,), in place of abstentions."""
     return replace(labels, kind=np.where(labels.kind == ABSTAINED, kind, labels.kind), passed=None)
 
 
@@ -421,42 +421,42 @@ PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
 ANY_TIME, WORST_CASE = "any time", "worst case"
 EITHER_SIDE = "the answers fit a value on either side of the bar"
 _FARTHEST = 1_000_000
-"""Answers beyond which a forecast says only "very many"."""
+"""Largest number of answers that is forecast; a larger forecast is None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class GateVerdict(Displayable):
-    """On which side of a bar a model's accuracy, or a difference of two, lies.
+    """Verdict on which side of a bar a model's accuracy, or the difference of two accuracies, lies.
 
     Attributes
     ----------
     verdict
-        ``"pass"``: the quantity is at least the bar. ``"fail"``: it is not. ``"undecided"``: the answers do
-        not decide, or cannot be trusted; `why` says so.
+        ``"pass"``: the quantity is at least the bar. ``"fail"``: it is below the bar. ``"undecided"``: the
+        answers do not decide, or cannot be trusted; see `why`.
     value
-        Mean of the outcomes of the bets; NaN without any. It is unbiased, but its weights depend on the bar
-        (`bets`), so it differs slightly from bar to bar and from `oversight.harness.accuracy`, which gives
-        the number to quote. For sequential protocols it is the mean over resolved items; at a planned
-        analysis it is the estimate.
+        Mean outcome of the bets; NaN without answers. It is unbiased, but its weights depend on the bar, so
+        it differs slightly between bars and from `oversight.harness.accuracy`, whose estimate should be
+        reported. For sequential protocols it is the mean over resolved items; at a planned interim analysis
+        it is the estimate.
     bar
-        The value to reach.
+        Value to reach.
     level
-        Each verdict is wrong with probability at most 1 − level, at any value of the quantity.
+        A pass or fail is wrong with probability at most 1 − level, whatever the true value is.
     p_below, p_above
-        p-values against a quantity below the bar and above it; valid at all analyses if `method` says so. A
-        verdict needs at most 1 − level. NaN if an interval decided.
+        p-values of the hypotheses that the quantity is below the bar, and that it is above. A verdict needs a
+        p-value of at most 1 − level. NaN at a planned interim analysis.
     method
-        ``"any time"``: may be evaluated after every answer. ``"worst case"``: the same, with unknown items
-        counted for the other side. ``"look J of L"``: valid as that planned analysis only.
+        ``"any time"``: valid after every answer. ``"worst case"``: the same, with unknown items counted
+        against each side. ``"look J of L"``: valid as planned interim analysis J of L only.
     answers, open_questions
-        Number of answers that count so far, and of questions without one.
+        Number of answers that count so far, and number of open questions.
     low, high
-        Interval of the planned analysis; NaN if bets or exact tails decided.
+        Interval of a planned interim analysis; NaN for other methods.
     further
-        Forecast: number of answers that would decide in four of five such studies, if the quantity is as
-        estimated; None if it is decided, or if a million would not do.
+        Forecast of the number of further answers after which the verdict is decided with probability 0.8, if
+        the quantity is as estimated; None if it is decided, or if more than a million answers are needed.
     why
-        Why it is undecided; empty if it is decided.
+        Reason why the verdict is undecided; empty if it is decided.
     either_side
         Whether it is undecided only because the answers are compatible with both sides of the bar.
 
@@ -488,7 +488,7 @@ class GateVerdict(Displayable):
     picture: ClassVar[str] = "gate"
 
     def __str__(self) -> str:
-        """The verdict, then the value, the bar and the answers; why it is undecided."""
+        """Return a line with the verdict, the value, the bar, the answers, and the reason if undecided."""
         value = "no value yet" if math.isnan(self.value) else f"value {self.value:.3f}"
         ends = "" if math.isnan(self.low) else f" [{self.low:.3f}, {self.high:.3f}]"
         return (
@@ -498,11 +498,11 @@ class GateVerdict(Displayable):
         )
 
     def records(self) -> list[dict[str, Any]]:
-        """Its one row."""
+        """Return the fields as a single row."""
         return [asdict(self)]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """HTML shown in a notebook: the evidence against either side of the bar."""
+        """Return the table that a notebook shows: the p-values for both sides of the bar."""
         sides = {"below the bar": self.p_below, "above the bar": self.p_above}
         rows = [(side, f"{p:.2g}") for side, p in sides.items() if not math.isnan(p)]
         notes = []
@@ -512,11 +512,11 @@ class GateVerdict(Displayable):
 
     @property
     def decided(self) -> bool:
-        """Whether it is pass or fail."""
+        """Whether the verdict is pass or fail."""
         return self.verdict != UNDECIDED
 
     def withheld(self, why: str) -> GateVerdict:
-        """Return the same verdict, undecided for this reason."""
+        """Return a copy that is undecided, with this reason."""
         return replace(self, verdict=UNDECIDED, why=why, further=None, either_side=False)
 
 
@@ -527,16 +527,18 @@ def judge(
     gains: FloatArray,
     outcomes: int | None = None,
 ) -> GateVerdict:
-    """Make a verdict from both p-values, which may exceed 1.
+    """Make a verdict from both p-values.
 
     Parameters
     ----------
     known
-        Further fields of the verdict.
+        Verdict whose other fields are kept.
+    p_below, p_above
+        As in `GateVerdict`; values above 1 count as 1.
     gains
-        Outcomes minus the bar, for the forecast.
+        Outcomes minus the bar, for the forecast of further answers.
     outcomes
-        Number of outcomes of these answers, by default that of `gains`.
+        Number of outcomes that `known.answers` answers gave; None for the number of `gains`.
     """
     p_below = min(1.0, p_below)
     p_above = min(1.0, p_above)
@@ -553,12 +555,12 @@ def judge(
 
 
 def further_answers(need: float, answers: int) -> int | None:
-    """Number of answers that are missing to a required number, at least 1; None if it exceeds a million."""
+    """Return how many more answers `need` answers require, at least 1; None if `need` exceeds a million."""
     return None if not need <= _FARTHEST else max(1, math.ceil(need - answers))
 
 
 def check_bar(bar: float, low: float, high: float, level: float) -> None:
-    """Check that a bar lies strictly between two ends, and check the level; raises EstimateError."""
+    """Refuse a bar that is not strictly between `low` and `high`, or an invalid level (`EstimateError`)."""
     check_level(level)
     if not low < bar < high:
         raise EstimateError(f"the bar must lie in ({low:g}, {high:g}), is {bar!r}")
@@ -569,7 +571,7 @@ UNTOLD = (
 )
 UNANSWERED = "what the unanswered questions hide could put the value on either side of the bar"
 _FOR_RATES = 0.4
-"""Part of the error that is spent on the ranges of the rates where gold tells them."""
+"""Part of the error probability 1 − level that is used for ranges of error rates estimated from gold."""
 
 
 def gate_accuracy(
@@ -585,19 +587,20 @@ def gate_accuracy(
     Parameters
     ----------
     predictions, labels
-        As in `oversight.harness.accuracy`. Unreadable predictions are wrong, failed ones left out.
+        As in `oversight.harness.accuracy`. Unreadable predictions count as wrong; failed ones are left out.
     at_least
         The bar, in (0, 1).
     level
-        In (0, 1), see `GateVerdict`.
+        Confidence level of the verdict, in (0, 1).
     errors
-        Knowledge of experts' errors: the verdict holds for all rates s and t that it allows at any time
-        (`rate_ranges`), which takes two fifths of the error if gold is used.
+        What is known of experts' errors; None assumes that there are none. The verdict is valid for all
+        sensitivities and specificities in the ranges (`rate_ranges`). If the ranges follow from gold, they
+        use two fifths of the error probability 1 − level.
 
     Returns
     -------
     GateVerdict
-        Also undecided, with the reason, if the answers cannot decide.
+        Undecided, with the reason, if the answers do not decide or the design allows no verdict.
 
     Raises
     ------
@@ -627,7 +630,7 @@ def gate_difference(
 ) -> GateVerdict:
     """Decide whether the first model's accuracy minus the second's is at least a bar in (−1, 1).
 
-    The difference refers to items that both answered; for the rest see `gate_accuracy`.
+    The difference refers to items that both models answered. Other parameters are as in `gate_accuracy`.
 
     Examples
     --------
@@ -678,7 +681,7 @@ def _gate(
         1 / down + spent,
         ahead.sums,
     )
-    # more answers alone decide on neither side
+    # Both sides are still possible for some error rates or missing answers, so more answers may not decide.
     untold = UNTOLD if errors is not None else UNANSWERED
     return found.withheld(untold) if is_open and not found.decided else found
 
@@ -690,7 +693,7 @@ def _bet(
     level: float,
     errors: ErrorRanges | None,
 ) -> tuple[Gains, Gains, float]:
-    """Gains for bets above the bar and below it, and the share of the error used for the rates."""
+    """Return gains for bets above the bar and below it, and the error probability used for the rates."""
     if errors is None:
         above = _gains(models, labels, bar, NO_ERRORS)
         is_whole = not (labels.kind == ABSTAINED).any()
@@ -707,7 +710,7 @@ def _bet(
 
 
 def _likely(ends: tuple[float, float], gold: tuple[int, ...]) -> float:
-    """The rate estimated from gold, within its range; without gold the middle of the range."""
+    """Return the rate estimated from gold, clipped to its range; without gold, the middle of the range."""
     right, wrong = gold
     return min(ends[1], max(ends[0], right / (right + wrong))) if right + wrong else sum(ends) / 2
 
@@ -726,7 +729,7 @@ def _gains(models: Sequence[PredictionColumns], labels: LabelColumns, bar: float
 def _gate_drawn(
     models: Sequence[PredictionColumns], labels: LabelColumns, nothing: GateVerdict
 ) -> GateVerdict:
-    """Verdict on items drawn with unequal chances."""
+    """Make a verdict from items drawn with unequal probabilities."""
     above, below, heard = _see_sides(models[0], labels)
     bar = nothing.bar
     gains = weigh_outcomes(heard, bar)
@@ -768,16 +771,21 @@ def gate_at_look(
     level: float = 0.95,
     errors: ErrorRanges | None = None,
 ) -> GateVerdict:
-    """`gate_accuracy` of one model, or `gate_difference` of two, valid at planned analysis J of L only.
+    """Gate one model's accuracy, or the difference of two, at the planned interim analysis J of L only.
 
     Parameters
     ----------
     models
-        Name → predictions.
+        Name → predictions, of one model or two.
+    at_least
+        The bar.
     look
         J and L; (1, 1) is a single analysis.
+    level
+        Joint confidence level of all L analyses, in (0, 1).
     errors
-        What is known of experts' errors: the interval is that of the corrected accuracy or difference.
+        What is known of experts' errors: the accuracy or difference is corrected for them. None assumes that
+        there are none.
 
     Examples
     --------
@@ -806,14 +814,14 @@ def gate_at_look(
 
 
 def judge_interval(known: GateVerdict, now: float) -> GateVerdict:
-    """Make a verdict from an interval.
+    """Make a verdict from an interval: pass if it is above the bar, fail if it is below.
 
     Parameters
     ----------
     known
-        Verdict with its interval and number of answers; undecided if it has a `why`.
+        Verdict with interval and number of answers. If it has a `why`, the result is undecided.
     now
-        Level of the interval, from which the number of further answers is forecast.
+        Level of the interval, for the forecast of further answers.
 
     Examples
     --------
@@ -843,7 +851,7 @@ def judge_interval(known: GateVerdict, now: float) -> GateVerdict:
 def _interval(
     models: Mapping[str, PredictionColumns], labels: LabelColumns, level: float, errors: ErrorRanges | None
 ) -> tuple[float, float, float, str]:
-    """Value and ends, and why they may not hold."""
+    """Return value, low end, high end, and why the interval may not hold, or ""."""
     if len(models) == 1:
         (one,) = models.values()
         found = _accuracy(one, keep_predicted(labels, one), level, errors)

@@ -1,89 +1,78 @@
-"""Intervals of an accuracy by name, and of shares of items: in clusters, in strata of a draw, as a factor.
+"""Intervals of an accuracy by method name, and intervals of shares of items.
 
-The variance of a mean over items that come in clusters of any sizes, at every null hypothesis.
+**Clusters of any sizes** (`ClusterVariance`). Items of one cluster may be right or wrong together. Item i has
+the weight w_i (Σw = 1) and the outcome g_i. Cluster j has the share h_j = Σw_i, the residual R_j = Σ w_i (g_i
+− ḡ) and the pair weight P_j = h_j² − Σw_i², where the sums are over its items; P = ΣP_j. Under a null
+hypothesis θ at the distance U from the mean, the variance is the larger of
 
-Items of one cluster may be right or wrong together. Item i has the weight w_i (Σw = 1) and the outcome g_i.
-Cluster j has the share h_j = Σw_i, the residual R_j = Σ w_i (g_i − ḡ) and the pairs P_j = h_j² − Σw_i², sums
-over its items; P = ΣP_j. At a null hypothesis θ from which the mean is U away, the variance is the larger of
-
-    M(θ) (1 + 2Σh_j²),  M(θ) = φ I(θ) + ρ s(θ) P     what pairs add to independent items
+    M(θ) (1 + 2Σh_j²),  M(θ) = φ I(θ) + ρ s(θ) P     independent items, and pairs within clusters
     Σ_j (c R_j + h_j U)²,  c² = M(θ)/M(θ̂)            squared residuals around θ instead of ḡ
 
-I is the variance of the mean of independent items, φ ≥ 1 the observed one over it at the estimate θ̂, s(θ) the
-variance of an item's truth, and ρ the correlation within clusters. 1/Σh_j² is their effective number. Two
-over it pays for the few clusters that ρ is measured with: if each is right or wrong as a whole, limits are
-near those of Clopper and Pearson. ρ solves the moment equation
+I is the variance of the mean of independent items, and φ ≥ 1 the ratio of the observed variance to I at the
+estimate θ̂. s(θ) is the variance of an item's truth, and ρ the correlation within clusters. The effective
+number of clusters is 1/Σh_j². The factor 1 + 2Σh_j² allows for estimating ρ from few clusters: if every
+cluster is right or wrong as a whole, the limits are close to those of Clopper and Pearson. ρ solves the
+moment equation
 
     ΣR_j² = o (1 − Σh_j²) + ρ s(θ̂) Σ[(1 − 2h_j) P_j + h_j² P],   o = Σ w_i² (g_i − ḡ)²
 
-which counts that a large cluster pulls ḡ towards itself (the bias correction of Bell & McCaffrey 2002, Surv.
-Methodol. 28). A tenth of one more cluster that is wrong as a whole is added to both sides: if all items are
-right, nothing says that they are so independently, and ρ is 1.
+in which a large cluster pulls ḡ towards itself (the bias correction of Bell & McCaffrey 2002, Surv. Methodol.
+28). Both sides also contain a tenth of one more cluster that is wrong as a whole. So ρ is 1 if all items are
+right, because such data do not show that items are independent.
 
-Residuals around θ need the normal quantile, not Student's: the sum of symmetric R_j over √ΣR_j² has lighter
-tails than a normal variable whatever the sizes (Efron 1969, J. Am. Stat. Assoc. 64).
+Residuals around θ use the normal quantile instead of Student's, because the sum of symmetric R_j divided by
+√ΣR_j² has lighter tails than a normal variable for all sizes (Efron 1969, J. Am. Stat. Assoc. 64).
 
-The interval of a mean that only a share of the items carries.
-
-θ = ρ μ: an accuracy is the readable share times the accuracy of what is readable, a difference of two
-models the share of items they differ on times the difference there. With ρ̂ = m/n, its Clopper–Pearson
-interval [ρ_l, ρ_u] and an interval [l, u] of μ,
+**Mean over a share of the items** (`scale_by_share`). θ = ρ μ: an accuracy is the readable share times the
+accuracy of readable answers; a difference of two models is the share of items on which they differ times the
+difference there. With ρ̂ = m/n, its Clopper–Pearson interval [ρ_l, ρ_u], and an interval [l, u] of μ,
 
     low = ρ̂μ̂ − √( (ρ̂(μ̂ − l))² + (l(ρ_e − ρ̂))² ),   ρ_e = ρ_u if l < 0 else ρ_l
 
-and high likewise; where l or u is an end of μ's own range [−1, 1] and asks for the larger share, the end
-is that of the share. It is the method of variance estimates recovery with the share's part taken at the
-end of μ instead of at μ̂, which is what holds: simulated coverage with exact parts is .946 or more
-for n = 12–150 (product of two intervals: .96–1.00 and up to 1.5 times as wide).
+and high likewise. If l or u is an end of μ's range [−1, 1] and requires the larger share, the limit is that
+of the share. This is the method of variance estimates recovery, with the share's part taken at the limit of μ
+instead of at μ̂. Simulated coverage with exact parts is .946 or more for n = 12–150; the product of two
+intervals covers .96–1.00 and is up to 1.5 times as wide.
 
-The information that a proportional draw within strata adds to the items.
+**Proportional draw within strata** (`DrawnStrata`). Items drawn in proportion from strata vary only within
+strata: the variance of their mean is Σ_h n_h s_h²/n², where s_h² is the variance in stratum h. For n items
+drawn at random it is s²/n. The ratio d ≤ 1 is the design effect; n/d items drawn at random give as much
+information (Kish 1965). If only a share f of the drawn items has answers, these are a random part, in which
+the sizes of strata vary again: d = 1 − f (1 − d_within).
 
-Items drawn in proportion from strata vary within them only: the mean of z over n items has the variance
-Σ_h n_h s_h²/n², s_h² the variance within stratum h, where as many items drawn at random have s²/n. The ratio
-is the design effect d ≤ 1 of the draw, and n/d items drawn at random would tell as much (Kish 1965).
-
-If a share f of the drawn items is left (experts are silent or slow), those left are a random part, in
-which strata vary in size again: d = 1 − f (1 − d_within).
-
-Score interval of a weighted mean of accuracies from binomial samples: no estimate per group is clipped.
-
-A success of a sample is worth 1 and a failure 2 − K', so that X = (K' − 1)·1{success} − (K' − 2) has mean A
-(`oversight.harness.estimate.core.BinomialSample`). At a hypothetical A the samples of a group are weighted by
-their information, n/(A + K' − 2) up to a common factor, and groups by their share. With v_j those weights and
-M(A) = Σ_j v_j X̄_j, A is accepted where |M(A) − A| ≤ t √W,
+**Weighted score interval** (`weighted_score`). Inverts the score test of a weighted mean of accuracies from
+binomial samples, without clipping any group's estimate. A success of a sample counts 1 and a failure 2 − K',
+so that X = (K' − 1)·1{success} − (K' − 2) has mean A (`oversight.harness.estimate.core.BinomialSample`). At a
+hypothetical A, the samples of a group are weighted by their information, in proportion to n/(A + K' − 2), and
+groups by their share. With these weights v_j and M(A) = Σ_j v_j X̄_j, A is accepted if |M(A) − A| ≤ t √W,
 
     W = max{ Σ v_j² (1−A)(A+K'_j−2)/n_j,  Σ v_j² Σ (X − M)²/n_j² },
 
-t Student's with as many degrees of freedom as labels. Weights do not depend on the answers, so M stays
-unbiased where groups differ, and the observed variance sees the difference.
+where t is Student's with as many degrees of freedom as labels. Weights do not depend on the answers, so M
+stays unbiased if groups differ, and the observed variance includes the difference.
 
-Finite-sample deviation bounds: Hoeffding, empirical Bernstein, and their union for a mixture.
+**Finite-sample bounds** (`hoeffding`, `bernstein`, `union_radius`) return the half-width of an interval
+around the estimate. Source: "Towards Scalable Oversight via Partitioned Human Supervision", Theorem 2 and
+Proposition 3. The n − 1 under the empirical variance in the statements is right, because the bound of Maurer
+& Pontil 2009 is about the unbiased variance; the n in the paper's proof is a slip.
 
-Source: "Towards Scalable Oversight via Partitioned Human Supervision", Theorem 2 and Proposition 3. All
-return the half-width of an interval around the estimate. The n − 1 under the empirical variance in the
-statements is right, because the bound of Maurer & Pontil 2009 is about the unbiased variance; the n in the
-paper's proof is a slip.
+**Exact interval** (`exact_interval`). Inverts the exact test that orders outcomes by the score statistic. For
+independent S_j ~ Bin(n_j, q_j(A)) the score is V(A)/(1 − A) with V = Σ S_j/q_j − N, so outcomes are ordered
+by |Σ s_j/q_j(A) − N| at a given A. The p-value p(A) is the sum of the probabilities of all outcomes at least
+as extreme as the observed one. The interval is the hull of {A: p(A) > α}, which contains the true A with
+probability ≥ 1 − α, whatever A is.
 
-Exact interval of A: inversion of the exact test that orders outcomes by the score statistic.
+p(A) jumps at ties of two outcomes, so it is not monotone, and a grid cannot find the hull. The search is by
+branch and bound: on a cell [A1, A2], the outcomes that are extreme for *some* A of the cell form an upper and
+a lower set, whose probabilities are largest at A2 and at A1 (binomials increase stochastically in A). A cell
+whose bound is ≤ α contains no point of the set. The outermost other cells are halved until they are narrower
+than `tol`. The ends are cell edges on the outer side, so the interval is never too narrow, and less than
+`tol` too wide.
 
-For independent S_j ~ Bin(n_j, q_j(A)) the score is V(A)/(1 − A) with V = Σ S_j/q_j − N, so at a
-given A outcomes are ordered by |Σ s_j/q_j(A) − N|. The p-value p(A) sums the probabilities of all
-outcomes at least as extreme as the one observed, and the interval is the hull of {A: p(A) > α}.
-The true A is in that set with probability ≥ 1 − α, whatever it is.
-
-p(A) jumps at ties of two outcomes, so it is not monotone and no grid alone finds the hull. Here
-the search is by branch and bound: on a cell [A1, A2] the outcomes that are extreme for *some* A in
-the cell form an upper and a lower set, whose probabilities are largest at A2 and at A1 (binomials
-are stochastically increasing in A). Cells whose bound is ≤ α cannot hold a point of the set; the
-outermost others are halved on until they are narrower than `tol`. The ends returned are cell
-edges on the outer side: never too narrow, by less than `tol` too wide.
-
-Approximate intervals of A by inverting a test: score and likelihood ratio.
-
-Both invert (★) of `likelihood` and so allow any number of samples of different K: pooled by K, at least
-one, and with their A_ML. Neither is exact; `exact` is. By exact enumeration (K = 3 to 16, 30 to 300
-labels) they cover .95 on average, but as little as .84 (score) and .82 (likelihood ratio), mostly near
-A = 1.
+**Approximate intervals** (`score_interval`, `likelihood_ratio_interval`) invert equation (★) of
+`oversight.harness.estimate.estimators`, so they allow any number of samples with different K: at least one,
+pooled by K, with their A_ML. By exact enumeration (K = 3 to 16, 30 to 300 labels) they cover .95 on average,
+but only .84 (score) and .82 (likelihood ratio) at worst, mostly near A = 1.
 """
 
 from __future__ import annotations
@@ -114,9 +103,9 @@ from oversight.harness.estimate.estimators import Point, log_likelihood
 from oversight.harness.types import Interval, Note, NoteKind
 
 _ONE_MORE = 0.1
-"""Part of one more cluster, wrong as a whole, that is added to the moment equation."""
+"""Fraction of an additional cluster, all of whose items are wrong, in the moment equation of the module."""
 _STEP = 0.15
-"""Part of the step 1/n of n effective items that a skewed mean may jump at once; one half is Yates's."""
+"""Continuity correction of `skewed_step`, as a part of 1/(effective number of items); Yates's is one half."""
 _TINY = 1e-12
 
 
@@ -130,16 +119,18 @@ def cluster_correlation(
     items: int,
     far: float = 1.0,
 ) -> float:
-    """ρ of the module, within [0, 1].
+    """Return the correlation ρ within clusters, in [0, 1], by the moment equation of the module docstring.
 
     Parameters
     ----------
     sums, share, pairs
-        Shape (J,): R, h and P of every cluster; no h is 0.
+        Shape (J,): R_j, h_j > 0 and P_j of every cluster.
     own, spread
-        o and s(θ̂) of the module.
-    items, far
-        Number of items; squared residual of an item of the added cluster.
+        o and s(θ̂).
+    items
+        Number of items.
+    far
+        Squared residual of an item of the additional cluster.
     """
     extra = _ONE_MORE * far * (1 / len(sums)) * (1 / len(sums) - 1 / items)
     squares = share**2
@@ -151,12 +142,12 @@ def cluster_correlation(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterVariance:
-    """Components of the variance at every null hypothesis, see the module.
+    """Components of the variance of a mean over clustered items; symbols as in the module docstring.
 
     Attributes
     ----------
     squares, cross, concentration
-        ΣR², ΣRh and Σh² over clusters; the last is 1 over their effective number.
+        ΣR_j², ΣR_j h_j and Σh_j²; the last is 1/(effective number of clusters).
     pairs, correlation, excess, at_estimate
         P, ρ, φ and M(θ̂).
     """
@@ -173,14 +164,14 @@ class ClusterVariance:
     def of(
         cls, cluster: IntArray, weight: FloatArray, residual: FloatArray, independent: float, spread: float
     ) -> ClusterVariance:
-        """Compute the components at the estimate.
+        """Compute the components at the estimate θ̂.
 
         Parameters
         ----------
         cluster, weight, residual
-            Shape (N,): number of the item's cluster, w, and g − ḡ.
+            Shape (N,): number of each item's cluster, w_i, and g_i − ḡ.
         independent, spread
-            I and s at the estimate.
+            I(θ̂) and s(θ̂).
         """
         number = np.unique(cluster, return_inverse=True)[1]
         share, alone, sums = (
@@ -201,7 +192,7 @@ class ClusterVariance:
         )
 
     def at(self, independent: float, spread: float, gap: float) -> tuple[float, float]:
-        """M(θ), and the variance at a null hypothesis of these I, s and U."""
+        """Return M(θ) and the variance under the null hypothesis θ, from I(θ), s(θ) and U."""
         model = self.excess * independent + self.correlation * spread * self.pairs
         scale = model / self.at_estimate
         around = scale * self.squares + 2 * gap * math.sqrt(scale) * self.cross + gap**2 * self.concentration
@@ -209,16 +200,19 @@ class ClusterVariance:
 
 
 def skewed_step(model: float, theta: float, square: float, gap: float) -> float:
-    """How far a mean of +1, 0 and −1 may exceed its normal limits on the side of its longer tail.
+    """Return how far the mean of skewed outcomes in {−1, 0, 1} may exceed its normal limits.
 
-    A part of the step of one effective item, M/s, by how skewed an item's truth is; at most half the gap.
+    It is `_STEP` times the step M/s of one effective item, times the skewness of an item's truth, and at most
+    half of `gap`. It is 0 on the side of the shorter tail.
 
     Parameters
     ----------
     model
-        M(θ).
-    theta, square, gap
-        Mean and mean square of an item's truth under the null hypothesis, and U.
+        M(θ) of `ClusterVariance`.
+    theta, square
+        Mean and mean square of an item's truth under the null hypothesis.
+    gap
+        Distance U of the null hypothesis from the mean.
     """
     spread, third = square - theta**2, theta - 3 * theta * square + 2 * theta**3
     if gap * third <= 0 or spread <= 0:
@@ -227,24 +221,24 @@ def skewed_step(model: float, theta: float, square: float, gap: float) -> float:
 
 
 def share_interval(m: float, n: float, level: float) -> tuple[float, float]:
-    """Clopper–Pearson interval of a share, also for a fractional effective size."""
+    """Return the Clopper–Pearson interval of the share m/n, where m and n may be fractional."""
     tail = (1 - level) / 2
     low = 0.0 if m <= 0 else float(betaincinv(m, n - m + 1, tail))
     return low, 1.0 if m >= n else float(betaincinv(m + 1, n - m, 1 - tail))
 
 
 def effective_size(values: FloatArray, cluster: IntArray, level: float) -> float:
-    """Number of independent items with the same precision of the mean, at most N.
+    """Return the number of independent items whose mean has the same precision, at most N.
 
-    N over the design effect 1 + ρ N P, with ρ and P of `oversight.harness.estimate.intervals`, and
-    over (t/z)² for the few clusters that ρ is measured with; t has the effective clusters
-    (`effective_clusters`) less one as degrees of freedom. At least the effective clusters: a cluster tells as
-    much as one item. Source: Korn & Graubard 1998, Surv. Methodol. 24.
+    It is N divided by the design effect 1 + ρ N P, with ρ and P as in the module docstring, and by (t/z)²,
+    because ρ is estimated from few clusters. t has `effective_clusters` − 1 degrees of freedom. The result is
+    at least `effective_clusters`, because a cluster carries at least the information of one item. Source:
+    Korn & Graubard 1998, Surv. Methodol. 24.
 
     Parameters
     ----------
     values, cluster
-        Shape (N,): values in [−1, 1], and number of the item's cluster, at least two.
+        Shape (N,): values in [−1, 1], and number of each item's cluster. At least two clusters are required.
     """
     n, size = len(values), np.bincount(cluster).astype(np.float64)
     size = size[size > 0]
@@ -261,14 +255,15 @@ def effective_size(values: FloatArray, cluster: IntArray, level: float) -> float
 def scale_by_share(
     share: float, n: float, value: float, low: float, high: float, level: float
 ) -> tuple[float, float, float]:
-    """ρ̂μ̂ with its interval.
+    """Return the product ρ̂μ̂ of a share and a mean over that share, and the ends of its interval.
 
     Parameters
     ----------
     share, n
-        Share of n items (possibly an effective number) that carry the mean.
+        Share ρ̂ of the items over which the mean is taken, and number of all items, which may be an effective
+        number.
     value, low, high
-        Estimate and interval of the mean over those items, in [−1, 1], low ≤ value ≤ high.
+        Estimate μ̂ and interval of the mean over that share, in [−1, 1], low ≤ value ≤ high.
     """
     least, most = share_interval(share * n, n, level)
 
@@ -283,34 +278,37 @@ def scale_by_share(
 
 
 FAR_ITEMS = 4.0
-"""Items far from the mean that are added to both variances, so that few or no wrong answers prove nothing."""
+"""Items far from the mean that are added to both variances of `design_effect`.
+
+Otherwise a sample with few or no wrong answers would show a design effect near 0 by chance.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnStrata:
-    """The stratum of every item of an estimate.
+    """Strata from which the items of an estimate were drawn in proportion.
 
     Attributes
     ----------
     number
-        Shape (n,): from 0.
+        Shape (n,): number of each item's stratum, from 0.
     share
-        Share of the drawn items that these items are, in [0, 1].
+        Number of these items divided by the number of all drawn items, in [0, 1].
     """
 
     number: IntArray
     share: float
 
     def take(self, rows: AnyIntArray) -> DrawnStrata:
-        """Select items of a kind whose number the draw did not fix."""
+        """Return the strata of a subset of the items, whose size was not fixed by the draw."""
         share = self.share * len(rows) / max(1, len(self.number))
         return DrawnStrata(number=self.number[rows], share=share)
 
 
 def design_effect(values: FloatArray, strata: DrawnStrata) -> float:
-    """Variance of the mean of values in [0, 1] over that of equally many random items, at most 1.
+    """Return the variance of a mean of values in [0, 1] over that for items drawn at random, at most 1.
 
-    An item alone in its stratum counts as drawn at random, and so do `FAR_ITEMS` items far from the mean.
+    An item that is alone in its stratum counts as drawn at random, and so do the `FAR_ITEMS` added items.
     """
     n, mean = len(values), float(values.mean())
     _, code, size = np.unique(strata.number, return_inverse=True, return_counts=True)
@@ -323,10 +321,15 @@ def design_effect(values: FloatArray, strata: DrawnStrata) -> float:
 
 
 def drawn_interval(right: FloatArray, strata: DrawnStrata, level: float) -> tuple[float, float, str]:
-    """Interval of a share of items, each right (1) or wrong (0), with the name of its method.
+    """Return the ends of an interval of the share of right items, and the name of its method.
 
-    Blaker's exact one, or Clopper–Pearson's at the number of items drawn at random that tell as much
-    (Korn & Graubard 1998, Surv. Methodol. 24), whichever is narrower: they differ much only where strata do.
+    It is the narrower of Blaker's exact interval and the Clopper–Pearson interval with the effective number
+    of items (Korn & Graubard 1998, Surv. Methodol. 24). They differ much only if strata differ.
+
+    Parameters
+    ----------
+    right
+        Shape (n,): 1 for a right item, 0 for a wrong one.
     """
     n, count = len(right), int(right.sum())
     low, high = blaker(count, n, level)
@@ -341,12 +344,12 @@ _EDGE = 1e-9
 def weighted_score(
     groups: Sequence[tuple[float, Sequence[BinomialSample]]], level: float
 ) -> tuple[float, float, float, float]:
-    """Estimate, ends of the interval in [0, 1], and standard error.
+    """Return the estimate, the ends of the weighted score interval in [0, 1], and the standard error.
 
     Parameters
     ----------
     groups
-        Share of every group (the shares sum to 1), and its samples, each with n ≥ 1.
+        Pairs of a group's share and its samples, each with n ≥ 1; the shares sum to 1.
 
     Raises
     ------
@@ -383,22 +386,24 @@ def weighted_score(
         raise EstimateError(
             f"the labels contradict every accuracy: at {best:.0%} their mean is still {gap:+.2f} away"
         )
-    # if every A is refuted by chance, the interval is the smallest one that is not empty
+    # if every A is rejected by chance, t is raised so that the interval is not empty
     t = max(t, 1.1 * abs(gap) / se) if se > 0 else t
     value = best + gap if best in (0.0, 1.0) else best
     return value, search(best, 0.0, 1), search(best, 1.0, 1), se
 
 
 def hoeffding(K: float, n: int, delta: float) -> float:
-    """Theorem 2, first branch: half-width (K − 1) √(log(2/δ)/(2n)) for one sample.
+    """Return Hoeffding's half-width (K − 1) √(log(2/δ)/(2n)) for one sample (Theorem 2, first branch).
 
-    K = 2 gives the bound of an ordinary sample.
+    An ordinary sample has K = 2.
     """
     return (K - 1) * math.sqrt(math.log(2 / delta) / (2 * n))
 
 
 def bernstein(K: float, S: int, n: int, delta: float) -> float:
-    """Theorem 2, second branch: (K − 1){√(2q̂(1−q̂) log(4/δ)/(n−1)) + 7 log(4/δ)/(3(n−1))}.
+    """Return the empirical Bernstein half-width for one sample (Theorem 2, second branch).
+
+    It is (K − 1){√(2q̂(1−q̂) log(4/δ)/(n−1)) + 7 log(4/δ)/(3(n−1))}.
 
     Raises
     ------
@@ -415,21 +420,21 @@ def bernstein(K: float, S: int, n: int, delta: float) -> float:
 def union_radius(
     parts: Sequence[BinomialSample], weights: Sequence[float], deltas: Sequence[float], *, empirical: bool
 ) -> float:
-    """Σ w_j r_j with r_j the half-width of sample j at δ_j; also valid for data-dependent weights.
+    """Return the half-width Σ w_j r_j of a weighted mean, where r_j is the half-width of sample j at δ_j.
 
-    The samples' bounds hold together with probability 1 − Σ δ_j, whatever is then made of them.
-    A_ML is such a mixture (weights by information at A_ML), so the bound covers it as well.
+    The bounds of all samples are jointly valid with probability 1 − Σ δ_j, so the weights may depend on the
+    data. A_ML is such a mean (with weights by the information at A_ML), so the bound also applies to it.
 
     Parameters
     ----------
     parts
         The samples.
     weights
-        Weights in [0, 1] summing to 1; a sample of weight 0 costs nothing.
+        Weights in [0, 1] with sum 1; samples of weight 0 are ignored.
     deltas
-        Error probabilities of the samples.
+        Error probabilities δ_j of the samples.
     empirical
-        Bernstein if true, else Hoeffding.
+        Whether to use `bernstein` instead of `hoeffding`.
 
     Raises
     ------
@@ -445,42 +450,44 @@ def union_radius(
 
 _CELLS = 16
 _TABLE_RATIO = 50
-"""Trials per wanted tail probability above which a table of all of them costs too much."""
+"""Trials per required tail above which single tails are computed faster than a table of all probabilities."""
 _LEAST_CHANCE = 1e-300
 _TIE_TOLERANCE = 1e-7
-"""Outcomes this close to a tie (in counts) are taken as extreme: rounding must not narrow."""
+"""Outcomes this close to a tie (in counts) count as extreme, so that rounding cannot narrow the interval."""
 
 
 def lattice_size(parts: tuple[BinomialSample, ...]) -> int:
-    """Number of possible outcomes, Π (n_j + 1) over the pooled samples."""
+    """Return the number of possible outcomes, Π (n_j + 1) over the pooled samples."""
     return math.prod(c.n + 1 for c in parts)
 
 
 def exact_interval(
     parts: tuple[BinomialSample, ...], A: float, level: float = 0.95, tol: float = 1e-7
 ) -> tuple[float, float]:
-    """Return the hull of {A: p(A) > 1 − level}, widened by less than `tol` at either end.
+    """Return the ends of the exact interval: the hull of {A: p(A) > 1 − level}.
+
+    Each end is moved outwards by less than `tol`.
 
     Parameters
     ----------
     parts
-        Independent samples, those of equal K pooled (their sum is sufficient); at least one.
+        Independent samples, pooled by K; at least one.
     A
         A_ML of the samples.
     level
         Confidence level, in (0, 1).
     tol
-        Width of the last cells.
+        Width of the cells at which the search stops.
 
     Notes
     -----
-    The cost grows with the smaller samples, not with the lattice: for a given outcome of all
-    components but the largest, the extreme outcomes of the largest are two tails.
+    The cost grows with the number of outcomes of all samples but the largest: given these, the extreme
+    outcomes of the largest sample are two tails.
 
     Raises
     ------
     EstimateError
-        If the level leaves (0, 1).
+        If the level is outside (0, 1).
     """
     check_level(level)
     lattice = _Lattice(parts)
@@ -490,7 +497,7 @@ def exact_interval(
 
 
 def _outermost(lattice: _Lattice, a: float, b: float, alpha: float, tol: float, *, left: bool) -> float:
-    """Outer edge of the outermost cell of [a, b] that may contain a point with p > alpha."""
+    """Return the outer edge of the outermost cell of [a, b] that may contain a point with p > alpha."""
     edges = np.linspace(a, b, 2 * _CELLS + 1, dtype=np.float64)
     found = _search(lattice, edges, alpha, tol, left=left)
     if found is None:  # the estimate itself has p = 1, up to rounding
@@ -511,7 +518,7 @@ def _search(lattice: _Lattice, edges: FloatArray, alpha: float, tol: float, *, l
 
 
 class _Lattice:
-    """All outcomes of the components, with the largest component summed by its tails."""
+    """All outcomes of the samples; the largest sample is represented by the tails of its distribution."""
 
     def __init__(self, parts: tuple[BinomialSample, ...]) -> None:
         ordered = sorted(parts, key=lambda c: c.n)
@@ -522,11 +529,11 @@ class _Lattice:
         self.N = sum(c.n for c in parts)
 
     def bound(self, edges: FloatArray, *, left: bool) -> FloatArray:
-        """Upper bound of p(A) on every cell between neighbouring edges.
+        """Return an upper bound of p(A) on every cell between neighbouring edges.
 
-        `left` says that the cells lie left of the estimate, where the observed outcome is high:
-        then the upper set is "at least as high as observed" and the lower one its mirror image;
-        right of the estimate the roles change.
+        With `left` the cells lie left of the estimate, where the observed outcome is high: the upper set
+        contains the outcomes at least as high as the observed one, and the lower set is its mirror image.
+        Right of the estimate it is the other way round.
         """
         A1, A2 = edges[:-1, None], edges[1:, None]
         near = np.zeros((A1.size, self.size))
@@ -534,7 +541,7 @@ class _Lattice:
         for c, s in self.outer:
             inv1, inv2 = 1 / _q(c, A1), 1 / _q(c, A2)
             d = s - c.S
-            # the sign of d decides at which end of the cell the term is most permissive
+            # the sign of d decides at which end of the cell the term makes most outcomes extreme
             near += d * np.where((d >= 0) == left, inv1, inv2)
             far += (s + c.S) * (inv2 if left else inv1)
         q1, q2 = _q(self.inner, A1), _q(self.inner, A2)
@@ -544,7 +551,7 @@ class _Lattice:
         return self._probability(edges, low, high)
 
     def _probability(self, edges: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-        """P_{A1}(inner ≤ low) + P_{A2}(inner ≥ high), summed over the outer outcomes."""
+        """Return P_{A1}(inner ≤ low) + P_{A2}(inner ≥ high) per cell, summed over the outcomes of `outer`."""
         n = self.inner.n
         at_most = np.clip(np.floor(low + _TIE_TOLERANCE), -1, n).astype(np.int64)
         at_least = np.clip(np.ceil(high - _TIE_TOLERANCE), 0, n + 1).astype(np.int64)
@@ -564,7 +571,7 @@ def _q(c: BinomialSample, A: FloatArray) -> FloatArray:
 def _tails_from_table(
     c: BinomialSample, edges: FloatArray, at_most: IntArray, at_least: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """P_{A1}(S ≤ at_most) and P_{A2}(S ≥ at_least) for every cell, by summing all probabilities."""
+    """Return P_{A1}(S ≤ at_most) and P_{A2}(S ≥ at_least) for every cell, by summing all probabilities."""
     pmf = _pmf(c, edges)
     zero = np.zeros((edges.size, 1))
     cdf = np.concatenate([zero, np.cumsum(pmf, axis=1)], axis=1)[:-1]
@@ -575,7 +582,7 @@ def _tails_from_table(
 def _tails_one_by_one(
     c: BinomialSample, edges: FloatArray, at_most: IntArray, at_least: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """As `_tails_from_table`, by the incomplete beta function, for few values."""
+    """Compute the results of `_tails_from_table` by the incomplete beta function, which is faster for few."""
     q = np.minimum(_q(c, edges), 1.0)[:, None]
     below = np.where(at_most < 0, 0.0, bdtr(np.maximum(at_most, 0.0), c.n, q[:-1]))
     above = np.where(at_least < 1, 1.0, bdtrc(np.maximum(at_least - 1.0, 0.0), c.n, q[1:]))
@@ -583,7 +590,7 @@ def _tails_one_by_one(
 
 
 def _pmf(c: BinomialSample, A: FloatArray) -> FloatArray:
-    """Binomial probabilities of 0..n at every A, one row each."""
+    """Return the binomial probabilities of 0..n at every A, shape (A's, n + 1)."""
     s = np.arange(c.n + 1.0)
     log_choose = gammaln(c.n + 1) - gammaln(s + 1) - gammaln(c.n - s + 1)
     log_q = np.log(_q(c, A))[:, None]
@@ -596,22 +603,22 @@ _GRID = 64
 
 
 def score_interval(parts: tuple[BinomialSample, ...], A: float, level: float = 0.95) -> tuple[float, float]:
-    """Hull of {A: U(A)² ≤ z² I(A)} with the expected information.
+    """Return the score interval, the hull of {A: U(A)² ≤ z² I(A)} with score U and expected information I.
 
-    With V = Σ S_j/q_j − N the condition is V² ≤ z² (1 − A) Σ n_j/(A + K_j − 2). One sample gives
-    Wilson's interval of q carried over to A and cut to [0, 1].
+    With V = Σ S_j/q_j − N the condition is V² ≤ z² (1 − A) Σ n_j/(A + K_j − 2). For one sample it is Wilson's
+    interval of q, transformed to A and clipped to [0, 1].
 
     Raises
     ------
     EstimateError
-        If the level leaves (0, 1).
+        If the level is outside (0, 1).
     """
     z2 = z_value(level) ** 2
     checked = parts[0].n if parts[0].K == 2 else 0
     right = parts[0].S if checked else 0
 
     def holds(a: float) -> bool:
-        if a <= 0 and checked:  # the information of a checked prediction is infinite at 0
+        if a <= 0 and checked:  # the information of a sample with K = 2 is infinite at A = 0
             return right == 0
         V = sum(p.S * (p.K - 1) / (a + p.K - 2) for p in parts) - sum(p.n for p in parts)
         return z2 * (1 - a) * sum(p.n / (a + p.K - 2) for p in parts) * (1 + 1e-12) >= V * V
@@ -622,12 +629,12 @@ def score_interval(parts: tuple[BinomialSample, ...], A: float, level: float = 0
 def likelihood_ratio_interval(
     parts: tuple[BinomialSample, ...], A: float, level: float = 0.95
 ) -> tuple[float, float]:
-    """{A: 2(ℓ(A_ML) − ℓ(A)) ≤ z²}; an interval because ℓ is concave.
+    """Return the ends of {A: 2(ℓ(A_ML) − ℓ(A)) ≤ z²}, which is an interval because ℓ is concave.
 
     Raises
     ------
     EstimateError
-        If the level leaves (0, 1).
+        If the level is outside (0, 1).
     """
     floor = log_likelihood(parts, A) - z_value(level) ** 2 / 2
 
@@ -638,9 +645,10 @@ def likelihood_ratio_interval(
 
 
 def _hull(holds: Callable[[float], bool], A: float) -> tuple[float, float]:
-    """Outermost points that hold, found on a grid and then by bisection; (A, A) if there are none.
+    """Return the outermost points at which a condition holds, found by a grid and bisection.
 
-    The second case occurs only at A = 0, if fewer refusals were avoided than any A allows.
+    The result is (A, A) if there are none. This happens only for A = 0, if predictions are refused more
+    often than any A in [0, 1] explains.
     """
     return _edge(holds, A, 0.0), _edge(holds, A, 1.0)
 
@@ -657,14 +665,14 @@ def _edge(holds: Callable[[float], bool], A: float, end: float) -> float:
 
 
 _STEPS = 8
-"""Levels tried, each ten times nearer to 1, before labels count as contradictory."""
+"""Number of levels tried, each with a tenth of the error, before labels count as contradictory."""
 
 LATTICE_LIMIT = 10_000_000
-"""Outcomes up to which ``exact`` is exact, ten times as many for two samples: below 0.7 s."""
+"""Number of outcomes up to which ``exact`` is exact (below 0.7 s); for two samples it is ten times larger."""
 
 _INVERTED: Mapping[str, Callable[..., tuple[float, float]]] = MappingProxyType(
     {
-        # ivw, ivw_half and ml share one interval, and so do models with equal counts
+        # cached, because ivw, ivw_half and ml have the same interval, and so have models with equal counts
         "exact": lru_cache(maxsize=4096)(exact_interval),
         "score": score_interval,
         "likelihood_ratio": likelihood_ratio_interval,
@@ -682,33 +690,33 @@ APPROXIMATE: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("score", "likelihood_ratio", "wilson", "jeffreys"), _ON_AVERAGE),
     }
 )
-"""Why an interval of a name may not hold its level; the others do."""
+"""Name of an approximate interval → reason why its coverage may be below the level."""
 
 INTERVALS = (*_INVERTED, "wald", *_BINOMIAL, "hoeffding", "bernstein")
 
 
 def check_method(method: str) -> None:
-    """Raise an error for a name that is not in `INTERVALS`.
+    """Refuse an unknown interval.
 
     Raises
     ------
     EstimateError
-        If the interval does not exist.
+        If the name is not in `INTERVALS`.
     """
     if method not in INTERVALS:
         raise EstimateError(f"interval must be one of {', '.join(INTERVALS)}, is {method!r}")
 
 
 def make_interval(point: Point, method: str = "exact", level: float = 0.95) -> Interval:
-    """Confidence interval of A for a point estimate and its samples.
+    """Make the confidence interval of A for a point estimate and its samples.
 
     Parameters
     ----------
     point
         The estimate.
     method
-        ``exact``: test inversion over all outcomes (coverage ≥ `level`), Blaker's where
-        every label settles its prediction, that of `weighted_score` beyond `LATTICE_LIMIT` outcomes.
+        ``exact``: inversion of an exact test (coverage ≥ `level`). It is Blaker's interval if every label
+        decides whether its prediction is right, and `weighted_score` beyond `LATTICE_LIMIT` outcomes.
         ``score``, ``likelihood_ratio``: inversion of (★), approximate.
         ``wald``: value ± z·se, as published; too short near 0 and 1.
         ``blaker``, ``wilson``, ``jeffreys``, ``clopper_pearson``: for a single sample (`ord`, `comp`, or `ml`
@@ -720,8 +728,8 @@ def make_interval(point: Point, method: str = "exact", level: float = 0.95) -> I
 
     Notes
     -----
-    Exact, score and likelihood-ratio intervals are about A given the samples, not about the
-    estimator: `ivw` and `ml` share them, and an `ivw` value can lie outside.
+    Exact, score and likelihood-ratio intervals depend on the samples and not on the estimator: ``ivw`` and
+    ``ml`` have the same interval, and the value of ``ivw`` can lie outside.
 
     Raises
     ------
@@ -749,10 +757,10 @@ def make_interval(point: Point, method: str = "exact", level: float = 0.95) -> I
 
 
 def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, float, int]:
-    """Ends in [0, 1] at the level, or at the first higher level that leaves some A.
+    """Return the ends of an interval in [0, 1] that is not empty, and how often 1 − level was divided by ten.
 
-    The number counts how often the error was divided by ten. Chance alone leaves no A in fewer than 1 −
-    level of all samples, so that 2 or more indicate a violated assumption.
+    The division is repeated until the interval is not empty. Under the assumptions an interval is empty in
+    fewer than 1 − level of all samples, so two or more divisions indicate a violated assumption.
     """
     for step in range(_STEPS if method != "wald" else 1):
         at = 1 - (1 - level) / 10**step
@@ -764,7 +772,7 @@ def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, f
 
 
 def _ends(point: Point, method: str, level: float) -> tuple[float, float]:
-    """Ends that may lie outside [0, 1]."""
+    """Return the ends of an interval, which may lie outside [0, 1]."""
     parts = point.parts
     if method == "weighted-score":
         return weighted_score([(1.0, parts)], level)[1:3]
@@ -791,6 +799,6 @@ def _half_width(point: Point, method: str, level: float) -> float:
     used = [(c, w) for c, w in zip(point.components, point.weights, strict=True) if w > 0]
     parts, weights = zip(*used, strict=True)
     total = math.fsum(weights)
-    shares = [w / total for w in weights]  # rounding must not push a sole weight over 1
+    shares = [w / total for w in weights]  # rounding may have made a single weight exceed 1
     deltas = [(1 - level) / len(used)] * len(used)
     return union_radius(parts, shares, deltas, empirical=method == "bernstein")

@@ -1,22 +1,19 @@
-"""Decide which items to ask about: strata by agreement, unequal probabilities, second questions.
+"""Draw the items to ask about: strata by agreement, unequal probabilities, second questions.
 
-Strata of items by how models agree on them: known before an expert is asked, and right or not, harmless.
+**Strata by the models' agreement** (`split_by_agreement`) use no answers. Models that name the same option
+are right more often. Without any label, each model's accuracy is estimated from how often the other models
+agree with it, and votes are weighted by this accuracy; the iteration converges in a few rounds
+(`guess_right`; Dawid & Skene 1979, Appl. Stat. 28, tempered and with one rate per model). An item has one
+guess per evaluated model. Items are split repeatedly where a split removes most of the guesses' variance (a
+regression tree: Breiman et al. 1984). Every item is drawn with the same probability in all strata, so a bad
+guess only widens the interval.
 
-Models that name the same option are more often right. Without any label, each model's accuracy is guessed
-by how often the others side with it, and votes weigh by it in turn; this settles within some rounds (Dawid &
-Skene 1979, Appl. Stat. 28, tempered and with one rate a model). An item's row of guesses, one a model under
-test, is split again and again where that takes most of its variance (a regression tree: Breiman et al. 1984).
-
-An item is drawn with the same probability whatever its stratum, so that a bad guess costs exactness only.
-
-Items drawn with unequal, recorded chances: in proportion to how unsure one is of them beforehand.
-
-Of all ways to draw n items, chances ∝ the standard deviation of what is not known of each make the sum of
-what was found, each item weighed by one over its chance, most exact (Neyman 1934, J. R. Stat. Soc. 97). A
-share `EVEN` of the draw is spread evenly, whatever is thought: no item weighs more than 1/`EVEN` times what
-it would in an even draw, so that a wrong guess costs width and nothing else.
-
-Of several draws one after the other, `oversight.harness.columns.weigh_draws` says what each item stands for.
+**Unequal, recorded probabilities** (`draw_with_chances`) are proportional to the uncertainty about each item
+before the draw. Among all ways to draw n items, probabilities in proportion to the standard deviation of each
+item's unknown part give the smallest variance of the inverse-probability sum (Neyman 1934, J. R. Stat. Soc.
+97). A share `EVEN` of the draw is uniform, so no item has more than 1/`EVEN` times the weight of a uniform
+draw, and a bad guess only widens the interval. `oversight.harness.columns.weigh_draws` gives the weights of
+items after several successive draws.
 """
 
 from __future__ import annotations
@@ -36,14 +33,17 @@ from oversight.harness.estimate.routed_sample import (
 
 _ROUNDS = 10
 _EACH, _MOST = 4, 60
-"""Items drawn of a stratum, and strata: finer ones tell hardly more, and how they vary gets uncertain."""
+"""Mean number of drawn items per stratum, and largest number of strata.
+
+Finer strata would hardly reduce the variance, and the variance within them could not be estimated well.
+"""
 _FINEST = 3
-"""The smallest stratum is to that of average size as 1 to this."""
+"""A stratum has at least 1/3 of the average number of items per stratum."""
 _LOOKED_AT = 20_000
-"""Items of a stratum that are looked at for a cut, evenly spaced."""
+"""Approximate largest number of items of a stratum, evenly spaced, among which a cut is searched."""
 _NOTHING = 1e-9
 DIGITS = 9
-"""Digits of guesses that count: processors differ in the last ones, which may not show in what is drawn."""
+"""Decimals to which guesses are rounded, because further digits differ between CPU types and affect draws."""
 
 
 def guess_right(predicted: AnyIntArray, n_options: IntArray) -> FloatArray:
@@ -52,9 +52,9 @@ def guess_right(predicted: AnyIntArray, n_options: IntArray) -> FloatArray:
     Parameters
     ----------
     predicted
-        Shape (N, M): negative if a model names no option.
+        Shape (N, M): predicted options, negative if a model names no option.
     n_options
-        Shape (N,): K of every item.
+        Shape (N,): number of options of every item.
 
     Returns
     -------
@@ -77,16 +77,20 @@ def guess_right(predicted: AnyIntArray, n_options: IntArray) -> FloatArray:
 
 
 def split_by_agreement(right: FloatArray, drawn: int, *, each: int = _EACH) -> IntArray:
-    """Number of every item's stratum, from 0; neighbouring strata are similar.
+    """Split items into strata; return the number of every item's stratum, from 0, shape (N,).
+
+    Strata with neighbouring numbers are similar.
 
     Parameters
     ----------
     right
-        Shape (N, M): the estimated probabilities of the models under test.
+        Shape (N, M): estimated probability that each model under test is right on the item.
     drawn
-        Number of items to draw. There are fewer strata if items do not differ.
+        Number of items to draw, which limits the number of strata. There are fewer strata if items hardly
+        differ.
     each
-        Mean number of drawn items per stratum; strata with one item only serve as an order.
+        Mean number of drawn items per stratum; 1 gives strata that only define an order for a systematic
+        draw.
 
     Examples
     --------
@@ -115,7 +119,11 @@ def split_by_agreement(right: FloatArray, drawn: int, *, each: int = _EACH) -> I
 
 
 def _find_cut(values: FloatArray, least: int) -> tuple[float, BoolArray]:
-    """Largest reduction of the sum of squares by one cut, and the items below the cut."""
+    """Find the cut of one column that most reduces the sum of squares; return reduction and items below it.
+
+    `values` has shape (n, M); each side of the cut has at least `least` items. The second result is a mask of
+    shape (n,).
+    """
     step = max(1, len(values) // _LOOKED_AT)
     seen, least = values[::step], max(1, least // step)
     n, best, below = len(seen), 0.0, np.zeros(len(values), np.bool_)
@@ -137,11 +145,25 @@ def _find_cut(values: FloatArray, least: int) -> tuple[float, BoolArray]:
 def draw_in_proportion(
     stratum: IntArray, number: int, rng: np.random.Generator, *, within: IntArray | None = None
 ) -> IntArray:
-    """Positions of items drawn without replacement, each with probability `number` / N; in order.
+    """Draw `number` of N items without replacement, each with probability `number` / N; return positions.
 
-    A systematic draw from the items in the order of their strata, and of `within` inside each, with ties
-    shuffled. Every stratum and every range of neighbouring strata gets its share of items, give or take
-    one. Differences in `within` make the draw more precise than variances within strata suggest.
+    This is a systematic draw from the items ordered by stratum, then by `within`, with ties shuffled. Every
+    stratum, and every range of neighbouring strata, gets a number of items in proportion to its size, up to
+    one. Ordering by `within` makes estimates more precise than the variances within strata suggest.
+
+    Parameters
+    ----------
+    stratum, within
+        Shape (N,): number of the item's stratum, and order within the stratum (random if None).
+    number
+        Number of items to draw.
+    rng
+        Random generator.
+
+    Returns
+    -------
+    array
+        Shape (number,): positions in ascending order.
 
     Examples
     --------
@@ -156,11 +178,11 @@ def draw_in_proportion(
 
 
 EVEN = 0.25
-"""Share of a draw that goes to all items alike."""
+"""Share of a draw that is uniform over all items."""
 
 
 def chances_by_deviation(deviation: FloatArray, number: int, *, most: float = 1.0) -> FloatArray:
-    """Probability that each remaining item is drawn, shape (N,); they sum to `number`.
+    """Compute the probability with which each of N remaining items is drawn, shape (N,), with sum `number`.
 
     Parameters
     ----------
@@ -169,8 +191,8 @@ def chances_by_deviation(deviation: FloatArray, number: int, *, most: float = 1.
     number
         Number of items to draw, at most N.
     most
-        Largest probability, at least number/N; `oversight.harness.columns.share_of_draw`, so that no item
-        has a weight below 1.
+        Largest probability, at least number/N. With `oversight.harness.columns.share_of_draw`, no item gets a
+        weight below 1.
 
     Examples
     --------
@@ -197,10 +219,20 @@ def chances_by_deviation(deviation: FloatArray, number: int, *, most: float = 1.
 
 
 def draw_with_chances(chance: FloatArray, order: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Positions of the drawn items, in order: item i has probability `chance`; these sum to an integer.
+    """Draw items without replacement with unequal probabilities; return their positions, ascending.
 
-    A systematic draw (Madow 1949, Ann. Math. Stat. 20) from the items in the given order, ties shuffled:
-    groups of items that are neighbours in it get their share, give or take one.
+    This is a systematic draw (Madow 1949, Ann. Math. Stat. 20) from the items sorted by `order`, with ties
+    shuffled. The number of drawn items in any range of this order is its expected value, up to one.
+
+    Parameters
+    ----------
+    chance
+        Shape (N,): probability with which each item is drawn; the sum is an integer, the number of drawn
+        items.
+    order
+        Shape (N,): sort key.
+    rng
+        Random generator.
 
     Examples
     --------
@@ -216,23 +248,28 @@ def draw_with_chances(chance: FloatArray, order: FloatArray, rng: np.random.Gene
 
 
 _SECOND_FLAT = 0.1
-"""Share of the draw of an option that is flat over all that are left, and share of the working posterior."""
+"""Weight of the uniform distribution in the draw of a second option, and in the working posterior."""
 _SECOND_EVEN = 0.5
-"""Added to every item's size, in means of all: no weight is far above others, and later models are scored."""
+"""Share of the mean size that is added to every item's size.
+
+It limits the weights of items, and makes the answers useful for models that are added later.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondRates:
-    """Probabilities with which N items answered no are drawn and their options asked about.
+    """Design of second questions about N items whose first answer was no.
 
     Attributes
     ----------
     chance
-        Shape (N,): ρ, within (0, 1]; sums to the number of questions.
+        Shape (N,): probability ρ with which the item is drawn, in (0, 1]; sums to the number of questions.
     shares
-        Shape (N, K): q of each option that is left, 0 of all others; rows sum to 1.
+        Shape (N, K): probability q with which each option is asked about if the item is drawn; 0 for options
+        known to be false; rows sum to 1.
     narrower
-        Factor by which the models' standard errors are expected to fall if votes are right, in (0, 1].
+        Expected ratio of the models' standard errors with and without second answers if the votes' posterior
+        is right, in (0, 1].
     """
 
     chance: FloatArray
@@ -248,21 +285,25 @@ def second_rates(
     *,
     first: tuple[FloatArray, FloatArray],
 ) -> SecondRates:
-    """Probabilities ρ ∝ the spread of a second answer's information (Neyman), and q ∝ √(n_k p_k (1 − p_k)).
+    """Compute the probabilities of second questions.
+
+    Item probabilities ρ are proportional to the standard deviation of a second answer's contribution
+    (Neyman). Option probabilities are q ∝ √(n_k p_k (1 − p_k)), where n_k models predict option k. Both are
+    mixed with a uniform distribution.
 
     Parameters
     ----------
     predicted
-        Shape (N, M), −1 for unreadable; M may be 0, and every option then tells as much.
+        Shape (N, M): predicted options, −1 for unreadable. M may be 0; then all probabilities are uniform.
     posterior
-        Shape (N, K): probabilities of all options by the models' votes.
+        Shape (N, K): probability of every option by the models' votes.
     left
-        Shape (N, K): options that are not known to be false.
+        Shape (N, K): whether the option is not known to be false.
     number
         Number of questions, at most N.
     first
-        Each model's variances over all items with a first answer, shape (M,): Σ V₀ and Σ v
-        (`two_phase_score`).
+        Σ V₀ and Σ v over all items with a first answer, each of shape (M,), as defined in
+        `oversight.harness.estimate.second`.
 
     Raises
     ------
@@ -309,7 +350,7 @@ def second_rates(
 def _expected(
     variance: FloatArray, p: FloatArray, c: FloatArray, chance: FloatArray, plain: float, known: float
 ) -> float:
-    """Variance with second answers divided by that without, for one model (`two_phase_score`)."""
+    """Return one model's expected ratio of the variance with second answers to the variance without."""
     top = (c * p).sum(axis=1)
     left = float((top * (1 - top)).sum())
     noise = max(float((variance / chance).sum()), left)

@@ -1,27 +1,21 @@
-"""Working distributions from judges: features of options, the logit, and guesses before any answer.
+"""Working distributions of every item's true option, from judges' probabilities and the model's prediction.
 
-Which option is true, by what is said of it: a conditional logit, learned from experts' yes and no.
+A judge is a model that was asked about the same items. Its probabilities become features of the options
+(`describe_options`): which option it names, how confident it is, and which judges agree. Confidence enters as
+the rank among the judge's own answers and as log odds, so that a meaningless scale (all at .99, or a share of
+five samples) does no harm. Experts' answers determine the value of both.
 
-P(y = k) ∝ exp(offset_k + Σ_f θ_f x_fk) over the options of an item (McFadden 1974, in: Frontiers in
-Econometrics). An answer about option k is yes with probability p_k, whatever rule chose k by what was known
-before, so yes and no have one likelihood. The parameters have a normal prior: a few answers move them
-little. The result serves as a working distribution, so a model that does not fit costs width, never validity.
+**Conditional logit.** P(y = k) ∝ exp(offset_k + Σ_f θ_f x_fk) over the options of an item (McFadden 1974, in:
+Frontiers in Econometrics). An answer about option k is yes with probability p_k, for any rule that chose k
+from earlier information, so yes and no have one likelihood. The parameters have a normal prior, so a few
+answers change them little. They are learned from answers about the items of the other folds (cross-fitting,
+as in `oversight.harness.estimate.routed_means`). A logit that fits badly widens the interval but does not
+make it invalid.
 
-Judges' probabilities as features of the options: whom they name, how sure they are, who agrees.
-
-A judge is a model that was asked the same items. How sure it is counts by rank among its own answers and by
-its logarithmic odds, so that a scale which means nothing (all at .99, a share of five samples) does no harm;
-what either is worth, experts' answers tell (`oversight.harness.estimate.judges`).
-
-The working distribution of every item's true option, from judges and the model's own prediction.
-
-Its parameters (`oversight.harness.estimate.judges`) are learned from experts' answers about the
-items of the other folds: cross-fitting, as in `oversight.harness.estimate.routed_means`.
-
-How likely models are right on each item by what judges say, before an expert is asked about it.
-
-A guess for draws: whatever it is worth, chances are recorded and estimates weigh by them. The judges' value
-is learned from the present answers about other items; until there are enough, it is what the prior says.
+**Guesses before any answer** (`guess_by_judges`). Draws use the probability that a model is right on an item.
+The value of the judges is learned from the present answers about other items, or comes from the prior if
+there are too few. A bad guess does no harm, because the probabilities of the draw are recorded and estimates
+weigh by them.
 """
 
 from __future__ import annotations
@@ -38,23 +32,23 @@ from oversight.harness.estimate.routed_sample import RoutedSample, flat_posterio
 
 _STEPS, _HALVINGS, _SMALL = 25, 12, 1e-6
 _PORTION = 10_000
-"""Items at a time."""
+"""Number of items processed at a time, to limit memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionFeatures:
-    """F features of the options of N items, each about one option of an item.
+    """F features of N items; each feature refers to one option of the item.
 
     Attributes
     ----------
     option
-        Shape (N, F): the option that the feature refers to, −1 for none.
+        Shape (N, F): the option to which the feature refers, −1 for none.
     value
-        Shape (N, F): value of the feature; 0 if it refers to no option.
+        Shape (N, F): value of the feature for this option; 0 if it refers to no option.
     n_options
-        Shape (N,): K.
+        Shape (N,): number of options of every item, K.
     center, spread
-        Shape (F,): mean and standard deviation of the prior of every parameter.
+        Shape (F,): mean and standard deviation of the normal prior of every parameter.
     """
 
     option: IntArray
@@ -64,7 +58,7 @@ class OptionFeatures:
     spread: FloatArray
 
     def take(self, rows: IntArray) -> OptionFeatures:
-        """Select items in this order; an item may occur several times."""
+        """Select items by position, in the given order; an item may occur several times."""
         return OptionFeatures(
             option=self.option[rows],
             value=self.value[rows],
@@ -75,10 +69,10 @@ class OptionFeatures:
 
 
 def option_probabilities(features: OptionFeatures, parameters: FloatArray, width: int) -> FloatArray:
-    """Probability of every option, shape (N, width), 0 beyond an item's own options.
+    """Compute the probability of every option, shape (N, width), 0 beyond the item's options.
 
-    An option that a feature speaks of has the offset log(K − 1): at parameters of 0 it is as likely as all
-    options together of which nothing is said.
+    An option to which a feature refers has the offset log(K − 1). So if all parameters are 0 and features
+    refer to one option, it is as likely as all others together.
     """
     found = np.empty((len(features.n_options), width))
     for start in range(0, len(found), _PORTION):
@@ -88,22 +82,22 @@ def option_probabilities(features: OptionFeatures, parameters: FloatArray, width
 
 
 def fit_parameters(features: OptionFeatures, asked: IntArray, answer: FloatArray, width: int) -> FloatArray:
-    """Maximum a posteriori parameters, shape (F,), by Fisher scoring.
+    """Fit the maximum a posteriori parameters, shape (F,), by Fisher scoring.
 
     Parameters
     ----------
     features
-        Features of the n items asked about, one row per answer.
+        Features of the items asked about, one row per answer.
     asked, answer
-        Shape (n,): the option asked about; 1 for yes, 0 for no.
+        Shape (n,): option asked about, and its answer, 1 for yes and 0 for no.
     width
-        Largest K.
+        Largest number of options.
     """
     rows, precision = np.arange(len(asked)), features.spread**-2.0
     hit = (features.option == asked[:, None]).astype(np.float64)
 
     def look(parameters: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Log posterior, and p of the asked options and of those that features refer to."""
+        """Return the log posterior, and the probabilities of the asked and of the features' options."""
         every = _softmax(features, parameters, width)
         p = np.clip(every[rows, asked], _SMALL, 1 - _SMALL)
         likelihood = float(np.log(np.where(answer > 0, p, 1 - p)).sum())
@@ -132,9 +126,9 @@ def fit_parameters(features: OptionFeatures, asked: IntArray, answer: FloatArray
 
 
 def _softmax(features: OptionFeatures, parameters: FloatArray, width: int) -> FloatArray:
-    """Probability of every option, shape (N, width)."""
+    """Compute the probability of every option, shape (N, width)."""
     rows, K = np.arange(len(features.n_options)), features.n_options
-    # the last column takes features that refer to no option
+    # index −1 is the extra last column, which collects features that refer to no option
     named, utility = np.zeros((2, len(rows), width + 1))
     for option, value, parameter in zip(features.option.T, features.value.T, parameters, strict=True):
         named[rows, option] = 1.0
@@ -147,13 +141,13 @@ def _softmax(features: OptionFeatures, parameters: FloatArray, width: int) -> Fl
 
 
 _NAMED = (1.0, 2.0)
-"""Mean and standard deviation of the prior: a judge is right more often than not (.73)."""
+"""Prior mean and standard deviation of a judge's parameter; 1 means that the judge is right with p = .73."""
 _SURE = (0.5, 1.0)
 _ODDS = (0.5, 1.0)
 _OWN = (0.0, 2.0)
 _AGREED = (0.0, 1.0)
 _EDGE = 0.01
-"""Probabilities that are taken from a judge end here: it may be sure, and wrong."""
+"""Judges' probabilities are clipped to [.01, .99], because a judge may be certain and wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,10 +157,10 @@ class JudgeOpinion:
     Attributes
     ----------
     option
-        Shape (N,): the option that it names, −1 for none.
+        Shape (N,): the option that the judge names, −1 for none.
     rank, odds
-        Shape (N,): how sure it is by rank among its answers, as a normal score, and by logarithmic odds,
-        with mean 0 and variance 1; 0 where it does not say.
+        Shape (N,): the judge's confidence as a normal score of its rank among all answers of the judge, and
+        as log odds standardised to mean 0 and variance 1; 0 if the confidence is missing.
 
     Examples
     --------
@@ -184,7 +178,7 @@ class JudgeOpinion:
 
     @classmethod
     def of(cls, judge: PredictionColumns) -> JudgeOpinion:
-        """Make it from predictions, whose confidence may be missing."""
+        """Make the opinion from the judge's predictions, whose confidence may be missing."""
         option = np.maximum(judge.option, -1).astype(np.int64)
         rank, odds = np.zeros(len(option)), np.zeros(len(option))
         if judge.confidence is not None:
@@ -196,23 +190,23 @@ class JudgeOpinion:
         return cls(option=option, rank=rank, odds=odds)
 
     def take(self, items: IntArray) -> JudgeOpinion:
-        """Select the opinion on some items."""
+        """Select items by position."""
         return JudgeOpinion(option=self.option[items], rank=self.rank[items], odds=self.odds[items])
 
 
 def describe_options(
     predicted: IntArray, judges: Sequence[JudgeOpinion], n_options: IntArray
 ) -> OptionFeatures:
-    """Features of N items' options: the model's prediction, the judges' options, and agreement of both.
+    """Compute features of options from the model's prediction, the judges' options, and their agreement.
 
     Parameters
     ----------
     predicted
         Shape (N,): the model's prediction, −1 for unreadable.
     judges
-        Judges' opinions on these items; an option that an item does not have counts as none.
+        Judges' opinions on these items; an option ≥ K counts as none.
     n_options
-        Shape (N,).
+        Shape (N,): number of options of every item, K.
     """
     n = len(n_options)
     none, ones = np.full(n, -1), np.ones(n)
@@ -237,18 +231,19 @@ def describe_options(
 
 
 def judge_probabilities(judges: Sequence[PredictionColumns], n_options: IntArray) -> FloatArray:
-    """Judges' probability of every option before any answer; shape (N, K), rows sum to 1.
+    """Compute judges' probability of every option before any answer; shape (N, K), rows sum to 1.
 
-    For every item this is the mean of the judges' distributions. A judge's probability of its option (½ if
-    unknown) is clipped to [.01, .99], and the rest is spread evenly. If no judge names an option, all are
-    equal. Used for routing; no estimate depends on it.
+    The result is the mean of the judges' distributions. A judge's probability of its own option (½ if
+    unknown) is clipped to [.01, .99], and the rest is spread evenly over the other options. If no judge names
+    an option, the distribution is uniform. The result only decides which questions are asked, so it cannot
+    bias an estimate.
 
     Parameters
     ----------
     judges
-        At least one, on the same N items.
+        Predictions of at least one judge, on the same N items.
     n_options
-        Shape (N,): K of every item; their largest is the number of columns.
+        Shape (N,): number of options of every item; the largest is the number of columns.
 
     Examples
     --------
@@ -277,7 +272,7 @@ def judge_probabilities(judges: Sequence[PredictionColumns], n_options: IntArray
 
 
 def _score_ranks(values: FloatArray) -> FloatArray:
-    """Normal scores of ranks, ties share the mean rank; all 0 if all values are equal."""
+    """Compute normal scores of ranks; ties share their mean rank. All are 0 if all values are equal."""
     kinds, place, number = np.unique(values, return_inverse=True, return_counts=True)
     if kinds.size < 2:
         return np.zeros(len(values))
@@ -292,12 +287,12 @@ def _standardise(values: FloatArray) -> FloatArray:
 
 
 FLAT = 0.05
-"""Share of the working distribution that is left flat, so that sure judges leave room for surprise."""
+"""Weight of the uniform distribution in the working distribution: a judge may be certain and wrong."""
 _FOLDS = 5
 _LEAST = 20
-"""Answers from which on the parameters are learned; below, they are those of the prior."""
+"""Smallest number of answers from which parameters are learned; with fewer, they are the prior means."""
 _MOST = 5_000
-"""Answers that parameters are learned from, at most."""
+"""Largest number of answers from which parameters are learned."""
 
 
 def working_distribution(
@@ -307,10 +302,21 @@ def working_distribution(
     *,
     cluster: IntArray | None = None,
 ) -> FloatArray:
-    """Cross-fitted probabilities of every item's options, shape (N, K), from judges and prediction.
+    """Compute cross-fitted probabilities of options, shape (N, K), from judges and the model's prediction.
 
-    A row does not use the answer about its item, or about others of its cluster; one twentieth of it is
-    uniform.
+    The row of an item does not depend on answers about the item or its cluster. It is mixed with the uniform
+    distribution with weight .05 (`FLAT`).
+
+    Parameters
+    ----------
+    predicted
+        Shape (N,): the model's prediction, −1 for unreadable.
+    data
+        The answers about N items.
+    judges
+        Judges' opinions on these items.
+    cluster
+        Shape (N,): number of the item's cluster; None if items are independent.
     """
     n, width = data.propensities.shape
     features = describe_options(predicted, judges, data.n_options)
@@ -327,7 +333,10 @@ def working_distribution(
 
 
 def split_items_evenly(data: RoutedSample, cluster: IntArray | None, parts: int, seed: int) -> IntArray:
-    """Part of every item, shape (N,); items of a cluster share one, and answers are spread evenly.
+    """Split items into parts at random; return the part of every item, shape (N,), from 0.
+
+    Items of one cluster are in the same part. Without clusters, items with an answer are spread evenly over
+    parts.
 
     Examples
     --------
@@ -350,16 +359,16 @@ def split_items_evenly(data: RoutedSample, cluster: IntArray | None, parts: int,
 def learn_parameters(
     features: OptionFeatures, item: IntArray, asked: IntArray, answer: FloatArray, width: int
 ) -> FloatArray:
-    """Parameters of the logit from answers, shape (F,); those of the prior if there are few answers.
+    """Learn the parameters of the logit from answers, shape (F,); the prior means if there are few answers.
 
     Parameters
     ----------
     features
         Features of all N items.
     item, asked, answer
-        Shape (n,): place of the item, option asked about, 1 for yes and 0 for no.
+        Shape (n,): position of the item, option asked about, and answer, 1 for yes and 0 for no.
     width
-        Largest K.
+        Largest number of options.
     """
     if item.size < _LEAST:
         return features.center
@@ -368,12 +377,12 @@ def learn_parameters(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswersSoFar:
-    """n answers of experts about items of a pool.
+    """Experts' n answers about items of a pool.
 
     Attributes
     ----------
     item, asked
-        Shape (n,): place of the item, and the option asked about.
+        Shape (n,): position of the item, and option asked about.
     answer
         Shape (n,): 1 for yes, 0 for no.
     """
@@ -389,19 +398,19 @@ def guess_by_judges(
     n_options: IntArray,
     answers: AnswersSoFar | None = None,
 ) -> FloatArray:
-    """Probability that each model is right on each item, shape (N, M); 0 if it predicts no option.
+    """Estimate the probability that each model is right on each item, shape (N, M); 0 without a prediction.
 
     Parameters
     ----------
     predicted
-        Shape (N, M): options, −1 for none.
+        Shape (N, M): predicted options, −1 for none.
     judges
-        One or more judges of the same N items.
+        Opinions of at least one judge on the same N items.
     n_options
-        Shape (N,): K.
+        Shape (N,): number of options of every item.
     answers
-        Answers from which the judges' quality is learned; they are not used as evidence about their own
-        items.
+        Answers from which the judges' quality is learned; they do not change the probabilities of their items
+        otherwise.
 
     Examples
     --------

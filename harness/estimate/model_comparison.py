@@ -74,15 +74,17 @@ class Ranking(Displayable):
     Attributes
     ----------
     names, values
-        Ordered by accuracy, best first.
+        Names and estimated accuracies of the models, largest accuracy first.
     ranks
-        For each model the best and the worst rank that the comparisons allow, from 1: a model ranks below
-        those it is significantly worse than, and above those significantly worse than it. Models that
-        cannot be separated share ranks.
+        Best and worst rank of every model that the comparisons allow, from 1. A model ranks below all models
+        that are significantly better, and above all models that are significantly worse. Models without a
+        significant difference share ranks.
     comparisons
-        All M(M−1)/2 pairs, better-looking model first.
+        Comparisons of all M(M−1)/2 pairs; the first model of a pair has the larger estimated accuracy.
     critical
-        The bound on max |z|, or on max |t| for clustered items.
+        Critical value of max |z|, or of max |t| for clustered items.
+    level
+        Joint confidence level.
 
     Examples
     --------
@@ -104,7 +106,7 @@ class Ranking(Displayable):
     picture: ClassVar[str] = "differences"
 
     def records(self) -> list[dict[str, Any]]:
-        """A row a model."""
+        """Return one row per model."""
         rows = zip(self.names, self.values, self.ranks, strict=True)
         return [{"model": n, "accuracy": v, "best_rank": a, "worst_rank": b} for n, v, (a, b) in rows]
 
@@ -125,7 +127,7 @@ class Ranking(Displayable):
         return [str(a) if a == b else f"{a}–{b}" for a, b in self.ranks]
 
     def __str__(self) -> str:
-        """The verdict, then one line per model: ``1–2  model  0.712``."""
+        """Show the verdict, then one line per model: ``1–2  model  0.712``."""
         first = [name for name, (best, _) in zip(self.names, self.ranks, strict=True) if best == 1]
         verdict = (
             f"{first[0]} is the best" if len(first) == 1 else f"best: not decided between {', '.join(first)}"
@@ -138,9 +140,9 @@ class Ranking(Displayable):
 
 
 def adjust_comparisons(comparisons: Sequence[Comparison], method: str = "holm") -> tuple[Comparison, ...]:
-    """The comparisons with p-values adjusted as one family, by ``"holm"`` or ``"bonferroni"``.
+    """Adjust the p-values of comparisons as one family, by ``"holm"`` or ``"bonferroni"``.
 
-    Intervals remain those of each pair; only verdicts hold jointly.
+    Intervals are not adjusted, so only verdicts hold jointly.
     """
     methods = {"holm": holm, "bonferroni": bonferroni}
     check_known("method", method, methods)
@@ -155,16 +157,18 @@ def rank_models(
     level: float = 0.95,
     clusters: int | None = None,
 ) -> Ranking:
-    """Compare all pairs at one joint level, see the module.
+    """Compare all pairs at one joint level (see the module), and rank the models.
 
     Parameters
     ----------
     values
-        Model → accuracy, for order and display.
+        Model → accuracy, used for order and display.
     pair
-        Compares two models at a level.
+        Function that compares two models at a confidence level.
+    level
+        Joint confidence level.
     clusters
-        Number of clusters, at least 2, if items are clustered; `pair` must account for them.
+        Number of clusters, at least 2; None if items are independent. `pair` must account for clusters.
     """
     check_level(level)
     ordered = sorted(values, key=values.__getitem__, reverse=True)
@@ -197,7 +201,11 @@ def rank_models(
 
 
 def rank_ranges(names: Sequence[str], comparisons: Sequence[Comparison]) -> tuple[tuple[int, int], ...]:
-    """[1 + number significantly better, M − number significantly worse] of every model."""
+    """Return every model's best and worst rank.
+
+    The best rank is 1 + the number of significantly better models, and the worst rank is M − the number of
+    significantly worse models.
+    """
     decided = [c for c in comparisons if c.verdict != TIED]
     better = Counter(c.second if c.verdict == c.first else c.first for c in decided)
     worse = Counter(c.verdict for c in decided)
@@ -205,7 +213,7 @@ def rank_ranges(names: Sequence[str], comparisons: Sequence[Comparison]) -> tupl
 
 
 def z_of(p_value: float) -> float:
-    """|z| of a two-sided p-value."""
+    """Return |z| for a two-sided p-value."""
     return float(-ndtri(max(p_value, 1e-300) / 2))
 
 
@@ -214,15 +222,14 @@ COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ModelComparison(Displayable):
-    """All pairs of models compared, and their ranking if there is one.
+    """Comparisons of all pairs of models, and a ranking if a joint test was made.
 
     Attributes
     ----------
     pairs
-        Every two models, p-values adjusted for their number.
+        Comparisons of all pairs, with p-values adjusted for the number of pairs.
     ranking
-        Ranks in which models that the data cannot separate share a place; None for two models and for
-        pairwise tests.
+        Ranking by a joint test; None for two models and for pairwise tests.
 
     Examples
     --------
@@ -240,22 +247,22 @@ class ModelComparison(Displayable):
     picture: ClassVar[str] = "differences"
 
     def __str__(self) -> str:
-        """The ranking, or every pair without one."""
+        """Show the ranking if it exists, otherwise every pair."""
         doubtful = sum(not pair.holds for pair in self.pairs)
         mark = f"(!) {doubtful} of {len(self.pairs)} intervals may not hold; " if doubtful else ""
         return "\n".join(map(str, self.pairs)) if self.ranking is None else f"{mark}{self.ranking}"
 
     def doubted(self, why: str) -> ModelComparison:
-        """Return the same comparison, with `why` for every pair without a reason."""
+        """Set `why` on every pair that has no reason yet why its interval may not hold; return a copy."""
         return self.with_pairs([replace(pair, why=pair.why or why) for pair in self.pairs])
 
     def with_pairs(self, pairs: Sequence[Comparison]) -> ModelComparison:
-        """Return the same comparison with these pairs, in the same order."""
+        """Replace the pairs by changed ones, in the same order; return a copy."""
         ranking = None if self.ranking is None else replace(self.ranking, comparisons=tuple(pairs))
         return replace(self, pairs=tuple(pairs), ranking=ranking)
 
     def records(self) -> list[dict[str, Any]]:
-        """One row per pair; the pairs of the ranking are separate."""
+        """Return one row per pair of models."""
         return [row for pair in self.pairs for row in pair.records()]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
@@ -272,31 +279,33 @@ def compare(
     level: float = 0.95,
     errors: ErrorRanges | None = None,
 ) -> ModelComparison:
-    """Compare models by the experts' answers about items that all models answered.
+    """Compare models by experts' answers about items that all models answered.
 
     Parameters
     ----------
     models
-        Name → predictions, of at least two models.
+        Predictions by model; at least two models.
     labels
-        Experts' labels. Resolved items use McNemar's exact test, recorded propensities the paired
-        estimator.
+        Experts' labels.
     test
-        A name of `COMPARE_TESTS`; ``auto`` chooses what the protocol allows.
+        A name of `COMPARE_TESTS`. ``auto`` uses McNemar's exact test for resolved items, and the paired
+        estimator for options drawn with recorded propensities.
     adjustment
-        Adjustment for several pairs; ``max-z`` ranks the models by a joint test.
+        Adjustment for several pairs: ``holm``, ``bonferroni``, or ``max-z``, which ranks the models by a
+        joint test.
     level
         Joint confidence level, in (0, 1).
     errors
-        Knowledge of experts' errors: every difference is corrected for them (`corrected_difference`).
-        Several models are then compared in pairs (Holm instead of ``max-z``), without a ranking.
+        Knowledge of experts' error rates, for which every difference is corrected (`corrected_difference`).
+        Several models are then compared in pairs (``holm`` in place of ``max-z``), without a ranking.
 
     Raises
     ------
     BadInput
-        If there are fewer than two models, the protocol does not allow the test, or the test no correction.
+        If there are fewer than two models, the protocol does not allow the test, or the test does not allow a
+        correction for errors.
     EstimateError
-        If the data do not determine the result.
+        If the data do not identify a difference.
 
     Examples
     --------
@@ -357,10 +366,16 @@ def compare(
 
 
 class _Family(NamedTuple):
-    """How the models of a study are compared: functions for one pair at a level, and for ranking all.
+    """Functions by which the models of a study are compared.
 
-    `values` gives every model's accuracy; it is None if a joint test may not rank the models. `cluster` is
-    the number of each item's cluster, or None.
+    Attributes
+    ----------
+    pair
+        Compares two models, given by position, at a level.
+    values
+        Returns every model's accuracy, for a ranking; None if the models must not be ranked by a joint test.
+    cluster
+        Shape (N,): number of the item's cluster; None if items are independent.
     """
 
     pair: Callable[[int, int, float], Comparison]
@@ -371,7 +386,7 @@ class _Family(NamedTuple):
 def _compare_resolved(
     labels: LabelColumns, predictions: Sequence[PredictionColumns], names: Sequence[str]
 ) -> _Family:
-    """Compare exact correctness. Left-out items would bias a ranking, see `mcnemar`."""
+    """Compare by exact correctness; without a ranking if some items are unknown, which would bias it."""
     found = resolved_correctness(labels, predictions, on_differences=True)
     correct, cluster = found.correct, enough_clusters(found.items, labels.index, labels.cluster)
 
@@ -399,7 +414,10 @@ def _compare_drawn(
     *,
     sign: bool,
 ) -> _Family:
-    """Compare by answers to drawn options. A ranking requires error-free experts and equal weights."""
+    """Compare by answers about drawn options.
+
+    A ranking requires experts who never err and equal weights, and is not possible with the sign test.
+    """
     error_free = errors is None
     evidence = Evidence.gather(predictions, labels, error_free=error_free, tilted=error_free)
     data, cluster, weight = evidence.sample, evidence.cluster, evidence.weight
@@ -423,9 +441,9 @@ def _compare_drawn(
 def _test_signs(
     a: IntArray, b: IntArray, data: RoutedSample, level: float, names: tuple[str, str]
 ) -> Comparison:
-    """Sign test of two models on the items with a "no"."""
+    """Compare two models by the sign test on the items with a "no"."""
     if (a < 0).any() or (b < 0).any():
-        raise EstimateError("the sign test cannot see that unreadable predictions are wrong; use paired")
+        raise EstimateError("the sign test ignores that unreadable predictions are wrong; use paired")
     no = data.answer == 0
     rows, options = data.item[no], np.unique(data.n_options)
     if len(options) > 1:
@@ -434,7 +452,7 @@ def _test_signs(
 
 
 def why_unfinished(asked: BoolArray, everywhere: BoolArray) -> str:
-    """Why a comparison may not hold during a run; empty if all items asked about have predictions."""
+    """Return why a comparison may be biased during a model run; empty if all asked items have predictions."""
     missing = np.count_nonzero(asked & ~everywhere)
     return (
         f"{missing} of {np.count_nonzero(asked)} items asked about are not run with every model; those run "
@@ -447,11 +465,11 @@ def why_unfinished(asked: BoolArray, everywhere: BoolArray) -> str:
 def explain_hidden(
     pair: Comparison, first: PredictionColumns, second: PredictionColumns, labels: LabelColumns
 ) -> str:
-    """Say how far unanswered questions could move a difference; empty if hardly at all.
+    """Return a message on how far unanswered questions could move a difference; empty if the effect is small.
 
-    With a share ρ of the questions answered the difference lies between ρ D − μ and ρ D + μ. An unanswered
-    item on which the models differ adds 1/N to μ, or 1/(N π) if one of their predictions was asked about with
-    propensity π: weight of its answer.
+    If a share ρ of the questions is answered, the difference lies between ρ D − μ and ρ D + μ. An unanswered
+    item on which the models differ adds the weight of its answer to μ: 1/(N π) if the question, of propensity
+    π, is about one of the two predictions, otherwise 1/N.
     """
     both = first.ran & second.ran
     silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size) & both
@@ -475,7 +493,7 @@ def explain_hidden(
 def _doubted(
     found: ModelComparison, notes: tuple[Note, ...], doubt: Callable[[Comparison], str]
 ) -> ModelComparison:
-    """Add notes to every pair, and why its interval may not hold."""
+    """Add `notes` to every pair, and the reason, given by `doubt`, why its interval may not hold."""
     pairs = []
     for pair in found.pairs:
         why = "; ".join(filter(None, [pair.why, doubt(pair)]))
@@ -486,12 +504,12 @@ def _doubted(
 def _resolved_shares(
     labels: LabelColumns, predictions: Sequence[PredictionColumns], correct: IntArray
 ) -> list[float]:
-    """Every model's accuracy as in `resolved_accuracy`.
+    """Estimate every model's accuracy by `resolved_accuracy`.
 
-    In `correct`, an unresolved item on which the models agree counts as wrong for all, which is right for
-    differences only.
+    `correct` is used only as a fallback: it counts unresolved items on which the models agree as wrong for
+    all, which is valid only for differences.
     """
-    # With open questions no accuracy is known, and a ranking shows the resolved part.
+    # if too many questions are unanswered, accuracies are unknown, so the ranking shows those on known items
     with contextlib.suppress(EstimateError):
         found = resolved_correctness(labels, predictions)
         own = [None if found.waiting else column for column in found.own.T]
@@ -503,17 +521,17 @@ def _resolved_shares(
 def _unasked(
     names: Sequence[str], models: Sequence[PredictionColumns], level: float, cluster: ItemValues | None
 ) -> Comparison:
-    """Compare two models without questions, which is possible only if they never differ.
+    """Compare two models without any question, which is possible only if their predictions never differ.
 
     Raises
     ------
     EstimateError
-        If they differ on an item, or have no item in common.
+        If the models differ on an item, or have no item in common.
     """
     a, b = models
     both = np.flatnonzero(a.ran & b.ran)
     if not both.size or (a.option[both] != b.option[both]).any():
-        raise EstimateError("labels: no answered item has a prediction of every model; there are 0")
+        raise EstimateError("labels: no item with an answer has predictions of all models")
     number = enough_clusters(both, models[0].index, cluster)
     found = never_differ(both.size if number is None else effective_clusters(number), level)
     return Comparison.of_interval((names[0], names[1]), found, items=both.size, questions=0, assumptions=())
@@ -525,6 +543,8 @@ def _check_test(test: str, *, resolved: bool, uniform: bool) -> None:
     if test == "mcnemar" and not resolved:
         raise BadInput('--test mcnemar needs resolved items: protocol = "sequential" in study.toml')
     if test in ("paired", "sign") and resolved:
-        raise BadInput(f"--test {test} needs drawn options; these were asked about until resolved")
+        raise BadInput(
+            f"--test {test} needs one drawn option per item, but these items were asked about until resolved"
+        )
     if test == "sign" and not uniform:
         raise BadInput('--test sign needs uniformly drawn options: protocol = "partitioned"')

@@ -1,42 +1,39 @@
-"""The difference of two models from the same answers.
+"""Difference of the accuracies of two models on the same items.
 
-Which of two models is better on the same items, from as few answers as possible.
+D = A_a − A_b. If two models predict the same option, their difference is 0 for every truth, so only the items
+on which they differ need questions. Every function returns a `Comparison`. A difference that is not
+significant is a tie, and is shown as one.
 
-D = A_a − A_b. If two models predict the same option, their difference is 0 for every truth. So agreeing items
-need no question: only the disagreements are worth an expert's time. Every method returns one frozen
-`Comparison`; a difference that is not significant is a tie, and is shown as one.
+**One answer per item** (`difference_interval`). D = δ Δ: δ is the share of items on which the models differ,
+Δ the mean difference on these. The interval is that of `scale_by_share`. The interval of Δ is
 
-From one answer an item, D = δ Δ: δ is the share of items on which the models differ, Δ the mean difference
-there, and the interval is `scale_by_share`'s. Δ's is
+* that of one proportion if each prediction was equally likely to be asked about: P = (1 + Δ)/2 of the m items
+  asked about one of the two (a yes about the first, or a no about the second, is for the first)
+* that of `tilted_score` otherwise, with as many degrees of freedom as items asked about one of the two
 
-* that of one proportion where each prediction was as likely asked about, P = (1 + Δ)/2 of the m asked at one
-  of the two (a yes about the first or a no about the second speaks for the first);
-* `tilted_score`'s otherwise, with as many degrees of freedom as items asked at one of the two.
+If every differing item gives +1, 0 or −1 (resolved items, K = 2, or a coin between the two predictions), D is
+a difference of two dependent proportions n_+/N − n_−/N, with `paired_proportions`.
 
-If every differing item gives +1, 0 or −1 (resolved items, K = 2, a coin between the two predictions), D is a
-difference of two dependent proportions n_+/N − n_−/N, with `paired_proportions`.
+If items were drawn from a pool with unequal, recorded probabilities, both parts are weighted
+(`oversight.harness.columns.weigh_draws`): δ is a share of the effective number of items, (Σw)²/Σw², and Δ has
+the weighted score interval of `oversight.harness.estimate.routed_means`.
 
-If items were drawn from a pool with unequal, recorded chances, both are by weights
-(`oversight.harness.columns.weigh_draws`): δ is a share of as many items as the weights leave effective,
-(Σw)²/Σw², and Δ has the weighted score interval of `oversight.harness.estimate.routed_means`.
+**Experts who err** (`corrected_difference`). Experts say yes to a true option with probability s and to a
+false one with 1 − t. Let J = s + t − 1. Then
 
-The difference of two models where experts err: as `difference_interval`, corrected for what is known.
+    E Σ_k c_k b_k = J Σ_k c_k 1{y = k} + (1 − t) Σ_k c_k.
 
-Experts say yes to a true option with probability s and to a false one with 1 − t, J = s + t − 1. Then
+For a difference, c = +1 at one prediction and −1 at the other. The last sum is 0 if both are readable, so the
+uncorrected difference is J D for all s and t. Therefore
 
-    E Σ_k c_k b_k = J Σ_k c_k 1{y = k} + (1 − t) Σ_k c_k,
+* if one question per item was equally likely to be about either prediction, and items are independent with
+  one K, the interval of `difference_interval` is valid for J D, and so is its p-value for "no difference". A
+  yes about the first counts as a no about the second. D is a ratio to J: the interval contains every d for
+  which the interval of JD − d J contains 0 (Fieller 1954, JRSS B 16, with the limits of both parts squared
+  and added). If ranges of s and t are known instead, the interval is the union over these ranges
+* otherwise, gold corrects every answer (`corrected_mean`): other draws, unreadable predictions, clusters
 
-and for a difference, c = +1 at one prediction and −1 at the other, the last sum is 0 where both are readable:
-an uncorrected difference is J D, whatever s and t are apart. So
-
-* if one question per item was equally likely about both predictions, and items are independent of one K, the
-  interval of `difference_interval` is valid for J D. So is its p-value of "no difference". A yes about the
-  first counts as a no about the second. D is the ratio to J: every d is kept for which 0 lies in the interval
-  of JD − d J (Fieller 1954, JRSS B 16, with the limits of both put together by squaring and adding). If
-  ranges of s and t are known instead, the interval is the union over them;
-* otherwise gold corrects every answer (`corrected_mean`): other draws, unreadable predictions, clusters.
-
-Both suppose that experts err as often whichever model predicted the option, given whether it is true.
+Both require that the error rates given the truth of an option do not depend on the model that predicted it.
 """
 
 from __future__ import annotations
@@ -93,29 +90,32 @@ FoundDifference = tuple[float, Interval, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison(ResultWithNotes, Displayable):
-    """The difference in accuracy of two models on the same items.
+    """Difference in accuracy of two models on the same items.
 
     Attributes
     ----------
     first, second
         Names of the models.
     difference
-        Accuracy of the first minus that of the second, not clipped.
+        Accuracy of the first model minus that of the second, not clipped.
     low, high
-        Interval of confidence `level` within [−1, 1].
+        Confidence interval, clipped to [−1, 1].
     p_value
-        p-value of "no difference", two-sided, after `adjusted`.
+        Two-sided p-value of "no difference", after the adjustment `adjusted`.
     level
-        Confidence level; a tie is declared unless p_value ≤ 1 − level.
+        Confidence level; the result is a tie unless p_value ≤ 1 − level.
     method
-        ``"paired"``, ``"sign"``, ``"mcnemar"``, ``"t"``, ``"max-z"``; corrected for experts' errors
-        ``"paired+gold"``, ``"paired+ranges"``, ``"delta"``.
+        ``"paired"``, ``"sign"``, ``"mcnemar"`` or ``"max-z"``; with correction for experts' errors
+        ``"paired+gold"``, ``"paired+ranges"`` or ``"delta"``.
     items, questions
-        Items compared and questions used for it (answers).
+        Number of items compared, and number of answers used.
     adjusted
-        Number and kind of comparisons for which p and interval were adjusted: ``"none"``, ``"holm"``…
+        Adjustment of the p-value for several comparisons: ``"none"``, ``"holm"``, ``"bonferroni"``,
+        ``"max-z"``.
+    assumptions, notes
+        Assumptions of the interval, and notes on this result.
     why
-        Why the interval may cover the difference less often than `level` says; empty if it does not.
+        Reason why the interval may cover the difference less often than `level`; empty if there is none.
 
     Examples
     --------
@@ -156,7 +156,7 @@ class Comparison(ResultWithNotes, Displayable):
         questions: int,
         assumptions: tuple[str, ...],
     ) -> Self:
-        """Make a comparison from its interval."""
+        """Make a comparison from a difference with its interval and p-value."""
         value, interval, p_value = found
         return cls(
             first=names[0],
@@ -176,27 +176,27 @@ class Comparison(ResultWithNotes, Displayable):
 
     @property
     def holds(self) -> bool:
-        """Whether the interval covers the difference as often as its level says, under its assumptions."""
+        """Whether the interval has its nominal coverage, under its assumptions."""
         return not self.why
 
     @property
     def verdict(self) -> str:
-        """Name of the better model, or ``"tie"`` if the data do not separate them."""
+        """Name of the better model, or ``"tie"`` if the difference is not significant."""
         if self.p_value > 1 - self.level or self.difference == 0:
             return TIED
         return self.first if self.difference > 0 else self.second
 
     def records(self) -> list[dict[str, Any]]:
-        """Its one row."""
+        """Return one row with the comparison."""
         words = {"assumptions": "; ".join(self.assumptions), "flags": ", ".join(self.flags)}
         return [plain_fields(self) | words | {"verdict": self.verdict, "holds": self.holds}]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """HTML shown in a notebook below the difference."""
+        """Return the HTML shown in a notebook below the difference."""
         return (HtmlTable(notes=[*map(str, self.notes), *self.assumptions]),)
 
     def __str__(self) -> str:
-        """``a is better: a − b +5.2 points [+1.1, +9.3], p = 0.013 · mcnemar 95% · 812 items, …``."""
+        """Show ``a is better: a − b +5.2 points [+1.1, +9.3], p = 0.013 · mcnemar 95% · 812 items, …``."""
         verdict = "not decided" if self.verdict == TIED else f"{self.verdict} is better"
         low, high = (f"{self.scale * end:+.1f}" for end in (self.low, self.high))
         return (
@@ -208,7 +208,7 @@ class Comparison(ResultWithNotes, Displayable):
 
 
 def pairs_table(pairs: Sequence[Comparison]) -> HtmlTable:
-    """One row per pair, followed by remarks."""
+    """Make a table with one row per pair of models, followed by warnings and notes."""
     cautions = [f"(!) {c.first} − {c.second} may not hold: {c.why}" for c in pairs if not c.holds]
     return HtmlTable(
         title="Difference in accuracy",
@@ -231,14 +231,14 @@ _NEAR = 1e-9
 
 
 def paired_proportions(n_10: float, n_01: float, n: float, level: float) -> tuple[float, float]:
-    """Interval for p_10 − p_01 of paired proportions: Newcombe's, with Clopper–Pearson limits.
+    """Compute Newcombe's interval for a difference p_10 − p_01 of paired proportions, with exact limits.
 
-    With (l₁, u₁), (l₂, u₂) those of p̂ = n_10/n and q̂ = n_01/n and ρ = min{1, √(p̂q̂/((1−p̂)(1−q̂)))}: low =
-    p̂ − q̂ − √(x² + y² + 2ρxy), x = p̂ − l₁, y = u₂ − q̂, and high likewise. Never of width 0. Source: the
-    square-and-add intervals of Newcombe 1998, Stat. Med. 17, with exact limits and the correlation of
-    multinomial counts in place of his.
+    Let (l₁, u₁) and (l₂, u₂) be the Clopper–Pearson limits of p̂ = n_10/n and q̂ = n_01/n, and ρ = min{1,
+    √(p̂q̂/((1−p̂)(1−q̂)))}. Then low = p̂ − q̂ − √(x² + y² + 2ρxy) with x = p̂ − l₁, y = u₂ − q̂, and high
+    likewise. The width is never 0. Source: the square-and-add intervals of Newcombe 1998, Stat. Med. 17, here
+    with exact limits and the correlation of multinomial counts.
 
-    Counts may be fractions, of an effective size (`effective_size`).
+    Counts may be fractional if n is an effective size (`effective_size`).
 
     Examples
     --------
@@ -257,7 +257,7 @@ def paired_proportions(n_10: float, n_01: float, n: float, level: float) -> tupl
 
 
 def never_differ(size: float, level: float) -> FoundDifference:
-    """Difference of two models that never differ on this number of independent items."""
+    """Return difference 0, its interval and p-value 1 for models that never differ on `size` items."""
     most = share_interval(0, size, level)[1]
     notes = (Note(NoteKind.NEVER_DIFFER),)
     return 0.0, Interval(low=-most, high=most, level=level, method="paired", notes=notes), 1.0
@@ -271,23 +271,28 @@ def difference_interval(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> FoundDifference:
-    """Difference, interval and two-sided p-value of "no difference"; see the module.
+    """Estimate the difference with its interval and two-sided p-value of "no difference"; see the module.
 
     Parameters
     ----------
-    first, second, cluster
-        Shape (N,): predictions, −1 for unreadable; number of the item's cluster, if items have one.
+    first, second
+        Shape (N,): predictions of both models, −1 for unreadable.
     data
-        Answers, one for every item on which the two differ, or several (`several_answers`).
+        The answers: one for every item on which the models differ, or several (see `several_answers`).
+    level
+        Confidence level.
+    cluster
+        Shape (N,): number of the item's cluster; None if items are independent.
     weight
-        Shape (N,), positive: number of pool items that each one represents; None if all are equal.
+        Shape (N,), positive: number of pool items that each item represents; None if all are equal. Not
+        together with `cluster`.
 
     Raises
     ------
     EstimateError
-        If a differing item has no answer.
+        If an item on which the models differ has no answer.
     NotIdentified
-        If answers cannot separate the two, or items with weights have several answers or share clusters.
+        If the answers do not identify the difference, or an item with a weight has several answers or none.
     """
     differ = first != second
     stands = np.ones(len(first)) if weight is None else weight
@@ -331,12 +336,12 @@ def difference_interval(
 
 
 def _is_even(c: FloatArray, pi: FloatArray, K: IntArray) -> bool:
-    """Whether each of two readable predictions was equally likely to be asked about, with one K."""
+    """Return whether both predictions are readable and equally likely to be asked about, with equal K."""
     return bool(np.ptp(K) == 0 and ((c != 0).sum(axis=1) == 2).all() and np.ptp(pi[c != 0]) < _NEAR)
 
 
 def _even_mean(plus: int, m: int, level: float) -> tuple[float, float, float, float]:
-    """Δ from m answers of which some favour the first model: its value, both ends and the p-value."""
+    """Return Δ, both ends of its interval, and the p-value, if `plus` of m answers favour the first model."""
     low, high = clopper_pearson(plus, m, level) if m else (0.0, 1.0)
     return (2 * plus / m - 1 if m else 0.0), 2 * low - 1, 2 * high - 1, sign_p_value(plus, m - plus)
 
@@ -348,7 +353,17 @@ def _score_p_value(rows: TiltedRows, df: float) -> float:
 def read_votes(
     c: FloatArray, pi: FloatArray, K: IntArray, side: FloatArray, yes: FloatArray
 ) -> FloatArray | None:
-    """+1, 0 or −1 for every item, if each item determines one; otherwise None."""
+    """Return the difference in correctness (+1, 0, −1) on every item; None if answers do not determine it.
+
+    An answer about one of two predictions with probability ½ each counts as +1 or −1, which is unbiased.
+
+    Parameters
+    ----------
+    c, pi
+        Shape (n, K): target of the difference, and propensities.
+    K, side, yes
+        Shape (n,): number of options; c of the option asked about; answer, 1 for yes and 0 for no.
+    """
     coin = np.abs(pi * np.abs(c) - 0.5 * (c != 0)).max(axis=1) < _NEAR
     sure = ((c != 0).sum(axis=1) == 1) & ((pi * np.abs(c)).sum(axis=1) > 1 - _NEAR)
     if not (coin | sure | (K == 2)).all():
@@ -360,9 +375,9 @@ def read_votes(
 def several_answers(
     first: IntArray, second: IntArray, data: RoutedSample, level: float, cluster: IntArray | None
 ) -> FoundDifference:
-    """As `difference_interval` for items with several answers: the interval of `routed_mean`.
+    """Compute `difference_interval` for items with several answers, with the interval of `routed_mean`.
 
-    It is at least as wide as the interval without an observed difference.
+    Each end is at least as far from the estimate as in the interval for models that never differ.
     """
     data = informed(np.stack([first, second], axis=1), data)
     found = routed_mean(
@@ -378,12 +393,14 @@ def several_answers(
 
 
 def student_p_value(value: float, se: float, groups: float) -> float:
-    """Two-sided Student's t p-value of "no difference" for independent groups; 1 if se is 0."""
+    """Return the two-sided p-value of "no difference" by Student's t for independent groups; 1 if se is 0."""
     return min(1.0, 2 * float(stdtr(max(1.0, groups - 1), -abs(value) / se))) if se > 0 else 1.0
 
 
 def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> FoundDifference:
-    """Mean of +1, 0 and −1 on clustered items: `paired_proportions` at the effective size, p from t.
+    """Estimate the mean of +1, 0 and −1 on clustered items.
+
+    The interval is that of `paired_proportions` at the effective size; the p-value is that of Student's t.
 
     Examples
     --------
@@ -396,14 +413,17 @@ def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> 
     size = effective_size(votes, cluster, level)
     plus, minus = float((votes > 0).mean()) * size, float((votes < 0).mean()) * size
     low, high = paired_proportions(plus, minus, size, level)
-    # variance under no difference, because that around the mean is 0 if one model is always right
+    # variance around 0 (no difference), because the variance around the mean may be 0
     se = math.sqrt(float((np.bincount(cluster, votes) ** 2).sum())) / n
     p_value = student_p_value(value, se, effective_clusters(cluster))
     return value, Interval(low=low, high=high, level=level, method="mcnemar"), p_value
 
 
 def _resolved(c: FloatArray, side: FloatArray, yes: FloatArray) -> FloatArray:
-    """Difference on items that one answer settles: K = 2, or the only readable prediction was asked about."""
+    """Return the difference on items where one answer determines it.
+
+    These are items with K = 2, or with one readable prediction that was asked about.
+    """
     other = -side * (np.abs(c).sum(axis=1) == 2)
     alone = np.where(side == 0, c.sum(axis=1), 0.0)
     return np.where(yes > 0, side, other + alone)
@@ -419,28 +439,33 @@ def paired_difference(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> Comparison:
-    """Difference from one answer to a drawn question on every item on which the models differ.
+    """Compare two models by answers to drawn questions about every item on which they differ.
 
-    The pool contains *all* items that both models answered: items on which they agree carry no difference,
-    asked or not, but their share is uncertain. Interval and p-value are those of `difference_interval`.
+    The data must contain *all* items that both models answered, because the share of items on which they
+    agree enters the estimate. These items need no question. Interval and p-value are those of
+    `difference_interval`.
 
     Parameters
     ----------
     first, second
-        Shape (N,), −1 for unreadable.
+        Shape (N,): predictions of both models, −1 for unreadable.
     data
-        Propensities and answers of the pool.
+        Propensities and answers of all N items.
+    level
+        Confidence level.
+    names
+        Names of the models.
     cluster
-        Shape (N,): number of the item's cluster, if items are not independent.
+        Shape (N,): number of the item's cluster; None if items are independent.
     weight
-        Shape (N,), positive: number of pool items that each one represents, for unequal probabilities.
+        Shape (N,), positive: number of pool items that each item represents, for unequal probabilities.
 
     Raises
     ------
     EstimateError
-        If there are fewer than 2 items, or a differing one has no answer.
+        If there are fewer than 2 items, or an item on which the models differ has no answer.
     NotIdentified
-        If a disagreeing item could not be asked about one of the two options while c differs there.
+        If two options with different c of an item on which the models differ are never asked about.
     """
     check_level(level)
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
@@ -462,19 +487,24 @@ def sign_test(
     level: float = 0.95,
     names: tuple[str, str] = ("a", "b"),
 ) -> Comparison:
-    """Difference from complementary labels only: D̂ = (K − 1)(n_10 − n_01)/n_c.
+    """Compare two models by complementary labels ("not k") only: D̂ = (K − 1)(n_10 − n_01)/n_c.
 
-    n_10 counts labels "not k" that refute only the second model (ŷ_b = k ≠ ŷ_a), n_01 only the
-    first. Var = (K−1)²[p_10 + p_01 − (p_10 − p_01)²]/n_c; p-value by the exact sign test on
-    n_10 + n_01; interval by `paired_proportions` times K − 1. Derivation: A_comp = 1 − (K−1)(1−q̂)
-    of either model on the same labels, subtracted.
+    n_10 is the number of labels that refute only the second model (ŷ_b = k ≠ ŷ_a), and n_01 the number that
+    refute only the first. Var = (K−1)²[p_10 + p_01 − (p_10 − p_01)²]/n_c. The p-value is that of the exact
+    sign test on n_10 + n_01, and the interval is that of `paired_proportions` times K − 1. Derivation:
+    difference of A_comp = 1 − (K−1)(1−q̂) of both models on the same labels.
 
     Parameters
     ----------
     first, second, refuted
-        Shape (n_c,): predictions (−1 unreadable) and the option the label rules out, on items whose
-        asked option was drawn uniformly. An unreadable prediction is never refuted and yet wrong,
-        which this test cannot see: it is refused.
+        Shape (n_c,): predictions of both models, and refuted option, on items whose asked option was drawn
+        uniformly. Predictions must be readable: an unreadable one would wrongly count as never refuted.
+    K
+        Number of options of every item.
+    level
+        Confidence level.
+    names
+        Names of the models.
     """
     check_level(level)
     a, b, k = (np.asarray(x, dtype=np.int64) for x in (first, second, refuted))
@@ -504,16 +534,29 @@ def mcnemar(
     names: tuple[str, str] = ("a", "b"),
     cluster: IntArray | None = None,
 ) -> Comparison:
-    """McNemar's exact test on items whose correctness is known for both models.
+    """Compare two models by McNemar's exact test on items whose correctness is known.
 
-    ``first`` and ``second``, shape (N,), hold 1, 0 and `UNKNOWN`. With n_10 items only the first has
-    right and n_01 only the second, D̂ = (n_10 − n_01)/N and, given their sum, n_10 is
-    Binomial(n_10 + n_01, ½) if there is no difference (McNemar 1947, Psychometrika 12). Agreeing
-    items (same option predicted) enter as any equal pair, without ever having been asked.
+    Let n_10 be the number of items on which only the first model is right, and n_01 the number on which only
+    the second is right. Then D̂ = (n_10 − n_01)/N, and, given n_10 + n_01, n_10 is Binomial(n_10 + n_01, ½)
+    if there is no difference (McNemar 1947, Psychometrika 12). Items on which both models predict the same
+    option count as equal, whether asked about or not.
 
-    Items that are unknown for a model are flagged and left out of D̂, but not of its uncertainty:
-    which items stay unknown depends on the truth (see `resolve.resolved_accuracy`), so interval and
-    p-value hold for whatever each of them may be.
+    Items with unknown correctness are reported in a note and left out of D̂. Which items stay unknown depends
+    on the truth (see `oversight.harness.estimate.routed_means.resolved_accuracy`), so interval and p-value
+    allow for every possible value of these items.
+
+    Parameters
+    ----------
+    first, second
+        Shape (N,): correctness of both models: 1 right, 0 wrong, `UNKNOWN`.
+    questions
+        Number of answers used.
+    level
+        Confidence level.
+    names
+        Names of the models.
+    cluster
+        Shape (N,): number of the item's cluster; None if items are independent.
     """
     check_level(level)
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
@@ -523,7 +566,7 @@ def mcnemar(
     if n == 0:
         raise EstimateError("McNemar's test needs at least 1 resolved item, there are 0")
     n_10, n_01 = int((known & (a > b)).sum()), int((known & (a < b)).sum())
-    # An unknown item can favour the first model unless that is wrong or the second is right.
+    # an unknown item can favour the first model unless the first is wrong or the second is right
     for_first = int((~known & (a != 0) & (b != 1)).sum())
     for_second = int((~known & (b != 0) & (a != 1)).sum())
     if cluster is not None:
@@ -536,7 +579,7 @@ def mcnemar(
     notes = () if n == len(a) else (Note(NoteKind.UNRESOLVED, {"items": len(a) - n}),)
     interval = Interval(low=low, high=high, level=level, method="mcnemar", notes=notes)
     p_value = 1.0 if less >= more else sign_p_value(more, less)
-    # the known items alone may lie outside the range that the unknown ones allow
+    # the difference on known items may lie outside the interval, which also counts unknown items
     value = min(high, max(low, lead / n))
     found = value, interval, p_value
     return Comparison.of_interval(names, found, items=n, questions=questions, assumptions=RESOLVED)
@@ -545,7 +588,7 @@ def mcnemar(
 def _clustered(
     a: IntArray, b: IntArray, cluster: IntArray, questions: int, level: float, names: tuple[str, str]
 ) -> Comparison:
-    """Difference of exact correctness on dependent items, for any values of unknown items."""
+    """Compare exact correctness on clustered items, allowing for any values of unknown items."""
     unknown = (a == UNKNOWN) | (b == UNKNOWN)
     votes = np.where(unknown, 0, np.sign(a - b)).astype(np.float64)
     against = np.where(unknown & (b != 0) & (a != 1), -1.0, votes)
@@ -564,7 +607,7 @@ def _clustered(
 
 _GRID = np.linspace(-1.0, 1.0, 4001)
 _LEAST = 1e-6
-"""Below it J is taken for nothing."""
+"""Value of J = s + t − 1 at or below which answers count as carrying no information."""
 
 
 def corrected_difference(
@@ -578,25 +621,31 @@ def corrected_difference(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> Comparison:
-    """Difference with the interval that the module gives.
+    """Compare two models with correction for experts' errors (see "Experts who err" in the module).
 
     Parameters
     ----------
-    first, second, cluster
-        Shape (N,): predictions, −1 for unreadable; number of the item's cluster, if items have one.
+    first, second
+        Shape (N,): predictions of both models, −1 for unreadable.
     data
-        Answers, made with ``error_free=False``.
+        The answers, made with ``error_free=False``.
     known
-        Answers to gold, and ranges of the rates.
+        Experts' answers to gold items, and ranges of their error rates.
+    level
+        Confidence level.
+    names
+        Names of the models.
+    cluster
+        Shape (N,): number of the item's cluster; None if items are independent.
     weight
-        Shape (N,), above 0: how many items of the pool each stands for, if chances differed.
+        Shape (N,), positive: number of pool items that each item represents, for unequal probabilities.
 
     Raises
     ------
     NotIdentified
-        If what is known of the errors does not tell the difference.
+        If the knowledge of error rates does not identify the difference.
     EstimateError
-        As of `difference_interval`.
+        As in `difference_interval`.
     """
     check_level(level)
     is_even = cluster is None and weight is None and _has_even_draws(first, second, data)
@@ -619,7 +668,11 @@ def corrected_difference(
 
 
 def _has_even_draws(first: IntArray, second: IntArray, data: RoutedSample) -> bool:
-    """Whether each differing item has one answer, equally likely about either prediction, with one K."""
+    """Return whether the even-draw formula applies.
+
+    It applies if all items on which the models differ have one answer, two readable predictions that were
+    equally likely to be asked about, and the same K.
+    """
     differ: BoolArray = first != second
     answers = np.bincount(data.item, minlength=len(first))[differ]
     readable = (first >= 0) & (second >= 0)
@@ -634,7 +687,7 @@ def _has_even_draws(first: IntArray, second: IntArray, data: RoutedSample) -> bo
 def _by_ratio(
     first: IntArray, second: IntArray, data: RoutedSample, gold: GoldCounts, level: float
 ) -> FoundDifference:
-    """D as the ratio of J D and J, both with intervals."""
+    """Estimate D as the ratio of J D to J, from intervals for both."""
     value, raw, p_value = difference_interval(first, second, data, level)
     J, least, most = youden_interval(gold, level)
     centre, away = value - _GRID * J, np.abs(_GRID)
@@ -650,7 +703,10 @@ def _by_ratio(
 def _by_ranges(
     first: IntArray, second: IntArray, data: RoutedSample, known: ErrorRanges, level: float
 ) -> FoundDifference:
-    """The union of the intervals of D over all J in the ranges; half of the error is for gold of one kind."""
+    """Estimate D with the union of its intervals over all J in the ranges of error rates.
+
+    If there are gold items of one kind (true or false), half of the error probability is for their ranges.
+    """
     has_gold = bool(sum(known.gold_true) + sum(known.gold_false))
     part = 1 - (1 - level) / 2 if has_gold else level
     (s_low, s_high), (t_low, t_high) = rate_ranges(known, part)
@@ -677,7 +733,7 @@ def _by_gold(
     cluster: IntArray | None,
     weight: FloatArray | None,
 ) -> FoundDifference:
-    """Mean of corrected answers, with Student's t over items or clusters."""
+    """Estimate D by the mean of corrected answers, with a Student's t interval over items or clusters."""
     c: FloatArray = difference_target(first, second, data.propensities.shape[1])
     data = informed(np.stack([first, second], axis=1), data)
     found = corrected_mean(c, data, gold, level=level, cluster=cluster, weight=weight)

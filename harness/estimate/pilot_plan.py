@@ -1,30 +1,25 @@
-"""The questions that a half-width costs, as learned from a pilot.
+"""Number of questions that a half-width needs, estimated from a pilot study.
 
-A pilot's information about a model, and variances per item of a planned study.
+Each row of a plan uses the variance of the estimate that it names (`side_variances`): the protocol's own,
+with other models' votes, with a judge, or with a pool of items. Without side information, the number is as
+uncertain as the accuracy. With it, the number is also uncertain because the value of votes or of a judge was
+estimated from the pilot's answers. If these are too few, the row has the reason instead of a number.
 
-Variance per item of a planned study, without and with what is known beside experts' answers.
-
-Outcomes vary by the planned draw of options and by what the truth may be. The interval of
-`oversight.harness.estimate.tilting` is made of outcomes g, whose variance depends on the draw, on
-the working distribution, and on the truth, which is not known. But given item x and truth k
+**Variance per item of a planned study.** Outcomes vary with the planned draw of options and with the unknown
+truth. The interval of `oversight.harness.estimate.tilting` consists of outcomes g, whose variance depends on
+the draw, on the working distribution and on the truth. But given item x and truth k,
 
     f_k(x) = Σ_j π_j(x) [g(x, j, 1{j = k}) − A]²
 
-is a number, π being the planned propensities and g taken at the tilt of mean A. So E f is one more mean of
-Σ_k f_k 1{y = k}, and a pilot tells it as it tells an accuracy, by equation (G) of
-`oversight.harness.estimate.routed_means`, whatever options the pilot's own draw asked about.
+is a number, with the planned propensities π, and g at the tilt of mean A. So E f is the mean of Σ_k f_k 1{y =
+k}, which a pilot estimates like an accuracy, by equation (G) of `oversight.harness.estimate.routed_means`,
+for any draw of the pilot's options.
 
-Variances are those of the estimates themselves: of the score interval's outcomes (`plan_outcomes`), the
-larger of the model's and the observed one, with the working distribution of votes or of judges, learned from
-the pilot. Items drawn in proportion within strata leave out what varies between these: the squared covariance
-of being right with the strata's mean guess, over the variance of that (a lower bound, without its bias).
-If a judge's probabilities count on the whole pool, a drawn item varies around its expected value.
-
-The questions that a half-width costs, from a pilot with other models' votes, a judge, a pool.
-
-Each row is made with the variance of the estimate that it names (`side_variances`). Without side information
-the number is as uncertain as the accuracy; with it also because what votes or a judge are worth was seen on
-the pilot's answers alone. If these are too few, a row has the reason instead.
+The variance is that of the estimate itself: of the score interval's outcomes (`plan_outcomes`), the larger of
+the model's and the observed one, with the working distribution of votes or judges learned from the pilot. A
+proportional draw within strata subtracts the variance between strata: the squared covariance of being right
+with the mean guess of the stratum, over the variance of this guess (a lower bound, corrected for bias). If a
+judge's probabilities cover the whole pool, a drawn item varies around its expected value.
 """
 
 from __future__ import annotations
@@ -83,26 +78,26 @@ from oversight.harness.types import Displayable, HtmlTable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PilotAnswers:
-    """One model's n answered items of a pilot, and the draw that is planned for more like them.
+    """One model's n answered items of a pilot study, with the design of the planned study on these items.
 
     Attributes
     ----------
     option
         Shape (n,): the model's prediction, −1 for unreadable.
     votes
-        Shape (n, M): all models' answers, including the model's own.
+        Shape (n, M): predictions of all voting models, −1 for unreadable.
     judges
         Judges' opinions on the items.
     data
         The pilot's answers.
     planned
-        Shape (n, K): propensities of the options in the planned study; the model's own option with
-        certainty for sequential protocols.
+        Shape (n, K): propensities of the options in the planned study. Sequential protocols count as asking
+        about the model's own prediction with certainty.
     cost
-        Shape (n, K): number of questions about an item if the truth is k.
+        Shape (n, K): number of questions that the planned study asks about the item if option k is true.
     guess
-        Shape (n,): mean estimated probability, over the item's stratum of the pool, that the model is
-        right; None if items are not drawn from a pool.
+        Shape (n,): estimated probability that the model is right, averaged over the item's stratum of the
+        pool; None if items are not drawn from strata.
     """
 
     option: IntArray
@@ -115,17 +110,17 @@ class PilotAnswers:
 
     @property
     def target(self) -> FloatArray:
-        """Target that makes a mean the model's accuracy: 1 at its prediction, otherwise 0; shape (n, K)."""
+        """Target c whose mean is the model's accuracy, shape (n, K): 1 at its prediction, otherwise 0."""
         return accuracy_target(self.option, self.data.propensities.shape[1])
 
     @property
     def settles(self) -> bool:
-        """Whether every planned question settles the model's prediction."""
+        """Whether the planned study certainly asks about every readable prediction of the model."""
         rows = np.flatnonzero(self.option >= 0)
         return bool((self.planned[rows, self.option[rows]] > 1 - 1e-9).all())
 
     def take(self, items: IntArray) -> PilotAnswers:
-        """Select some of the items."""
+        """Select the items at these positions."""
         return replace(
             self,
             option=self.option[items],
@@ -138,42 +133,47 @@ class PilotAnswers:
         )
 
     def each_mean(self, values: FloatArray, working: FloatArray) -> FloatArray:
-        """Outcomes, shape (n,), whose mean estimates that of the values, shape (n, K), at the truth.
+        """Return outcomes, shape (n,), whose mean estimates the mean value at the true option without bias.
 
-        The working distribution, of the same shape, improves precision and need not be right.
+        Parameters
+        ----------
+        values
+            Shape (n, K): value of every option.
+        working
+            Shape (n, K): working distribution, which improves precision and need not be right.
 
         Raises
         ------
         NotIdentified
-            If the pilot never asked about options with different values.
+            If options that the pilot never asks about have different values.
         """
         return pseudo_outcomes(values, replace(self.data, posterior=working))
 
 
 _MOST_DRAWN = 240
-"""Items drawn from which on strata get no finer."""
+"""Number of drawn items above which strata are not made finer."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PilotStudy:
-    """A study with its answers so far, used as a pilot of another study.
+    """A study with its answers so far, used as the pilot for planning another study.
 
     Attributes
     ----------
     models, judges
-        Predictions by name over one index.
+        Predictions by name, over the index of the labels.
     labels
-        Of the pilot, over the same.
+        Labels of the pilot.
     voters
-        All models that vote.
+        Predictions by name of all models whose votes serve as side information.
     asked_for
-        Names of the models whose predictions the planned study uses.
+        Names of the models whose predictions determine the questions of the planned study.
     protocol
         Protocol of the planned study.
     epsilon
-        Uniform share of targeted propensities for several models.
+        Uniform share ε of targeted propensities for several models.
     n_options
-        Shape (N,): K of every item; None if only labels are known.
+        Shape (N,): number of options of every item; None if it is known only from labels.
     """
 
     models: Mapping[str, PredictionColumns]
@@ -187,12 +187,17 @@ class PilotStudy:
     _strata: dict[tuple[bytes, int], tuple[FloatArray, IntArray]] = field(default_factory=dict)
 
     def gather(self, name: str) -> tuple[PilotAnswers, IntArray, float]:
-        """Return the pilot's answers about a model, their items' positions, and the share answered.
+        """Collect one model's answered items.
+
+        Returns
+        -------
+        PilotAnswers, array, float
+            The answered items, their positions in the index, and the share of questions with a yes or no.
 
         Raises
         ------
         EstimateError
-            If there are no answers about the model's items.
+            If there are no answers about items with a prediction of the model.
         NotIdentified
             If items have several questions, or the planned study does not ask about this model.
         """
@@ -222,7 +227,7 @@ class PilotStudy:
         part, _ = collected_part(self.labels, predictions.is_there)
         evidence = Evidence.gather([predictions], part, tilted=False)
         if evidence.most_questions > 1:
-            raise NotIdentified("items have several questions, and a plan takes one an item")
+            raise NotIdentified("items have several questions, but a plan assumes one per item")
         kinds = part.kind[predictions.ran[part.item]]
         answered = float((kinds != ABSTAINED).mean())
         return evidence.sample, evidence.option(), evidence.items, answered
@@ -230,7 +235,10 @@ class PilotStudy:
     def _read_resolved(
         self, predictions: PredictionColumns
     ) -> tuple[RoutedSample, IntArray, IntArray, FloatArray]:
-        """Items known right or wrong, as if their prediction had been asked about; and questions of each."""
+        """Return the resolved items as if their prediction had been asked about.
+
+        Returns answers, predictions, positions, and the number of questions asked about every item.
+        """
         found = resolved_correctness(self.labels, [predictions])
         known = np.flatnonzero(found.correct[:, 0] != UNKNOWN)
         items, right = found.items[known], found.correct[known, 0]
@@ -244,7 +252,7 @@ class PilotStudy:
     def _draw(
         self, option: IntArray, looked_at: IntArray, n_options: IntArray, width: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Planned propensities, and the cost of an item by its truth; shape (n, K) each."""
+        """Return planned propensities, and the number of questions if option k is true; shape (n, K) each."""
         if self.protocol == PARTITIONED:
             return flat_posterior(n_options, width), np.ones((len(option), width))
         if self.protocol == TARGETED:
@@ -257,20 +265,20 @@ class PilotStudy:
 
     @property
     def is_silent(self) -> bool:
-        """Whether experts left questions unanswered."""
+        """Whether experts abstained on any question."""
         return bool((self.labels.kind == ABSTAINED).any())
 
     def pool_size(self, name: str) -> int:
-        """Number of items that could be drawn: those that the model answered."""
+        """Return the number of items with a prediction of the model, from which items can be drawn."""
         return len(self.models[name])
 
     def add_strata(self, pilot: PilotAnswers, name: str, items: IntArray, drawn: int) -> PilotAnswers:
-        """Add the mean estimates of the strata from which this number of items would be drawn.
+        """Set `guess` for strata from which `drawn` items would be drawn; the result is cached.
 
         Raises
         ------
         NotIdentified
-            If the number of options of other items is unknown.
+            If the number of options of items without a label is unknown.
         """
         there, names = self.models[name].is_there, list(self.voters)
         key = (there.tobytes(), min(drawn, _MOST_DRAWN))
@@ -291,20 +299,20 @@ class PilotStudy:
             return self.n_options
         said = self.labels.n_options
         if not said.size or np.ptp(said) > 0:
-            raise NotIdentified("how many options items without a question have is not known")
+            raise NotIdentified("the number of options is unknown for items without a question")
         return np.full(self.labels.index.size, int(said[0]))
 
 
 def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
-    """Predictions on the pilot's items: those drawn from a pool, otherwise those asked about.
+    """Keep the predictions on the pilot's items: items drawn from a pool, or otherwise items asked about.
 
-    Of items that need no question, because their prediction is unreadable, the same share is kept as of the
-    others.
+    If items with an unreadable prediction got no questions, they are kept in the same proportion as items
+    with a readable prediction were asked about.
     """
     if labels.pool is not None:
         return keep_drawn(predictions, labels)
     asked, none = labels.asked_items, predictions.is_unreadable
-    if (none & asked).any():  # an unreadable prediction needs a question here, as every item does
+    if (none & asked).any():  # this pilot also asked about items with an unreadable prediction
         return predictions.on(asked)
     settled = np.flatnonzero(none)
     put, others = np.count_nonzero(asked), np.count_nonzero(predictions.ran & ~none)
@@ -314,13 +322,13 @@ def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> Predict
 
 
 def _columns(models: Sequence[PredictionColumns], items: IntArray) -> IntArray:
-    """Options of models, shape (n, M), −1 where a model names none."""
+    """Return the options that models predict, shape (n, M), −1 if a model names none."""
     votes: IntArray = np.stack([np.maximum(m.option[items], -1) for m in models], axis=1).astype(np.int64)
     return votes
 
 
 _PORTION = 2_000
-"""Items at a time: there is a row for every option that may be asked about, and either answer."""
+"""Number of items processed at a time; each item takes two rows per option, one per possible answer."""
 
 
 def plan_outcomes(
@@ -330,20 +338,25 @@ def plan_outcomes(
     working: FloatArray | None,
     mean: float,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Second moments of the outcomes of N items of equal weight, one question each.
+    """Return second moments of the planned outcomes g of N equally weighted items with one question each.
 
-    Parameters are those of `tilt_items`, and A.
+    Parameters
+    ----------
+    c, propensities, n_options, working
+        As in `tilt_items`; `working` None means the one before any answer (`plan_working`).
+    mean
+        Mean A of the null hypothesis at which outcomes are computed.
 
     Returns
     -------
-    arrays
-        Shape (N, K): E[(g − A)² | the truth is k]; the same around what is expected of the item. Shape (N,):
-        what the tilted working distribution expects of the item, E c.
+    array, array, array
+        E[(g − A)² | option k is true], shape (N, K). E[(g − E c)² | option k is true], shape (N, K). E c, the
+        item's expected value under the tilted working distribution, shape (N,).
 
     Raises
     ------
     NotIdentified
-        If such a draw cannot identify this target.
+        If the planned propensities do not identify this target.
     """
     working = plan_working(c, propensities, n_options) if working is None else working
     nobody, none = np.full(len(c), -1), np.zeros(len(c))
@@ -357,7 +370,7 @@ def plan_outcomes(
 def model_variances(
     c: FloatArray, propensities: FloatArray, n_options: IntArray, working: FloatArray | None, mean: float
 ) -> tuple[float, float]:
-    """Means of both moments over the items if the tilted working distribution is right."""
+    """Return both moments of `plan_outcomes`, averaged over items, if the working distribution is right."""
     nobody, none = np.full(len(c), -1), np.zeros(len(c))
     rows = tilt_items(c, propensities, n_options, nobody, none, working=working)
     guess, variance, _ = outcomes_at(rows, tilt_of(rows, mean))
@@ -372,7 +385,7 @@ def _plan_part(
     mean: float,
     tilt: float,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Both moments, and E c of every item under the tilted working distribution."""
+    """Return the three arrays of `plan_outcomes` for some of the items."""
     n, width = c.shape
     each = np.repeat(np.arange(n), 2 * width)
     option, yes = (x.ravel() for x in np.indices((n, width, 2))[1:])
@@ -398,7 +411,11 @@ def _plan_part(
 NONE, VOTES, JUDGE, POOL = "none", "votes", "judge", "pool"
 POOL_VOTES, POOL_JUDGE = "pool+votes", "pool+judge"
 _EDGE, _REACH, _GRID = 1e-3, 0.3, 13
-"""Means at which variances are looked at: their least distance from 0 and 1, how far they reach, how many."""
+"""Grid of means at which variances are computed.
+
+The three numbers are the smallest distance of a mean from 0 and 1, the largest distance from the estimated
+mean, and the number of means.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -408,15 +425,17 @@ class ItemVariance:
     Attributes
     ----------
     whole
-        Around the mean.
+        Variance of outcomes around their mean.
     near, pool
-        Around what is expected of the item, where a judge's word on the items of a pool of this size counts:
-        of n of N items (1 − n/N) of this and n/N of the other is left.
+        Variance of outcomes around each item's expected value by a judge, and number N of items of the pool
+        that the judge covers. With n drawn items, the variance is (1 − n/N) near + (n/N) whole. Pool 0:
+        unused.
     between, far
-        What strata leave out of a binomial share, and items far from it (see `design_effect`).
+        Variance between strata, which a stratified draw removes, and the sum of squares added for items far
+        from the mean (see `design_effect`). Both 0 if unused.
     means, curves
-        Shapes (G,) and (2, G): how many times as large `whole` and `near` are, by the model, at other means
-        than the estimated one. None where the interval is not the score's.
+        Shape (G,): means other than the estimated one. Shape (2, G): factors on `whole` and `near` at these
+        means, by the model. None if the interval is not a score interval.
     """
 
     whole: float
@@ -428,7 +447,7 @@ class ItemVariance:
     curves: FloatArray | None = None
 
     def at(self, items: float, mean: float | None = None) -> float:
-        """Variance per item for this number of items, tested at this mean."""
+        """Return the variance per item for a number of items, at a tested mean (None: the estimated mean)."""
         whole, near = self.whole, self.near
         if mean is not None and self.means is not None and self.curves is not None:
             whole *= float(np.interp(mean, self.means, self.curves[0]))
@@ -443,7 +462,17 @@ class ItemVariance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideVariances:
-    """Variances per item by side information, reasons for unknown ones, and questions per item."""
+    """Variances of one model's estimate by side information.
+
+    Attributes
+    ----------
+    of
+        Variance per item by the side information used.
+    undefined
+        Side information whose variance is unknown, with the reason.
+    cost
+        Mean number of questions per item.
+    """
 
     of: Mapping[str, ItemVariance]
     undefined: Mapping[str, str]
@@ -453,19 +482,22 @@ class SideVariances:
 def side_variances(
     pilot: PilotAnswers, mean: float, *, pool: int | None = None, curved: bool = False
 ) -> SideVariances:
-    """Variances of one model's accuracy, `mean`.
+    """Estimate the variances of one model's accuracy for every kind of side information.
 
     Parameters
     ----------
+    pilot, mean
+        The pilot's answers, and the model's accuracy.
     pool
         Number of items of the pool, if items are to be drawn from one.
     curved
-        Whether variances at other means are also needed.
+        Whether to compute the variances at other means also.
 
     Raises
     ------
     NotIdentified
-        If the planned draw, or the pilot, cannot determine this model's accuracy or its price.
+        If the planned draw does not identify the model's accuracy, or the pilot does not identify the
+        variance or the number of questions.
     """
     votes = pilot.votes if pilot.votes.shape[1] > 1 else pilot.option[:, None]
     best = weigh_votes(votes, pilot.data)
@@ -487,7 +519,7 @@ def side_variances(
 
 
 def accuracy_variance(pilot: PilotAnswers, mean: float) -> float:
-    """Variance per item without side information if wrong predictions are random."""
+    """Return the variance per item without side information, by the model and not by the observed answers."""
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
     inner = min(1 - 1e-9, mean / share)
@@ -506,9 +538,10 @@ def _vary(
     pool: int | None,
     curved: bool,
 ) -> dict[str, ItemVariance]:
-    """Variances with one working distribution: the larger of the model's and the observed one.
+    """Return the variances with one working distribution: the larger of the model's and the observed one.
 
-    Only the outcomes of readable predictions vary; A = ρ A_r, where the share ρ also varies.
+    The accuracy is A = ρ A_r. So the variance consists of that of the outcomes of readable predictions, and
+    that of the readable share ρ.
     """
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
@@ -517,7 +550,7 @@ def _vary(
     *moments, guess = plan_outcomes(part.target, part.planned, part.data.n_options, own, inner)
     between = (_project(guess, part.guess)[0], _between_strata(pilot, best))
     modelled = model_variances(part.target, part.planned, part.data.n_options, own, inner)
-    seen = (0.0, 0.0)  # the likelihood interval of uniformly drawn options uses no squares
+    seen = (0.0, 0.0)  # the likelihood interval for uniformly drawn options ignores the observed variance
     if working is not None or not _is_uniform(part):
         first, second = (float(part.each_mean(values, best[readable]).mean()) for values in moments)
         seen = (first, second)
@@ -545,15 +578,16 @@ def _vary(
 
 
 def _is_uniform(pilot: PilotAnswers) -> bool:
-    """Whether planned options are drawn uniformly."""
+    """Return whether the planned options are drawn uniformly."""
     own = pilot.data.valid
     return bool(np.allclose(pilot.planned[own], (own / pilot.data.n_options[:, None])[own]))
 
 
 def _between_strata(pilot: PilotAnswers, best: FloatArray) -> float:
-    """Variance between strata of the pool in the probability of being right; at least 0.
+    """Estimate the variance between the pool's strata in the probability of being right, corrected for bias.
 
-    The draw fixes no number of readable predictions: where the interval is theirs, so are the strata.
+    At least 0. Uses the items of the planned interval: all items if every readable prediction is asked about
+    with certainty, otherwise only items with a readable prediction, whose number is random.
     """
     kept = np.arange(len(pilot.option)) if pilot.settles else np.flatnonzero(pilot.option >= 0)
     part = pilot.take(kept)
@@ -562,7 +596,7 @@ def _between_strata(pilot: PilotAnswers, best: FloatArray) -> float:
 
 
 def _project(values: FloatArray, guess: FloatArray | None) -> tuple[float, float]:
-    """Part of the variance of values that is linear in the strata's estimates, and its upward bias."""
+    """Return the variance of the values that is explained linearly by `guess`, and its upward bias."""
     if guess is None or not float(np.ptp(guess)) > 0:
         return 0.0, 0.0
     product, spread = (values - values.mean()) * (guess - guess.mean()), float(guess.var())
@@ -570,24 +604,24 @@ def _project(values: FloatArray, guess: FloatArray | None) -> tuple[float, float
 
 
 _GROUPS, _LEAST_GROUPS = 10, 8
-"""Groups, and how many of them must tell."""
+"""Number of jackknife groups, and smallest number of groups that must give a result."""
 _STEPS = 8
 _LARGEST = 5_000
-"""Items of a pilot from which groups are left out in turn; of more, what is learned hardly varies."""
+"""Largest number of pilot items used by the jackknife; with more items, side information hardly varies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """The goal of a plan: the questions for a half-width, or the half-width for a number of questions.
+    """The goal of a plan: find the questions for a half-width, or the half-width for a number of questions.
 
     Attributes
     ----------
     half_width, questions
-        One of the two.
+        The given one of the two; the other is None.
     level
         Confidence level.
     answered
-        Share of the questions that experts answer.
+        Share of questions that experts answer.
     """
 
     half_width: float | None
@@ -596,7 +630,10 @@ class Aim:
     answered: float = 1.0
 
     def find_size(self, variance: ItemVariance, cost: float, mean: float) -> float:
-        """Questions, or the half-width, for this variance per item and number of questions per item."""
+        """Return the number of questions, or the half-width, whichever is sought.
+
+        `variance` and `cost` are the variance and the number of questions per item; `mean` is the accuracy.
+        """
         wanted, level = self.half_width, self.level
         if wanted is None:
             return half_of(variance, (self.questions or 1) * self.answered / cost, mean, level)
@@ -607,14 +644,15 @@ class Aim:
         return items * cost / self.answered
 
     def find_all(self, found: SideVariances, mean: float) -> dict[str, float]:
-        """Return these values for every kind of side information."""
+        """Return `find_size` for every kind of side information."""
         return {side: self.find_size(variance, found.cost, mean) for side, variance in found.of.items()}
 
 
 def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> float:
-    """Half of the interval whose ends are the means m with (m − A)² = t² v(m)/n, within [0, 1].
+    """Return half the width of the interval whose ends are the means m with (m − A)² = t² v(m)/n, in [0, 1].
 
-    Of a share without side information, and in comparisons, z √(v/n).
+    If the variance v is known only at A (binomial shares without side information, comparisons), it is
+    z √(v/n).
     """
     if variance.means is None:
         return z_value(level) * math.sqrt(variance.at(items) / items)
@@ -630,10 +668,11 @@ def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> 
 def find_ratios(
     pilot: PilotAnswers, found: Mapping[str, float], aim: Aim, mean: float, pool: int | None
 ) -> dict[str, Ratio]:
-    """Ratios to the result without side information, with the jackknife over ten groups of items.
+    """Return the ratio of every result to the result without side information, with a jackknife interval.
 
-    Everything is learned again for each group. For more than 5,000 items the groups are of a sample.
-    Results that too few groups determine are left out.
+    The jackknife leaves out each of ten groups of items in turn and learns everything from the rest. Of more
+    than 5,000 items, a random sample is used. A kind of side information is left out if fewer than
+    `_LEAST_GROUPS` groups give a result.
     """
     n = len(pilot.option)
     kept = np.arange(n) if n <= _LARGEST else np.random.default_rng(0).permutation(n)[:_LARGEST]
@@ -660,27 +699,31 @@ def find_ratios(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRow:
-    """Cost of one model with one kind of side information.
+    """Plan for one model with one kind of side information.
 
     Attributes
     ----------
-    model, uses
-        Name; ``none``, or what is made use of: ``votes``, ``judge``, ``pool``, joined by ``+``.
+    model
+        Name of the model.
+    uses
+        Side information used: ``none``, or ``votes``, ``judge``, ``pool``, joined by ``+``.
     questions, half_width
         Number of questions to experts, and the half-width that at least 80 % of such studies reach; None if
         unknown.
     half_width_expected
-        The mean half-width of such studies.
+        Mean half-width of such studies.
     low, high
-        Ends of an approximate interval of the requested one of the two.
+        Ends of an approximate confidence interval of the number sought: of `questions` if a half-width was
+        given, otherwise of `half_width`.
     without
-        The same without side information.
+        The number sought, without side information.
     saving, saving_low, saving_high
-        How many times as many questions are needed without; None without side information.
+        Factor by which more questions are needed without side information, and the ends of its confidence
+        interval; None for the row without side information.
     answers
-        Number of answered items of the pilot behind it.
+        Number of answered items of the pilot.
     sentence
-        The row in words; the reason where a number is not known.
+        The row in words, or the reason why its numbers are unknown.
     """
 
     model: str
@@ -700,14 +743,16 @@ class PlannedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanText:
-    """Data that the rows of a model share.
+    """Writes the rows of one model.
 
     Attributes
     ----------
+    study, aim
+        The pilot study, and the goal of the plan.
     size
-        Number of items that the model answered, from which more can be drawn.
+        Number of items with a prediction of the model, from which items can be drawn.
     cost
-        Questions per item.
+        Mean number of questions per item.
     """
 
     study: PilotStudy
@@ -716,12 +761,12 @@ class PlanText:
     cost: float
 
     def count_items(self, sought: float) -> float:
-        """Number of items of a row."""
+        """Return the number of answered items that a plan with this result (`Aim.find_size`) needs."""
         questions = sought if self.aim.half_width is not None else float(self.aim.questions or 1)
         return questions * self.aim.answered / self.cost
 
     def refuse_items(self, sought: float) -> str:
-        """Why no pool has more items than these questions; empty if one has."""
+        """Return why the pool is too small for a plan with this result; empty if it is large enough."""
         items = math.ceil(self.count_items(sought))
         return (
             ""
@@ -730,7 +775,7 @@ class PlanText:
         )
 
     def explain(self, row: PlannedRow, why: str) -> PlannedRow:
-        """A row without a number."""
+        """Fill a row without numbers with the reason why they are unknown."""
         return replace(row, sentence=f"{self._use(row.uses)}: {why}")
 
     def fill(
@@ -741,9 +786,20 @@ class PlanText:
         without: float | None = None,
         ratio: Ratio | None = None,
     ) -> PlannedRow:
-        """Make a row from the result, the ends of its interval, and the result without side information.
+        """Fill a row with numbers.
 
-        `found` is what 80 % of studies reach and the mean.
+        Parameters
+        ----------
+        row
+            Row with the model's name and side information.
+        found
+            The number sought (questions or half-width): the value that 80 % of studies reach, and the mean.
+        ends
+            Ends of the confidence interval of the first number in `found`.
+        without
+            The number sought, without side information.
+        ratio
+            Ratio of the number with side information to the number without.
         """
         wanted, given = self.aim.half_width, self.aim.questions
         sought, expected = found
@@ -797,14 +853,17 @@ def _points(share: float | None) -> str:
 
 
 LEAST_ANSWERS = 50
-"""Answered items from which on a plan is made: of fewer, numbers mean next to nothing."""
+"""Smallest number of answered items for a plan; with fewer, its numbers would be too uncertain."""
 _ACCURACIES = 9
 _WIDER, _SETTLED, _STRATA = 1.03, 1.015, 1.05
-"""Times as wide as the variance says: intervals on average, exact ones of a share, and those with strata."""
+"""Factors by which intervals are wider than the variance predicts.
+
+The factors are for score intervals, exact intervals of a binomial share, and such intervals with strata.
+"""
 
 
 def plan_model(study: PilotStudy, name: str, aim: Aim) -> list[PlannedRow]:
-    """All rows of one model; a row with the reason if nothing is known."""
+    """Plan one model; returns all its rows, or one row with the reason if no plan is possible."""
     try:
         pilot, items, answered = study.gather(name)
         return list(_plan(study, name, replace(aim, answered=max(answered, 1e-9)), pilot, items))
@@ -853,17 +912,18 @@ def _plan(
         if not told and ratio:
             ends = _widen(sought[side], spread, ratio)
             yield words.fill(one, (sought[side], expected[side]), ends, sought[NONE], ratio)
-        elif "+" not in side:  # a part of the combination has the reason
+        elif "+" not in side:  # the rows of a combination's parts give the reason
             yield words.explain(one, told)
 
 
 def _keep_promise(
     study: PilotStudy, pilot: PilotAnswers, mean: float, words: PlanText, found: tuple[str, float, float]
 ) -> float:
-    """Factor on questions, or on the half-width, that makes 80 % of studies reach the goal.
+    """Return the factor on questions, or on the half-width, that makes 80 % of studies reach the goal.
 
-    The squares of two parts are added: the pilot's uncertainty (upper end of an interval), and the variation
-    of half-widths between studies (rehearsed without side information).
+    Two parts are added as squares of logarithms: the pilot's uncertainty (from the upper end of its
+    interval), and the variation of half-widths between studies (simulated without side information). `found`
+    holds the side information, the number sought, and the upper end of its confidence interval.
     """
     side, sought, high = found
     aim, settled = words.aim, study.protocol == SEQUENTIAL or pilot.settles
@@ -879,20 +939,23 @@ def _keep_promise(
 
 
 def _round(items: float) -> int:
-    """Round to two digits, since rehearsals with similar numbers of items agree."""
+    """Round to two digits, so that cached simulations can be used for similar numbers of items."""
     digits = int(10 ** max(0, math.floor(math.log10(items)) - 1))
     return max(1, round(items / digits) * digits)
 
 
 def _widen(sought: float, spread: tuple[float, float], ratio: Ratio | None) -> tuple[float, float]:
-    """Ends of the result, given the uncertainty of the accuracy and of what was learned."""
+    """Return the interval of the number sought, given the uncertainty of accuracy and of side information.
+
+    `spread` is the result of `_spread`, and `ratio` that of `find_ratios`.
+    """
     learned = math.log(ratio.high / ratio.value) if ratio else 0.0
     low, high = (math.hypot(math.log(each), learned) for each in spread)
     return sought * math.exp(-low), sought * math.exp(high)
 
 
 def _give_reasons(study: PilotStudy, pilot: PilotAnswers, few: str, pool_why: str) -> dict[str, str]:
-    """Every kind of side information, with the reason if it is unknown or unused, otherwise empty."""
+    """Return the reason why each kind of side information cannot be used; empty if it can be used."""
     settled = "every question settles a prediction, and {} nothing" if pilot.settles else ""
     if study.protocol == SEQUENTIAL and study.is_silent:
         pool_why = pool_why or "where experts are silent, the interval of resolved items knows no strata"
@@ -913,7 +976,10 @@ def _give_reasons(study: PilotStudy, pilot: PilotAnswers, few: str, pool_why: st
 
 
 def _spread(pilot: PilotAnswers, mean: float, ends: tuple[float, float], aim: Aim) -> tuple[float, float]:
-    """Factors by which the result may be smaller and larger if the accuracy lies between these ends."""
+    """Return the factors by which the result may be smaller and larger if accuracy lies between `ends`.
+
+    Both factors are at least 1.
+    """
     edge = 1 / (len(pilot.option) + 2)
     low, high = (min(1 - edge, max(edge, end)) for end in ends)
     now = accuracy_variance(pilot, mean)
@@ -924,16 +990,16 @@ def _spread(pilot: PilotAnswers, mean: float, ends: tuple[float, float], aim: Ai
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PilotPlan(Displayable):
-    """Questions by model and by side information.
+    """Plan from a pilot study, by model and by side information.
 
     Attributes
     ----------
     rows
-        One a model and use.
+        One row per model and kind of side information.
     protocol
         Protocol of the planned study.
     aim
-        The request.
+        The goal: a half-width, or a number of questions.
 
     Examples
     --------
@@ -952,11 +1018,11 @@ class PilotPlan(Displayable):
     picture: ClassVar[str] = "plan"
 
     def __str__(self) -> str:
-        """One line per model and kind of side information."""
+        """Show one line per model and kind of side information."""
         return "\n".join(f"{row.model}: {row.sentence}" for row in self.rows)
 
     def records(self) -> list[dict[str, Any]]:
-        """One row per model and kind of side information."""
+        """Return one row per model and kind of side information."""
         return [asdict(row) for row in self.rows]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
@@ -980,33 +1046,36 @@ def plan_from_pilot(
     n_options: IntArray | None = None,
     voters: Mapping[str, AnyPredictions] | None = None,
 ) -> PilotPlan:
-    """Number of questions for a half-width, from predictions and the answers to a pilot study.
+    """Plan the number of questions for a half-width, from predictions and the answers of a pilot study.
 
     Parameters
     ----------
     models, judges
-        Predictions by name, for all items from which more will be drawn.
+        Predictions by name, for all items from which the planned study will draw.
     labels
-        Of the pilot: a part of the items drawn at random, such as `label route --questions` draws.
+        Labels of the pilot, on a random part of the items, for example as drawn by `label route --questions`.
     protocol
-        Of the study to plan: ``partitioned``, ``targeted`` or ``sequential``; None is the pilot's own.
+        Protocol of the planned study: ``partitioned``, ``targeted`` or ``sequential``; by default that of the
+        pilot.
     asked_for
-        Models whose predictions targeted and sequential questions look at; None for all.
+        Names of the models whose predictions determine targeted and sequential questions; None for all.
     half_width, questions
-        Give one: 0.03 is ± 3 points (the default); or the affordable number of questions.
+        Give one of the two: the half-width to reach (default 0.03, that is ± 3 points), or the affordable
+        number of questions.
     level
         Confidence level.
     epsilon
-        Uniform share of targeted propensities for several models.
+        Uniform share ε of targeted propensities for several models.
     n_options
-        Shape (N,): K of every item, with predictions as columns; None where all have the same.
+        Shape (N,): number of options of every item, for predictions as columns; None if all items have the
+        same number.
     voters
-        Models that vote; None for those in `models`.
+        Predictions by name of the models whose votes serve as side information; None for `models`.
 
     Raises
     ------
     EstimateError
-        If an argument is out of range, items share clusters, or the labels tell no accuracy.
+        If an argument is out of range, items are clustered, or the labels do not identify an accuracy.
 
     Examples
     --------
@@ -1034,7 +1103,7 @@ def plan_from_pilot(
     chosen = own if protocol is None else protocol
     if chosen not in (PARTITIONED, TARGETED, SEQUENTIAL):
         known = f"{PARTITIONED}, {TARGETED} and {SEQUENTIAL}"
-        raise EstimateError(f"protocol: a pilot tells what {known} cost, not {chosen!r}")
+        raise EstimateError(f"protocol: a pilot gives the cost of {known}, not of {chosen!r}")
     looked_at = list(models) if asked_for is None else list(asked_for)
     for name in looked_at:
         if name not in named | voting:

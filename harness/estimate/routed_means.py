@@ -1,41 +1,32 @@
-"""Estimates from drawn options and from resolved items.
+"""Efficient estimates of means from options asked about with known probabilities, and from resolved items.
 
-The efficient estimator for answers asked with known probabilities.
-
-A target is a linear functional θ = E Σ_k c_k(x)·1{y = k} of the unknown true option y: an accuracy
-(c_k = 1{k = ŷ}), a difference of two, any utility. Options were asked about with known inclusion
+A target is a linear functional θ = E Σ_k c_k(x)·1{y = k} of the unknown true option y: an accuracy (c_k = 1{k
+= ŷ}), a difference of two accuracies, or a utility. Options were asked about with known inclusion
 probabilities π_k(x). Per item,
 
     g = Σ_j c_j p_j + Σ_{asked k} (c_k − C)(b_k − p_k) / π_k                             (G)
 
-with answers b_k = 1{y = k}, a working posterior p (Σ_j p_j = 1) and any C(x). Then E[g | x] = θ(x)
-for *every* p and C. Derivation: E Σ_{asked} (c_k − C)(b_k − p_k)/π_k = Σ_k (c_k − C)(P(y=k) − p_k),
-and C drops out because Σ_k (P(y=k) − p_k) = 0. Among unbiased functions of (k, b) the projection of
-the complete-data function has the least variance and is (G) with C* below, so (G) is semiparametrically
-efficient where p is the true posterior; elsewhere p costs variance, never bias.
-C = 0 is the augmented inverse-probability estimator of Robins, Rotnitzky & Zhao (1994, JASA 89);
-p = C = 0 is Horvitz & Thompson (1952, JASA 47). Uniform π with p_ŷ = A and the rest flat has exactly
-the information of the likelihood of "Towards Scalable Oversight via Partitioned Human Supervision", Eq. 9;
-a completely flat p costs the same once more, which cross-fitting prevents.
+with answers b_k = 1{y = k}, a working posterior p (Σ_j p_j = 1) and any C(x). Then E[g | x] = θ(x) for
+*every* p and C: E Σ_{asked} (c_k − C)(b_k − p_k)/π_k = Σ_k (c_k − C)(P(y=k) − p_k), and C drops out because
+Σ_k (P(y=k) − p_k) = 0. Among unbiased functions of (k, b), the projection of the complete-data function has
+the smallest variance. It is (G) with C* below, so (G) is semiparametrically efficient if p is the true
+posterior; any other p increases the variance, without bias. C = 0 is the augmented inverse-probability
+estimator of Robins, Rotnitzky & Zhao (1994, JASA 89); p = C = 0 is Horvitz & Thompson (1952, JASA 47). With
+uniform π, p_ŷ = A and equal p elsewhere, (G) has exactly the information of the likelihood of "Towards
+Scalable Oversight via Partitioned Human Supervision", Eq. 9. A completely flat p needs more questions;
+cross-fitting avoids this.
 
-Equation (G) is unbiased for every p that was not made from the same item's answers, and efficient
-for the true one. So items are put into folds; each model's accuracy is estimated on the other folds,
-and p on a fold is what votes of such accuracies say (cross-fitting: Schick 1986, Ann. Stat. 14;
-Chernozhukov et al. 2018, Econom. J. 21). For one model p_ŷ = Â and the rest is flat, with which
-uniform routing attains the information of the likelihood.
+**Cross-fitting** (`crossfitted_posterior`). Equation (G) is unbiased for every p that does not depend on the
+same item's answers, and efficient for the true one. So items are divided into folds: each model's accuracy is
+estimated on the other folds, and p on a fold is the posterior of the models' votes at these accuracies
+(Schick 1986, Ann. Stat. 14; Chernozhukov et al. 2018, Econom. J. 21). For one model p_ŷ = Â and the other
+options have equal p, so that uniform routing attains the information of the likelihood.
 
-Estimates from routed answers: means of equation (G), and of items drawn by a known probability.
-
-The per-item outcome g, its derivation and its validity are in
-`oversight.harness.estimate.routed_means`; here it becomes an `Estimate`, items being the independent
-units.
-
-Items that were drawn of a pool with unequal, recorded chances weigh as much as they stand for
-(`oversight.harness.columns.weigh_draws`), over the sum of all: U(θ) of
-`oversight.harness.estimate.tilting` is then Σ_i w_i (g_i − θ)/Σ_i w_i, a ratio of two unbiased sums
-(Hájek 1971, in: Foundations of Statistical Inference), and Student's t has as many degrees of freedom as the
-weights leave effective items, (Σw)²/Σw². Chances have a floor, so that no item weighs more than a few of
-average weight.
+**Items drawn from a pool** with unequal, recorded probabilities have weights
+(`oversight.harness.columns.weigh_draws`), divided by their sum. U(θ) of `oversight.harness.estimate.tilting`
+is then Σ_i w_i (g_i − θ)/Σ_i w_i, a ratio of two unbiased sums (Hájek 1971, in: Foundations of Statistical
+Inference), and Student's t has as many degrees of freedom as the effective number of items, (Σw)²/Σw². The
+probabilities have a lower bound, so that no item weighs more than a few items of average weight.
 """
 
 from __future__ import annotations
@@ -78,20 +69,20 @@ from oversight.harness.types import WORST_CASE, Counts, Estimate, Interval, Note
 
 _LEAST, _FOLDS = 20, 5
 _FLAT = 0.05
-"""Share of the working distribution from votes that is left flat."""
+"""Weight of the uniform distribution that is mixed into the working distribution from votes."""
 
 
 def question_weights(c: FloatArray, data: RoutedSample) -> FloatArray:
-    """(c_k − C*)/π_k of every answered question, shape (n,): how g depends on the answer."""
+    """Compute (c_k − C*)/π_k of every answered question, shape (n,): the coefficient of its answer in g."""
     constant = optimal_constant(c, data.propensities, data.posterior, data.valid)
     gap: FloatArray = c[data.item, data.asked] - constant[data.item]
     return gap / data.propensities[data.item, data.asked]
 
 
 def pseudo_outcomes(c: FloatArray, data: RoutedSample) -> FloatArray:
-    """Per-item g of equation (G) with C*, shape (N,); its mean estimates θ without bias.
+    """Compute g of equation (G) with C* for every item, shape (N,); its mean estimates θ without bias.
 
-    Items that were not drawn (``sampled``), or need no question because c is constant, have g = Σ c_j p_j.
+    Items without a question have g = Σ c_j p_j: they were not drawn (``sampled``), or their c is constant.
 
     Examples
     --------
@@ -108,15 +99,16 @@ def pseudo_outcomes(c: FloatArray, data: RoutedSample) -> FloatArray:
 
 
 def crossfitted_posterior(predicted: ArrayLike, data: RoutedSample) -> FloatArray:
-    """Posterior p, shape (N, K), from the votes of models whose accuracies other folds tell.
+    """Compute a posterior p, shape (N, K), from models' votes, with accuracies estimated on other folds.
+
+    With fewer than 20 items, p is uniform because accuracies cannot be estimated.
 
     Parameters
     ----------
     predicted
-        Shape (N, M), −1 for unreadable. With fewer than 20 items the posterior stays flat: there is nothing
-        to learn.
+        Shape (N, M): predicted options, −1 for unreadable.
     data
-        The answers; its own posterior is not used.
+        The answers; `data.posterior` is ignored.
 
     Examples
     --------
@@ -138,17 +130,17 @@ def crossfitted_posterior(predicted: ArrayLike, data: RoutedSample) -> FloatArra
     posterior = np.empty_like(flat)
     for part in range(_FOLDS):
         here = fold == part
-        # A probability of 1 would exclude any other answer, so at most .99 is used.
+        # an accuracy of 1 would give all other options probability 0
         accuracy = np.clip(seen[part], 0.01, 0.99)
         posterior[here] = vote_posterior(columns[here], data.n_options[here], width, accuracy=accuracy)
     return posterior
 
 
 def weigh_votes(predicted: ArrayLike, data: RoutedSample) -> FloatArray:
-    """Working distribution of every item's true option from models' votes, shape (N, K).
+    """Compute a working distribution of every item's true option from models' votes, shape (N, K).
 
-    The cross-fitted posterior (`crossfitted_posterior`, same parameters), a twentieth of it made flat, so
-    that votes which agree leave room for surprise.
+    It is the `crossfitted_posterior` (same parameters) with weight .95, mixed with the uniform distribution
+    with weight .05. So no option gets a probability near 0, even if all models agree.
     """
     posterior = crossfitted_posterior(predicted, data)
     flat = flat_posterior(data.n_options, data.propensities.shape[1])
@@ -156,14 +148,14 @@ def weigh_votes(predicted: ArrayLike, data: RoutedSample) -> FloatArray:
 
 
 def informed(predicted: ArrayLike, data: RoutedSample) -> RoutedSample:
-    """The same data with a cross-fitted posterior, unless they have one that is not flat."""
+    """Return the data with a cross-fitted posterior, or unchanged if their posterior is not uniform."""
     if not np.array_equal(data.posterior, flat_posterior(data.n_options, data.propensities.shape[1])):
         return data
     return replace(data, posterior=crossfitted_posterior(predicted, data))
 
 
 def _fold_means(predicted: AnyIntArray, data: RoutedSample, fold: AnyIntArray) -> FloatArray:
-    """Mean g of every model on the items outside each fold, shape (5, M)."""
+    """Return the mean outcome g of every model on the items outside each fold, shape (5, M)."""
     means = np.empty((_FOLDS, predicted.shape[1]))
     for m, column in enumerate(predicted.T):
         g = _outcomes(column, data)
@@ -173,7 +165,7 @@ def _fold_means(predicted: AnyIntArray, data: RoutedSample, fold: AnyIntArray) -
 
 
 def _outcomes(predicted: ArrayLike, data: RoutedSample) -> FloatArray:
-    """Outcomes g of one model; ½ everywhere if its accuracy alone is not identified."""
+    """Return the outcomes g of one model, shape (N,); all ½ if the answers do not identify its accuracy."""
     try:
         return pseudo_outcomes(accuracy_target(predicted, data.propensities.shape[1]), data)
     except NotIdentified:
@@ -194,21 +186,32 @@ _STUDENT = "Student's t around a mean of rare large outcomes covers less than it
 def routed_mean(
     c: FloatArray, data: RoutedSample, *, level: float = 0.95, cluster: IntArray | None = None
 ) -> Estimate:
-    """Mean of g with Student's t around it, items being the independent units; for any target c.
+    """Estimate θ for any target c by the mean of g, with a Student's t interval.
 
-    θ̂ = Σ_i g_i/N, Var = Σ_i (g_i − θ̂)²/(N(N − 1)). The value is unclipped; the interval is moved
-    into the range of c. Several answers on one item enter one g_i, so they are not counted twice.
-    With rare large g the interval covers less than its level and says so; an accuracy or a difference
-    from one question an item has a better one (`routed_accuracy`, `oversight.harness.estimate.paired`).
-    With `cluster`, shape (N,), the number of the item's cluster, clusters are the independent units, and N is
-    their effective number (`effective_clusters`) in both N − 1 and t.
+    θ̂ = Σ_i g_i/N, Var = Σ_i (g_i − θ̂)²/(N(N − 1)). The value is not clipped; the interval is clipped to the
+    range of c. Items are the independent units, and several answers about one item enter the same g_i. If
+    large g are rare, the interval covers less than its level, and the estimate reports this. For an accuracy
+    or a difference with one question per item, `routed_accuracy` and `oversight.harness.estimate.paired` have
+    better intervals.
+
+    Parameters
+    ----------
+    c
+        Shape (N, K): target.
+    data
+        The answers.
+    level
+        Confidence level.
+    cluster
+        Shape (N,): number of the item's cluster. Clusters are then the independent units, and their effective
+        number (`effective_clusters`) replaces N in N − 1 and in the degrees of freedom.
 
     Raises
     ------
     EstimateError
         If there are fewer than 2 items.
     NotIdentified
-        If an option with propensity 0 matters (see `optimal_constant`).
+        If options that are never asked about differ in c (see `optimal_constant`).
     """
     check_level(level)
     g = pseudo_outcomes(c, data)
@@ -241,29 +244,35 @@ def routed_accuracy(
     strata: DrawnStrata | None = None,
     weight: FloatArray | None = None,
 ) -> Estimate:
-    """Accuracy of one model from answers to questions drawn for it, for several models, or for others.
+    """Estimate the accuracy of one model from questions about options drawn with known probabilities.
 
-    A = ρ A_r, the readable share times the accuracy there. If each readable prediction was asked about for
-    certain, A is one binomial's (`blaker`); else A_r has the interval of `tilted_score`, and A that of
-    `scale_by_share`. Items with several questions fall back to `routed_mean`.
+    The questions may have been drawn for this model, for several models, or for other models. The estimate is
+    A = ρ A_r: the readable share times the accuracy on readable predictions. If every readable prediction was
+    asked about with certainty, A has an exact binomial interval (`blaker`). Otherwise A_r has the interval of
+    `tilted_score`, which `scale_by_share` turns into that of A. If items have several questions, the interval
+    is that of `routed_mean`.
 
     Parameters
     ----------
-    predicted, cluster
-        Shape (N,): −1 for unreadable, wrong and counted; number of the item's cluster, if it has one.
+    predicted
+        Shape (N,): predicted options; −1 for unreadable, which counts as wrong.
     data
-        Answers.
+        The answers.
+    level
+        Confidence level.
+    cluster
+        Shape (N,): number of the item's cluster; None if items are independent.
     working
-        Shape (N, K): side information on each item, see `tilt_items`.
+        Shape (N, K): working distribution from side information (see `tilt_items`).
     strata
-        Of all N items, if they were drawn from a pool in proportion within strata.
+        Strata of all N items, if they were drawn from a pool in proportion within strata.
     weight
-        Shape (N,), positive: number of pool items that each one represents; not with `cluster`.
+        Shape (N,), positive: number of pool items that each item represents; not together with `cluster`.
 
     Raises
     ------
     EstimateError
-        If there is no item, or a prediction is not one of its options.
+        If there is no item, or a prediction is not one of its item's options.
     NotIdentified
         If the answers do not identify the accuracy, or if an item with a weight has several answers.
     """
@@ -312,14 +321,15 @@ def tilt_sample(
     working: FloatArray | None = None,
     weight: FloatArray | None = None,
 ) -> TiltedRows:
-    """Make the rows (`tilt_items`) of the items at the positions `keep`, with one question each.
+    """Make the rows for `tilted_score` of the items at the positions `keep`, with one question each.
 
-    Other parameters are those of `routed_accuracy`; rows of items with weights weigh 1 together.
+    `target` is c, shape (N, K). Other parameters are those of `routed_accuracy`. Weights are normalised to
+    sum 1.
 
     Raises
     ------
     NotIdentified
-        If items with weights have several questions or none, or answers do not determine the result.
+        If items with weights have several answers or none, or the answers do not identify the target.
     """
     if weight is not None and (bad := np.bincount(data.item, minlength=len(weight))[keep] != 1).any():
         raise NotIdentified(
@@ -348,10 +358,20 @@ def tilted_accuracy(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> Estimate:
-    """Accuracy of all predictions from that of the readable ones, A = ρ A_r (`scale_by_share`).
+    """Compute the accuracy A = ρ A_r of all predictions from that of the readable ones (`scale_by_share`).
 
-    Shapes (N,): which predictions are readable, the number of the item's cluster, and the number of pool
-    items that each item represents (by default one).
+    Parameters
+    ----------
+    inner
+        Estimate and interval of A_r.
+    readable
+        Shape (N,): whether the prediction is readable.
+    counts, level
+        Counts for the estimate, and confidence level.
+    cluster
+        Shape (N,): number of the item's cluster; None if items are independent.
+    weight
+        Shape (N,): number of pool items that each item represents; default 1.
     """
     stands = np.ones(len(readable)) if weight is None else weight
     units = count_effective(stands)
@@ -380,7 +400,7 @@ def tilted_accuracy(
 def _binomial_accuracy(
     right: FloatArray, counts: Counts, level: float, strata: DrawnStrata | None
 ) -> Estimate:
-    """Accuracy if each readable prediction was asked about with certainty; correctness has shape (N,)."""
+    """Estimate the accuracy if all readable predictions were asked about; `right`, (N,), is 1 if right."""
     total, n = int(right.sum()), len(right)
     se = float(np.sqrt(total * (n - total) / n**3))
     if strata is None:
@@ -399,7 +419,7 @@ def _binomial_accuracy(
 
 
 def t_quantile(level: float, df: float) -> float:
-    """Two-sided quantile of Student's t with df degrees of freedom.
+    """Return the two-sided quantile of Student's t with df degrees of freedom.
 
     Examples
     --------
@@ -421,32 +441,38 @@ def resolved_accuracy(
     strata: DrawnStrata | None = None,
     weight: FloatArray | None = None,
 ) -> Estimate:
-    """Accuracy of one model from its exact correctness, with Blaker's exact interval.
+    """Estimate the accuracy of one model from its exact correctness on the items of a sequential study.
 
-    Unknown items (an expert was silent) cannot just be left out, however blindly experts are silent: an
-    item whose other predicted option is confirmed gets known all the same, and known wrong. With `own`
-    all items whose own question met with silence are taken to be right as often as those where it was
-    answered. Without it nothing is taken for granted: the lower end takes the unknown ones as wrong and the
-    upper end as right, and the value is that of the known ones. The notes say how far they could move it.
+    Unknown items (an expert abstained) cannot be left out, even if abstentions are random: if another
+    predicted option of such an item is confirmed, the item becomes known, always as wrong. With `own`, items
+    with an unanswered question about the model's own prediction are assumed to be right as often as items
+    where it was answered. Without `own`, nothing is assumed: the lower end counts unknown items as wrong, the
+    upper end counts them as right, and the value is the accuracy on known items. A note gives the range over
+    all possible values of unknown items. Without clusters, weights and unknown items, the interval is
+    Blaker's exact one.
 
     Parameters
     ----------
     correct
-        Shape (N,) of 1, 0 and `UNKNOWN`.
+        Shape (N,): 1 right, 0 wrong, or `UNKNOWN`.
     own
-        Shape (N,), of `oversight.harness.estimate.routed_sample.Resolution`.
+        Shape (N,): one model's column of `oversight.harness.estimate.routed_sample.Resolution.own`.
+    level
+        Confidence level.
     cluster
-        Shape (N,): number of the item's cluster, where items are not independent.
+        Shape (N,): number of the item's cluster; None if items are independent.
     strata
-        Of all N items, if they were drawn from a pool in proportion within strata; used where all are known.
+        Strata of all N items, if they were drawn from a pool in proportion within strata. Ignored if any item
+        is unknown.
     weight
-        Shape (N,), positive: number of pool items that each one represents, for unequal probabilities;
-        unknown items are then not filled in by `own`. Not together with `cluster`.
+        Shape (N,), positive: number of pool items that each item represents, for unequal probabilities. `own`
+        is then ignored. Not together with `cluster`.
 
     Raises
     ------
     EstimateError
-        If no item is resolved, or none by the model's own question where `own` fills in the others.
+        If no item is resolved, or if `own` is used and no question about the model's own prediction was
+        answered.
     """
     check_level(level)
     z = np.asarray(correct, dtype=np.int64)
@@ -493,7 +519,7 @@ def resolved_accuracy(
 def _enclose(
     z: IntArray, level: float, cluster: IntArray | None, strata: DrawnStrata | None
 ) -> tuple[float, float, str]:
-    """Interval that covers all possible values of unknown items."""
+    """Return both ends and the method of an interval that allows for any values of unknown items."""
     is_known = z != UNKNOWN
     if cluster is not None:
         return *_tilt(z, level, cluster=cluster), "tilted-score"
@@ -506,11 +532,12 @@ def _enclose(
 def _fill_in(
     z: IntArray, own: IntArray, level: float, cluster: IntArray | None
 ) -> tuple[float, float, float, str]:
-    """Value and interval with silent items right as often as those whose own question was answered.
+    """Return value, interval and method if unanswered own questions are right as often as answered ones.
 
-    Clopper–Pearson at the effective number of items (Korn & Graubard 1998, Surv. Methodol. 24): N times
-    the variance of a share of N items over that with what the silent ones add, r(1 − r)(1/n − 1/m)(m/N)²
-    with n of m own questions answered; r with one right and one wrong item more.
+    The interval is Clopper–Pearson at an effective number of items (Korn & Graubard 1998, Surv. Methodol.
+    24). This number is N v/(v + u), where v is the binomial variance of a share of N items, and u = (m/N)²
+    r(1 − r)(1/n − 1/m) is added for filled-in items: n of m questions about the model's own prediction were
+    answered, and r is the share of right predictions there, with one right and one wrong item added.
     """
     answered, put = own > 0, own != 0
     n, m = int(answered.sum()), int(put.sum())
@@ -536,7 +563,7 @@ def _tilt(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> tuple[float, float]:
-    """Lower end if unknown items are wrong, and upper end if they are right."""
+    """Return the lower end of the score interval if unknown items are wrong, and the upper end if right."""
     c = np.tile([1.0, 0.0], (len(z), 1))
     K, asked = np.full(len(z), 2), np.zeros(len(z), np.int64)
     df = None if weight is None else count_effective(weight)

@@ -1,22 +1,19 @@
-"""Draw questions about options with known probabilities, and collect the answers as arrays.
+"""Questions about options drawn with known probabilities, and their answers as arrays.
 
-The input of the estimators for routed questions, checked once: items are rows of a pool, answers
-point into it, and every option of every item has the probability with which it was asked about.
-Targets, the quantities to estimate, are matrices of the same shape.
+`RoutedSample` is the checked input of the estimators for routed questions: items are rows of a pool, answers
+refer to rows, and every option of every item has the probability with which it was asked about. Targets, the
+quantities to estimate, are matrices of the same shape. Propensities are fixed before any answer.
 
-Propensities are fixed before any answer.
+A yes/no question about option k of an item costs one expert answer. Its value depends on the models'
+predictions, which need no expert (`propensities_for`). Predictions have shape (N, M), one column per model,
+−1 if unreadable.
 
-A yes/no question about option k of an item costs one expert answer. The value of a question depends on the
-models' predictions, which cost no expert: that is what these functions use. Predictions have shape (N, M),
-one column a model, −1 for unreadable.
-
-Sequential resolution: ask until every model's answer to the item is known right or wrong.
-
-Ask about the predicted options of an item by decreasing posterior until one is confirmed or all are
-refuted. After that the correctness of every model on the item is known exactly, whatever the
-posterior: estimates are those of ordinary labels (binomial, McNemar) with no propensities. The
-posterior only sets the order, hence the cost. One yes settles all models, because exactly one
-option is true; and when all options but one are refuted, the last is true without a question.
+**Sequential resolution** (`next_option`). An item's predicted options are asked about in the order of
+decreasing posterior until one is confirmed or all are refuted. After that it is known for every model whether
+it is right, for any posterior, so estimates are those of ordinary labels (binomial, McNemar) without
+propensities. The posterior only determines the order, and so the number of questions. One yes decides all
+models, because exactly one option is true; if all options but one are refuted, the last is true without a
+question.
 """
 
 from __future__ import annotations
@@ -49,29 +46,29 @@ class RoutedSample:
     Parameters
     ----------
     item, asked, answer
-        Shape (n,): row of the item in the pool, option asked about (from 0), 1 for yes and 0 for
-        no. Abstentions are missing data and do not belong here: leave out the item, and count it.
+        Shape (n,): row of the item in the pool; option asked about, from 0; answer, 1 for yes and 0 for no.
+        Abstentions are missing data: leave out their items, and report the number.
     propensities
-        Shape (N, K), in [0, 1]: π_k, the probability that option k of the item is asked about, as
-        known before the answers. A row sums to the expected number of questions on the item: 1 for
-        one question, m for m drawn without replacement, ρ where the item itself was sampled with
-        probability ρ, 0 where nothing was asked on purpose.
+        Shape (N, K), in [0, 1]: π_k, the probability with which option k of the item is asked about, fixed
+        before any answer. A row sums to the expected number of questions about the item: 1 for one question,
+        m for m options drawn without replacement, ρ if the item was drawn with probability ρ, and 0 if the
+        design asks nothing about the item.
     n_options
-        Shape (N,) or a number, in 2..K; columns beyond an item's number are ignored. Default K.
+        Shape (N,) or a number, in 2..K: number of options; later columns are ignored. Default K.
     posterior
-        Shape (N, K), rows sum to 1 over the item's options; default flat. It must not depend on the same
-        item's answers.
+        Shape (N, K): working distribution over the item's options, rows sum to 1; default uniform. It must
+        not depend on answers about the same item.
     sampled
-        Whether items were themselves drawn (row sums are then not numbers of questions). If False, every
-        row must have exactly as many answers as its propensities sum up to.
+        Whether items were drawn with probabilities that are part of the propensities. If False, every item
+        must have exactly as many answers as its row of propensities sums to.
     error_free
-        False if experts may err, so that two yes on one item are possible.
+        Whether experts never err. If False, an item may have two yes answers.
 
     Raises
     ------
     EstimateError
-        Naming the first row and value that break a bound, including two answers to one question
-        and two yes on one item.
+        If a value is out of range, a question has two answers, or an item has two yes answers although
+        `error_free`. The message names the row and the value.
 
     Examples
     --------
@@ -117,18 +114,21 @@ class RoutedSample:
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        """Shape (N, K): which columns are options of the item."""
+        """Whether each column is an option of the item, shape (N, K)."""
         return np.arange(self.propensities.shape[1]) < self.n_options[:, None]
 
     @property
     def counts(self) -> Counts:
-        """Yes and no among the answers."""
+        """Number of yes and of no answers."""
         yes = int(self.answer.sum())
         return Counts(ordinary=yes, complementary=len(self.answer) - yes)
 
     @property
     def by_item(self) -> tuple[IntArray, FloatArray]:
-        """Asked option, −1 for none, and answer of every item, both (N,); the last of several."""
+        """Option asked about (−1 for none) and answer (1 yes, 0 no or none) by item, both of shape (N,).
+
+        If an item has several answers, these are the last one's.
+        """
         asked, yes = np.full(len(self.propensities), -1), np.zeros(len(self.propensities))
         asked[self.item], yes[self.item] = self.asked, self.answer
         return asked, yes
@@ -137,7 +137,7 @@ class RoutedSample:
         """Select items in this order, with their answers; an item may occur several times."""
         number = np.bincount(self.item, minlength=len(self.propensities))
         each = number[items]
-        # place among all answers, sorted by item: the first of the item, and those after it
+        # positions of the selected items' answers among all answers sorted by item
         first = (np.cumsum(number) - number)[items] - (np.cumsum(each) - each)
         place = np.repeat(first, each) + np.arange(each.sum())
         answers = np.argsort(self.item, kind="stable")[place]
@@ -154,7 +154,7 @@ class RoutedSample:
 
 
 def flat_posterior(n_options: ArrayLike, width: int) -> FloatArray:
-    """p_k = 1/K over each item's own options: shape (N, width), zero beyond them.
+    """Return the uniform distribution over each item's options, shape (N, width); 0 in other columns.
 
     Examples
     --------
@@ -166,10 +166,10 @@ def flat_posterior(n_options: ArrayLike, width: int) -> FloatArray:
 
 
 def accuracy_target(predicted: ArrayLike, width: int) -> FloatArray:
-    """c_k = 1{k = ŷ}, shape (N, width).
+    """Return the target c_k = 1{k = ŷ} of an accuracy, shape (N, width).
 
-    ``predicted`` has shape (N,); −1 is an unreadable prediction, whose row is all zero: it is wrong
-    whatever the truth.
+    ``predicted`` has shape (N,). The row of an unreadable prediction (−1) is 0, because the prediction is
+    wrong whatever option is true.
 
     Raises
     ------
@@ -192,9 +192,15 @@ def accuracy_target(predicted: ArrayLike, width: int) -> FloatArray:
 
 
 def settled_sample(option: IntArray, right: IntArray, n_options: IntArray) -> RoutedSample:
-    """Items known right or wrong, shape (N,), as if each had been asked about its prediction for certain.
+    """Represent N items of known correctness as if each had been asked about its prediction with certainty.
 
-    Of an unreadable prediction, −1, there is no answer; its item's K does not matter.
+    Parameters
+    ----------
+    option, right
+        Shape (N,): predicted option (−1 for unreadable, which gives no answer), and whether it is right (1)
+        or wrong (0).
+    n_options
+        Shape (N,): number of options; ignored for an unreadable prediction.
     """
     asked = np.flatnonzero(option >= 0)
     width = int(max(n_options.max(initial=2), option.max(initial=-1) + 1))
@@ -208,12 +214,15 @@ def settled_sample(option: IntArray, right: IntArray, n_options: IntArray) -> Ro
 
 
 def difference_target(first: ArrayLike, second: ArrayLike, width: int) -> FloatArray:
-    """c_k = 1{k = ŷ_a} − 1{k = ŷ_b}: zero if the two agree, so that no question is needed."""
+    """Return the target c_k = 1{k = ŷ_a} − 1{k = ŷ_b} of a difference of accuracies, shape (N, width).
+
+    The row is 0 if both models predict the same option, and the item then needs no question.
+    """
     return accuracy_target(first, width) - accuracy_target(second, width)
 
 
 def check_predicted(predicted: IntArray, data: RoutedSample) -> None:
-    """Require shape (N,) and every prediction in −1..K−1 of its own item."""
+    """Check that predictions have shape (N,) and lie in −1..K−1 for the K of their item."""
     if predicted.shape != data.n_options.shape:
         raise EstimateError(f"predicted must have shape {data.n_options.shape}, has {predicted.shape}")
     for row in np.flatnonzero((predicted < -1) | (predicted >= data.n_options)):
@@ -274,9 +283,9 @@ class ItemAnswers:
     Attributes
     ----------
     truth
-        Shape (N,): the true option, confirmed or the only one not refuted; −1 if unknown.
+        Shape (N,): the true option, if it was confirmed or is the only one not refuted; −1 if unknown.
     keys, kinds
-        Every pair of item and asked option, in order, and the last answer about it.
+        Key (`key_of`) of every pair of item and asked option, ascending, and the last answer about it.
     """
 
     truth: IntArray
@@ -284,9 +293,16 @@ class ItemAnswers:
     kinds: IntArray
 
     def correctness(self, predicted: IntArray, items: IntArray) -> IntArray:
-        """1 right, 0 wrong, `UNKNOWN`; for predictions of shape (n, models), −1 for unreadable, on n items.
+        """Return whether predictions are right: 1 right, 0 wrong, `UNKNOWN`; shape (n, models).
 
-        A model is wrong if its option was refuted, another was confirmed, or it named none.
+        A prediction is wrong if its option was refuted, another option was confirmed, or it is unreadable.
+
+        Parameters
+        ----------
+        predicted
+            Shape (n, models): predicted options, −1 for unreadable.
+        items
+            Shape (n,): positions of the items.
         """
         truth = self.truth[items][:, None]
         unknown = np.where((predicted < 0) | (self._said(predicted, items) == NO), 0, UNKNOWN)
@@ -294,7 +310,11 @@ class ItemAnswers:
         return found
 
     def was_heard(self, predicted: IntArray, items: IntArray, correct: IntArray) -> IntArray:
-        """1 if the question about the prediction was answered, `UNKNOWN` if not, 0 if it was never asked."""
+        """Return whether the question about each prediction was answered, shape (n, models).
+
+        1 if it was answered, `UNKNOWN` if the expert abstained, 0 if it was not asked. If it was not asked
+        and `correct` is `UNKNOWN`, also `UNKNOWN`.
+        """
         said = self._said(predicted, items)
         found: IntArray = np.select(
             [said == _NOT_ASKED, said == ABSTAINED], [np.minimum(correct, 0), UNKNOWN], 1
@@ -317,7 +337,7 @@ def read_item_answers(labels: LabelColumns) -> ItemAnswers:
     Raises
     ------
     EstimateError
-        If two options of an item were confirmed, or all refuted: an expert erred.
+        If two options of an item were confirmed or all were refuted, which implies an expert's error.
 
     Examples
     --------
@@ -348,7 +368,7 @@ def read_item_answers(labels: LabelColumns) -> ItemAnswers:
 
 
 FEW_OPEN = 0.02
-"""Share of what was asked that may be open and is left out like what experts were silent about."""
+"""Largest share of items that may wait for an answer; they are then treated like abstentions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -358,14 +378,14 @@ class Resolution:
     Attributes
     ----------
     correct
-        Shape (N, M): 1 right, 0 wrong, `UNKNOWN` if an expert did not say or, for a few, has not answered.
+        Shape (N, M): 1 right, 0 wrong, `UNKNOWN` if an expert abstained or has not answered yet.
     own
         Shape (N, M): 1 if the question about the model's own prediction was answered, `UNKNOWN` if it was
-        not, 0 if it was never asked.
+        not answered, 0 if it did not have to be asked.
     items
-        Positions of the items, shape (N,).
+        Shape (N,): positions of the items.
     waiting
-        Number of items with an open question.
+        Number of items that wait for an answer.
     """
 
     correct: IntArray
@@ -380,29 +400,32 @@ def routed_pool(
     *,
     error_free: bool = True,
 ) -> tuple[RoutedSample, AnyIntArray, IntArray]:
-    """Make the pool of items for equation (G), and all predictions on it.
+    """Make the pool of items for equation (G) of `routed_means`, with all predictions on it.
+
+    Items with an abstention are left out. Items that the design asks nothing about are kept with propensities
+    0; estimates accept them only if they need no question (an unreadable prediction, or two models that
+    agree). While answers are missing, only the answered share of these items is kept, chosen by a hash of
+    their ids.
 
     Parameters
     ----------
     labels
-        What experts said; an item with an abstention is left out. Items that were not asked about stay with
-        propensities 0: passed over on purpose, they count only where that is allowed (an unreadable
-        prediction, two models that agree). While answers are missing, as large a share of them is left out,
-        by a hash of their ids.
+        Experts' answers.
     models
-        Predictions; items on which one of the models failed are left out.
+        Predictions of the models; items on which any model failed are left out.
     error_free
         As in `RoutedSample`.
 
     Returns
     -------
     RoutedSample, array, array
-        The pool of N items, predictions of shape (N, models), −1 for unreadable, and the items' places.
+        The pool of N items, predictions of shape (N, models) with −1 for unreadable, and the items'
+        positions.
 
     Raises
     ------
     EstimateError
-        If no answered item is left.
+        If no answered item has a prediction of every model.
 
     Examples
     --------
@@ -418,7 +441,7 @@ def routed_pool(
     silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size)
     rows = np.flatnonzero((everywhere & ~silent)[labels.item])
     if not rows.size:
-        raise EstimateError("labels: no answered item has a prediction of every model; there are 0")
+        raise EstimateError("labels: no item with an answer has predictions of all models")
     said = labels.questions.take(rows)
     first, turn = np.unique(said.item, return_index=True)
     answered = first[np.argsort(turn)]
@@ -426,7 +449,7 @@ def routed_pool(
     predicted = np.asfortranarray(np.stack([m.option[items] for m in models]).astype(np.int16).T)
     place = np.empty(labels.index.size, np.int64)
     place[items] = np.arange(items.size)
-    # an item without a question has its K from predictions only
+    # K of an item without a question is unknown; predictions give a lower bound
     width = max(int(said.n_options.max()), 2, int(predicted[answered.size :].max(initial=0)) + 1)
     n_options = np.full(items.size, width)
     n_options[place[said.item]] = said.n_options
@@ -451,7 +474,7 @@ def routed_pool(
 
 
 def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
-    """Items without a question, with the same share kept as is answered of the others."""
+    """Return items without a question, in the same proportion as the items with a question are answered."""
     passed = np.flatnonzero(everywhere & ~labels.asked_items)
     if not passed.size:
         return passed
@@ -462,9 +485,10 @@ def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> 
 
 
 def find_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> tuple[IntArray, IntArray]:
-    """Find the items of a sequential study that all models answered: positions (N,), predictions (N, M).
+    """Find the items of a sequential study; return their positions, (N,), and all predictions, (N, M).
 
-    An item without a question is one of them only if no prediction of it is readable.
+    An item belongs to the study if no model failed on it, and it has a question or only unreadable
+    predictions.
     """
     options = np.stack([m.option for m in models], axis=1).astype(np.int64)
     ran = np.logical_and.reduce([m.ran for m in models])
@@ -478,21 +502,21 @@ def resolved_correctness(
     *,
     on_differences: bool = False,
 ) -> Resolution:
-    """Exact correctness of every model on every item of a sequential study.
-
-    An item without a question is wrong where no prediction is readable (nothing had to be asked), else it is
-    not part of the study.
+    """Compute the exact correctness of every model on every item of a sequential study (`find_asked`).
 
     Parameters
     ----------
+    labels, models
+        The study's labels, and the predictions of its models.
     on_differences
-        Take an item that is not resolved as known where all models predict the same: a comparison
-        counts only the difference, which is 0 there.
+        Whether unresolved items with the same prediction of all models count as known (0 for all models).
+        Comparisons use only differences, which are 0 on these items.
 
     Raises
     ------
     EstimateError
-        If more than a few items wait for an answer: those resolved early are no random sample.
+        If more than a share `FEW_OPEN` of the items wait for an answer, because the items that are resolved
+        first are not a random sample.
 
     Examples
     --------
@@ -522,7 +546,7 @@ def resolved_correctness(
 
 
 def predicted_counts(predicted: ArrayLike, width: int) -> FloatArray:
-    """n_k: how many models predict option k of each item; shape (N, width).
+    """Count the models that predict option k of each item, n_k; shape (N, width).
 
     Examples
     --------
@@ -544,35 +568,36 @@ def shared_propensities(
     posterior: FloatArray | None = None,
     epsilon: float = 0.1,
 ) -> FloatArray:
-    """π_k = (1 − ε) √(n_k s_k)/Σ_j √(n_j s_j) + ε/K: one question that serves several models.
+    """Compute propensities for one question per item that serves several models; shape (N, width).
 
-    Derivation: with C = 0 the models' summed variance is Σ_k n_k s_k/π_k, least at π_k ∝ √(n_k s_k)
-    (Cauchy–Schwarz), s_k = p_k(1 − p_k). The share ε goes uniformly over the item's K options, so
-    that the answers also serve models that come later, and bounds 1/π by K/ε.
+    π_k = (1 − ε) √(n_k s_k)/Σ_j √(n_j s_j) + ε/K, where n_k models predict option k and s_k = p_k(1 − p_k).
+    Derivation: for C = 0, the sum of the models' variances is Σ_k n_k s_k/π_k, which is smallest at π_k ∝
+    √(n_k s_k) (Cauchy–Schwarz). The share ε is spread uniformly over the item's K options. It bounds 1/π by
+    K/ε, and makes the answers useful for models that are added later. Items without a readable prediction get
+    uniform propensities that sum to 1, or 0 if ε = 0.
 
     Parameters
     ----------
     predicted
-        Shape (N, M).
+        Shape (N, M): predicted options, −1 for unreadable.
     n_options
-        Shape (N,) or a number: K of each item.
+        Shape (N,) or a number: number of options of each item, K.
     posterior
-        Shape (N, width); flat if not given, then π_k ∝ √n_k.
+        Shape (N, width): p; uniform if None, which gives π_k ∝ √n_k.
     epsilon
-        In [0, 1]. At 0, options nobody predicts are never asked about.
+        Uniform share ε, in [0, 1]. At 0, options that no model predicts are never asked about.
 
     Raises
     ------
     EstimateError
-        If epsilon is out of range. An item without a readable prediction is asked about uniformly with the
-        whole share (or not at all at ε = 0).
+        If epsilon is out of range.
     """
     if not 0 <= epsilon <= 1:
         raise EstimateError(f"epsilon must lie in [0, 1], is {epsilon}")
     counts = predicted_counts(predicted, width)
     flat = flat_posterior(np.broadcast_to(np.asarray(n_options, dtype=np.int64), len(counts)), width)
     p = flat if posterior is None else posterior
-    # A certain posterior would give a predicted option probability 0, hence unbounded 1/π.
+    # if p is 0 or 1, s = 0 would give a predicted option propensity 0
     s = np.maximum(p * (1 - p), 1e-4)
     weight = np.sqrt(counts * s)
     total = weight.sum(axis=1, keepdims=True)
@@ -590,13 +615,13 @@ def propensities_for(
     epsilon: float = 0.1,
     posterior: FloatArray | None = None,
 ) -> FloatArray:
-    """π of targeted routing for the models in ``predicted``, shape (N, M): of one, or shared by several.
+    """Compute propensities of targeted questions for one model, or shared by several; shape (N, width).
 
-    Parameters as of `shared_propensities`; the posterior is by default that of the models' votes.
+    Parameters are those of `shared_propensities`; the posterior is by default that of the models' votes.
 
-    For one model π_ŷ = 1 is best. Derivation: 1/V* = t/s_ŷ + (1 − t)/(Σ_{j≠ŷ} √s_j)² is linear in
-    t = π_ŷ, and s_ŷ = Var(Σ_{j≠ŷ} 1{y=j}) ≤ (Σ_{j≠ŷ} √s_j)², so t = 1 is best (with equality only at
-    K = 2). Unreadable predictions are wrong whatever the truth: their row is 0.
+    For one model, π_ŷ = 1 is best. Derivation: 1/V* = t/s_ŷ + (1 − t)/(Σ_{j≠ŷ} √s_j)² is linear in t = π_ŷ,
+    and s_ŷ = Var(Σ_{j≠ŷ} 1{y=j}) ≤ (Σ_{j≠ŷ} √s_j)², so t = 1 is best (with equality only at K = 2). The row
+    of an unreadable prediction of this one model is 0, because it is wrong whatever option is true.
 
     Examples
     --------
@@ -619,21 +644,23 @@ def vote_posterior(
     accuracy: ArrayLike | None = None,
     temper: float | None = None,
 ) -> FloatArray:
-    """p_k ∝ [Π_m (A_m (K−1)/(1−A_m))^{1{ŷ_m = k}}]^τ: posterior of the truth from models' votes.
+    """Compute a posterior of the true option from models' votes, shape (N, width).
 
-    The posterior of models that err independently and uniformly, raised to a power τ ≤ 1 because
-    models err together: τ = 1 for one model, and 1/√M by default for M. As a working posterior it
-    need not be right, and orders the options. Derivation: Bayes' rule with a flat prior.
+    p_k ∝ [Π_m (A_m (K−1)/(1−A_m))^{1{ŷ_m = k}}]^τ, by Bayes' rule with a flat prior for models that err
+    independently and uniformly. The power τ ≤ 1 is needed because real models err on the same items. The
+    result serves as a working distribution and orders the options, so it need not be right.
 
     Parameters
     ----------
     predicted
-        Shape (N, M), −1 counts for nothing.
+        Shape (N, M): predicted options; −1 (unreadable) is ignored.
+    n_options
+        Shape (N,) or a number: number of options of each item, K.
     accuracy
-        Shape (M,), guesses, cut to [.01, .99]; default ½ each (a little more at K = 2). Below 1/K a
-        vote speaks against its option.
+        Shape (M,): assumed accuracies, clipped to [.01, .99]; default ½ each (a little more for K = 2). A
+        vote of a model with an accuracy below 1/K makes its option less likely.
     temper
-        τ in (0, 1].
+        τ in (0, 1]; default 1/√M.
 
     Examples
     --------
@@ -660,11 +687,11 @@ def vote_posterior(
 
 
 def neyman_rates(deviation: FloatArray, number: int, *, floor: float = 0.02) -> FloatArray:
-    """Inclusion probabilities ρ ∝ `deviation`, within [floor, 1], with Σ ρ = number; shape (N,).
+    """Compute inclusion probabilities ρ ∝ `deviation`, within [floor, 1], with Σ ρ = number; shape (N,).
 
-    Derivation: the variance of an item-sampled mean is Σ d_i²/ρ_i /N² up to a constant; Lagrange's
-    condition under Σ ρ_i = number gives the proportionality (Neyman 1934, JRSS 97). The floor keeps every
-    item possible, which unbiasedness needs.
+    Derivation: the variance of a mean over sampled items is Σ d_i²/ρ_i /N² up to a constant, where d_i is the
+    item's `deviation`. Lagrange's condition under Σ ρ_i = number gives the proportionality (Neyman 1934, JRSS
+    97). The floor is needed for unbiasedness, because every item must have a positive probability.
     """
     score = np.maximum(deviation, 1e-12)
     if number >= len(score):
@@ -679,9 +706,9 @@ def neyman_rates(deviation: FloatArray, number: int, *, floor: float = 0.02) -> 
 
 
 def draw_options(propensities: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Draw one option per item with its propensities; −1 (no question) with the remaining probability.
+    """Draw one option per item, shape (N,), by the propensities; −1 (no question) with the rest probability.
 
-    Shape (N,). Raises `EstimateError` if a row sums to more than 1.
+    Raises `EstimateError` if a row of propensities sums to more than 1.
 
     Examples
     --------
@@ -699,9 +726,9 @@ def draw_options(propensities: FloatArray, rng: np.random.Generator) -> IntArray
 
 
 def disagreement(predicted: ArrayLike) -> NDArray[np.bool_]:
-    """Items on which not all models predict the same option; all differences are 0 elsewhere.
+    """Return whether the models' predictions differ on each item, shape (N,).
 
-    Shape (N,). Two unreadable predictions agree: both are wrong.
+    Two unreadable predictions count as equal, because both are wrong.
 
     Examples
     --------
@@ -726,23 +753,24 @@ def next_option(
     answers: Mapping[int, bool],
     abstained: Collection[int] = (),
 ) -> int | None:
-    """Return the next option to ask about for one item, or None if nothing is left.
+    """Return the next option to ask about for one item, or None if the item needs no further question.
 
     Parameters
     ----------
     predicted
-        Every model's option, −1 for unreadable.
+        Option predicted by every model, −1 for unreadable.
     posterior
-        Length K; ties are broken by the number of models, then by the lower option.
+        Length K: the predicted option with the largest value is asked about first. Ties are broken by the
+        number of models that predict the option, then by its number.
     answers
-        Option → yes (True) or no (False), so far.
+        Answers so far: option → yes (True) or no (False).
     abstained
-        Options whose expert did not say; they are not asked about again.
+        Options whose expert abstained; they are not asked about again.
 
     Raises
     ------
     EstimateError
-        If an option lies outside 0..K−1 or two options were confirmed.
+        If an option lies outside 0..K−1, two options were confirmed, or all were refuted.
 
     Examples
     --------
@@ -756,18 +784,18 @@ def next_option(
     if true_option(answers, K) is not None:
         return None
     open_options = {p for p in predicted if p != -1} - set(answers) - set(abstained)
-    # the last digits differ between processors, which must not affect the questions
+    # rounded, because the last digits differ between CPU types and must not affect the questions
     likely = [round(float(p), 9) for p in posterior]
     return min(open_options, key=lambda k: (-likely[k], -predicted.count(k), k), default=None)
 
 
 def true_option(answers: Mapping[int, bool], K: int) -> int | None:
-    """The true option if it is known: the confirmed one, or the only one not refuted.
+    """Return the true option if it was confirmed or is the only one not refuted; None if it is unknown.
 
     Raises
     ------
     EstimateError
-        If two options were confirmed, or all K refuted: an expert erred.
+        If two options were confirmed or all K were refuted, which implies an expert's error.
     """
     confirmed = [k for k, yes in answers.items() if yes]
     if len(confirmed) > 1:
@@ -781,9 +809,9 @@ def true_option(answers: Mapping[int, bool], K: int) -> int | None:
 
 
 def correctness(predicted: Sequence[int], answers: Mapping[int, bool], K: int) -> IntArray:
-    """Every model's 1 (right), 0 (wrong) or `UNKNOWN` on one item, shape (M,).
+    """Return whether each model is right on one item: 1 (right), 0 (wrong) or `UNKNOWN`; shape (M,).
 
-    A model is wrong if its option was refuted, another was confirmed, or it named none.
+    A model is wrong if its option was refuted, another option was confirmed, or its prediction is unreadable.
 
     Examples
     --------
@@ -800,7 +828,10 @@ def correctness(predicted: Sequence[int], answers: Mapping[int, bool], K: int) -
 def asking_order(
     predicted: ArrayLike, posterior: FloatArray, n_options: ArrayLike | None = None
 ) -> tuple[IntArray, BoolArray]:
-    """Options by turn, shape (N, K), and which turns have a question: the K-th is known by elimination."""
+    """Return each item's options in the order of asking, and whether each is asked about; shape (N, K) each.
+
+    Only predicted options are asked about, and at most K − 1, because the last follows by elimination.
+    """
     width = posterior.shape[1]
     counts = predicted_counts(predicted, width)
     order = np.lexsort((-counts, -np.where(counts > 0, posterior, -1.0)), axis=1)
@@ -812,9 +843,10 @@ def asking_order(
 def expected_questions(
     predicted: ArrayLike, posterior: FloatArray, n_options: ArrayLike | None = None
 ) -> FloatArray:
-    """E[T] = Σ_j (1 − Σ_{i<j} p_(i)): questions to resolve each item, if p is right; shape (N,).
+    """Compute the expected number of questions to resolve each item if the posterior p is right; shape (N,).
 
-    The j-th predicted option is asked about unless an earlier one was confirmed.
+    E[T] = Σ_j (1 − Σ_{i<j} p_(i)), because the j-th predicted option is asked about unless an earlier one was
+    confirmed.
 
     Examples
     --------
@@ -830,7 +862,7 @@ def expected_questions(
 def questions_asked(
     predicted: ArrayLike, posterior: FloatArray, truth: ArrayLike, n_options: ArrayLike | None = None
 ) -> IntArray:
-    """How many questions each item takes when the truth is known; shape (N,). For simulations."""
+    """Count the questions needed to resolve each item of known truth, shape (N,); for simulations."""
     order, asked = asking_order(predicted, posterior, n_options)
     hit = order == np.asarray(truth, dtype=np.int64)[:, None]
     number: IntArray = (asked & (np.cumsum(hit, axis=1) - hit == 0)).sum(axis=1)
@@ -840,21 +872,21 @@ def questions_asked(
 def optimal_constant(
     c: FloatArray, propensities: FloatArray, posterior: FloatArray, valid: NDArray[np.bool_]
 ) -> FloatArray:
-    """C* = Σ_k (c_k s_k/π_k) / Σ_k (s_k/π_k), s_k = p_k(1 − p_k): the C of least variance, shape (N,).
+    """Compute C*, the C in equation (G) of `routed_means` with the smallest variance; shape (N,).
 
-    All arguments have shape (N, K); ``valid`` marks the options of each item.
-    Derivation: with one question, Var(g | x) = Σ_k (c_k − C)² s_k/π_k, a weighted sum of squares
-    around C. An option that is never asked about (π_k = 0) must have c_k = C, which then fixes C.
+    C* = Σ_k (c_k s_k/π_k) / Σ_k (s_k/π_k), s_k = p_k(1 − p_k). All arguments have shape (N, K); ``valid``
+    marks the options of each item. Derivation: with one question, Var(g | x) = Σ_k (c_k − C)² s_k/π_k, a
+    weighted sum of squares around C. If an option is never asked about (π_k = 0), C must be its c_k.
 
     Raises
     ------
     NotIdentified
-        If options that are never asked about differ in c: no number of such answers tells θ.
+        If two options of an item that are never asked about differ in c. Then θ cannot be estimated.
     """
     fixed = fix_constant(c, valid & (propensities <= 0))
     pi = np.where(propensities > 0, propensities, np.inf)
     s = posterior * (1 - posterior)
-    # With a certain posterior every weight is 0; any C is unbiased, so 1/π is used.
+    # if the posterior is 0 or 1 for all options, all weights are 0; any C is unbiased, so weigh by 1/π
     s = np.where((s / pi).sum(axis=1, keepdims=True) > 0, s, 1.0) * valid
     weight = s / pi
     total = weight.sum(axis=1)
@@ -863,10 +895,9 @@ def optimal_constant(
 
 
 def item_variance(c: FloatArray, propensities: FloatArray, posterior: FloatArray) -> FloatArray:
-    """Var(g | x) = Σ_k (c_k − C*)² s_k/π_k of one question per item, shape (N,); for planning.
+    """Compute Var(g | x) = Σ_k (c_k − C*)² s_k/π_k with one question per item, shape (N,); for planning.
 
-    For an accuracy this is [π_ŷ/s_ŷ + 1/Σ_{j≠ŷ}(s_j/π_j)]⁻¹. Raises `NotIdentified` as
-    `optimal_constant` does.
+    For an accuracy, this is [π_ŷ/s_ŷ + 1/Σ_{j≠ŷ}(s_j/π_j)]⁻¹. Raises `NotIdentified` like `optimal_constant`.
 
     Examples
     --------

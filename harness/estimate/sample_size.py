@@ -1,36 +1,32 @@
-"""Cost of every protocol: variances, rehearsed studies and prices.
+"""Number of questions that a study needs, by protocol, from formulas and from simulated studies.
 
-Number of questions for an interval's width, by protocol; and what a cheaper protocol saves.
-
-Every protocol has a variance per question v, so that n questions give a half-width z√(v/n), detect
-a difference (z_{1−α/2} + z_power)√(v/n), and need n = v (z/h)². Experts may err at known rates s, t
-(J = s + t − 1): α = A s + (1−A)(1−t) and β = (1−t) + (1−A)J/(K−1) as in
+**Formula.** Every protocol has a variance v per question: n questions give the half-width z√(v/n), can detect
+a difference of (z_{1−α/2} + z_power)√(v/n), and n = v (z/h)² questions give the half-width h. Experts may err
+at known rates s, t (J = s + t − 1): α = A s + (1−A)(1−t) and β = (1−t) + (1−A)J/(K−1), as in
 `oversight.harness.estimate.expert_errors`.
 
-For several models the agreement between them matters. Before there are predictions it is that of a stand-in
-population. Models are right together and wrong together: model m is right where √r·u + √(1−r)·e_m falls below
-its quantile, u a difficulty all share, so any two have tetrachoric correlation r; wrong models fall
-for the item's one tempting wrong option with probability d each, else err uniformly. Defaults are
-those of 20 language models on ten-option MMLU-Pro (12,032 questions, TIGER-AI-Lab's published
-per-item results): median r .59 (tenth to ninetieth percentile .48–.65), and two wrong models name
-the same wrong option 35 % of the time, which d = .5 gives. A stand-in never enters an estimate.
+**Simulated population.** The variance for several models depends on their agreement. Without predictions the
+agreement is that of a simulated population, whose models tend to be right and wrong on the same items. Model
+m is right if √r·u + √(1−r)·e_m is below its quantile, where u is a difficulty that all models share, so any
+two models have the tetrachoric correlation r. A wrong model names the item's one tempting wrong option with
+probability d, and errs uniformly otherwise. The defaults are those of 20 language models on MMLU-Pro with ten
+options (12,032 questions, TIGER-AI-Lab's published per-item results): median r .59 (tenth to ninetieth
+percentile .48–.65); two wrong models name the same wrong option on 35 % of the items, which d = .5 gives. A
+simulated population never enters an estimate.
 
-Studies of a stand-in population, drawn and analysed as real ones: half-widths and test statistics.
-
-A formula plans the mean of a half-width, and takes every interval as a normal one. Real intervals are exact
-or tilted scores and vary from study to study.
-
-They tell how many questions keep a promise: a half-width that most studies reach, a power that a test has.
-The formula z √(v/n) is compared with studies rehearsed on a stand-in population. Let m be the mean of their
-half-widths over the formula's, and q the quantile of 80 %. With n questions the half-width is at most
+**Simulated studies.** The formula plans the mean half-width and takes every interval as normal. Real
+intervals are exact or tilted scores and vary from study to study. So studies of the simulated population are
+drawn and analysed like real ones. Let m be the mean of their half-widths over the formula's, q the 80 %
+quantile of the same ratio, and n₀ the number of questions of a simulated study. With n questions the
+half-width is at most
 
     z √(v/n) (m + (q − m) √(n₀/n))
 
-in 80 % of studies, where n₀ is the number of questions of the rehearsal. If every question settles a
-prediction, q comes from the binomial law, number by number, as exact intervals of neighbouring numbers vary.
-For tests with z-values of mean ζ and standard deviation σ the power is Φ((ζ √(n/n₀) − z)/σ). A promise is to
-be kept although it rests on R rehearsed studies: q is the quantile of 80 % and a standard error, √(0.8 ·
-0.2/R), and σ is enlarged by σ/√(2R).
+in 80 % of studies. If every question decides a prediction, q comes from the binomial distribution for each
+number of questions, because exact intervals vary between neighbouring numbers. If the z-values of simulated
+tests have mean ζ and standard deviation σ, the power is Φ((ζ √(n/n₀) − z)/σ). To allow for a finite number R
+of simulated studies, q is the quantile of 80 % plus a standard error, √(0.8 · 0.2/R), and σ is enlarged by
+σ/√(2R).
 """
 
 from __future__ import annotations
@@ -81,7 +77,7 @@ TEMPTATION = 0.5
 
 
 def check_accuracy(A: float, K: int) -> None:
-    """Check that K ≥ 2 and the accuracy lies in (0, 1), where every variance is finite."""
+    """Check that K ≥ 2 and that the accuracy lies in (0, 1), because variances at 0 and 1 are degenerate."""
     check_options(K)
     if not 0 < A < 1:
         raise EstimateError(f"the guess of the accuracy must lie in (0, 1), is {A}")
@@ -96,12 +92,28 @@ def synthesise_population(
     correlation: float = CORRELATION,
     temptation: float = TEMPTATION,
 ) -> tuple[IntArray, IntArray]:
-    """Truth, shape (n,), and predictions, shape (n, M), of M models of given accuracies.
+    """Simulate n items with K options, and the predictions of M models of given accuracies.
+
+    Parameters
+    ----------
+    n, K
+        Number of items, and number of options of every item.
+    accuracy
+        Expected accuracy of every model, in (0, 1).
+    rng
+        Random generator.
+    correlation, temptation
+        r and d of the simulated population (see the module), in [0, 1].
+
+    Returns
+    -------
+    array, array
+        True options, shape (n,), and predicted options, shape (n, M).
 
     Raises
     ------
     EstimateError
-        If K < 2, an accuracy lies outside (0, 1), or r or d outside [0, 1].
+        If K < 2, or an accuracy, r or d is out of range.
 
     Examples
     --------
@@ -132,12 +144,13 @@ def population_variance(
     truth: IntArray,
     rates: tuple[float, float],
 ) -> float:
-    """Var(g) of one item of a population whose truth is known, over item, draw and answer.
+    """Compute Var(g) over item, drawn option and answer, for a population with known truth.
 
-    E[g²] = E Σ_k π_k [(Σ_j c_j p_j + w_k (1{y=k} − p_k))² + w_k² Var(b̃_k | y)], plus the undrawn
-    part (1 − Σπ)(Σ_j c_j p_j)², minus θ²; w_k = (c_k − C*)/π_k and b̃ the error-corrected answer with
-    Var(b̃ | y=k) = s(1 − s)/J², Var(b̃ | y≠k) = t(1 − t)/J² for the experts' `rates` (s, t). All
-    matrices have shape (N, K).
+    Var(g) = E[g²] − θ² with
+    E[g²] = E Σ_k π_k [(Σ_j c_j p_j + w_k (1{y=k} − p_k))² + w_k² Var(b̃_k | y)] + E (1 − Σπ)(Σ_j c_j p_j)².
+    The last term is for items without a question. Here w_k = (c_k − C*)/π_k, and b̃ is the error-corrected
+    answer with Var(b̃ | y=k) = s(1 − s)/J² and Var(b̃ | y≠k) = t(1 − t)/J², where (s, t) are the experts'
+    `rates`: sensitivity and specificity. All matrices have shape (N, K).
     """
     s, t = rates
     constant = optimal_constant(c, propensities, posterior, np.ones(c.shape, dtype=np.bool_))
@@ -163,23 +176,23 @@ POPULATION = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplePlan:
-    """Price of one protocol.
+    """Number of questions that one protocol needs, and the precision that it reaches.
 
     Attributes
     ----------
     protocol
-        The questions, in words.
+        Name of the protocol.
     variance
-        v, the variance per question.
+        Variance per question, v.
     questions
         Number of questions to experts.
     half_width
         Half-width that at least 80 % of such studies do not exceed. For a comparison, the difference that
-        is detected.
+        is detected with the planned power.
     saving
-        Number of questions of the reference protocol divided by this protocol's.
+        Number of questions that the reference protocol needs, divided by the number that this protocol needs.
     half_width_expected
-        Mean half-width of such studies. None for a comparison.
+        Mean half-width of such studies; None for a comparison.
     """
 
     protocol: str
@@ -191,10 +204,11 @@ class SamplePlan:
 
 
 def uniform_design_variance(K: int, A: float, s: float = 1.0, t: float = 1.0) -> float:
-    """Likelihood under uniform routing: 1/v = J²/(K α(1−α)) + J²/(K(K−1) β(1−β)).
+    """Return the variance v per question of the ML estimate if options are drawn uniformly.
 
-    Error-free: 1/v = (KA + K − 2)/(K A (1−A)(A + K − 2)). Derivation: a question is a hit with
-    probability 1/K; ∂α/∂A = J, ∂β/∂A = −J/(K − 1); add the two binomial informations.
+    1/v = J²/(K α(1−α)) + J²/(K(K−1) β(1−β)), where s and t are the experts' sensitivity and specificity.
+    Without errors, 1/v = (KA + K − 2)/(K A (1−A)(A + K − 2)). Derivation: a question is about the prediction
+    with probability 1/K; ∂α/∂A = J, ∂β/∂A = −J/(K − 1); add the Fisher informations of the two binomials.
     """
     check_accuracy(A, K)
     J = youden(s, t)
@@ -203,11 +217,12 @@ def uniform_design_variance(K: int, A: float, s: float = 1.0, t: float = 1.0) ->
 
 
 def complementary_design_variance(K: int, A: float, s: float = 1.0, t: float = 1.0) -> float:
-    """No-answers alone, per *question*: v = u(1 − u) K² P(no)/J², u = P(hit | no).
+    """Return the variance v per question (not per "no") if only "no" answers are used.
 
-    Error-free: (1 − A)(A + K − 2)·K/(K − 1), Eq. 3 of "Towards Scalable Oversight via Partitioned Human
-    Supervision" times the K/(K − 1) questions per no. Derivation: u = (t − A J)/(K P(no)) is linear
-    in A and a binomial share of n·P(no) no-answers, P(no) = 1 − [s + (K − 1)(1 − t)]/K.
+    v = u(1 − u) K² P(no)/J², where u = P(question was about the prediction | no). Without errors, v = (1 −
+    A)(A + K − 2)·K/(K − 1): Eq. 3 of "Towards Scalable Oversight via Partitioned Human Supervision" times the
+    K/(K − 1) questions per "no". Derivation: u = (t − A J)/(K P(no)) is linear in A, and is estimated by a
+    share of n·P(no) answers, where P(no) = 1 − [s + (K − 1)(1 − t)]/K.
     """
     check_accuracy(A, K)
     J = youden(s, t)
@@ -217,13 +232,16 @@ def complementary_design_variance(K: int, A: float, s: float = 1.0, t: float = 1
 
 
 def targeted_design_variance(A: float, s: float = 1.0, t: float = 1.0) -> float:
-    """The expert of the predicted option: v = α(1 − α)/J²; error-free A(1 − A), which is optimal."""
+    """Return the variance v per question if questions are about the prediction.
+
+    v = α(1 − α)/J². Without errors, v = A(1 − A), which is optimal.
+    """
     alpha = A * s + (1 - A) * (1 - t)
     return alpha * (1 - alpha) / youden(s, t) ** 2
 
 
 def check_sought(half_width: float | None, questions: int | None) -> None:
-    """Raise an error for both a half-width and a number of questions, or for values out of range."""
+    """Refuse a half-width together with a number of questions, and values out of range."""
     if half_width is not None and questions is not None:
         raise EstimateError(f"give half_width ({half_width}) or questions ({questions}), not both")
     if half_width is not None and not 0 < half_width < 1:
@@ -235,12 +253,12 @@ def check_sought(half_width: float | None, questions: int | None) -> None:
 def accuracy_variances(
     K: int, A: float, *, models: int = 1, sensitivity: float = 1.0, specificity: float = 1.0
 ) -> dict[str, float]:
-    """Variance per question of each model's accuracy, by protocol, the same questions serving all.
+    """Return the variance per question of each model's accuracy if all models share questions, by protocol.
 
-    Uniform routing serves any number of models. One model: targeted. Several: propensities
-    ∝ √(n_k s_k) with a tenth uniform and the votes as posterior, and sequential resolution, whose v is
-    A(1 − A) times the questions per item; it resolves nothing exactly when experts err, and is left
-    out then.
+    Uniform protocols are included for any number of models. One model: also targeted questions. Several
+    models: also shared questions (`shared_propensities` with ε = 0.1 and the votes' posterior) and sequential
+    resolution, with v = A(1 − A) times the number of questions per item. Sequential resolution is left out
+    if experts err, because it then does not determine correctness exactly.
     """
     s, t = sensitivity, specificity
     variances = {
@@ -266,11 +284,12 @@ def accuracy_variances(
 def difference_variances(
     K: int, A: float, *, sensitivity: float = 1.0, specificity: float = 1.0
 ) -> dict[str, float]:
-    """Variance per question of the difference of two models with about accuracy A, by protocol.
+    """Return the variance per question of the difference of two models with about accuracy A, by protocol.
 
-    Agreeing items are free in the disagreement protocols: with a share w of disagreements, n questions come
-    from N = n/w items. "Targeted" asks about one of the two predicted options, by a coin, with the votes as
-    posterior; "sequential" asks until both models' correctness is known.
+    Disagreement protocols ask no question about items on which the models agree. So if the models disagree on
+    a share w of the items, n questions cover N = n/w items. "Targeted" asks about one of the two predicted
+    options, with probability ½ each, and uses the votes' posterior. "Sequential" asks until it is known for
+    both models whether they are right.
     """
     s, t = sensitivity, specificity
     truth, predicted = _population(K, A, 2)
@@ -279,7 +298,7 @@ def difference_variances(
     c = difference_target(predicted[:, 0], predicted[:, 1], K)
     w = float(differ.mean())
     refutable = (predicted != truth[:, None]) & differ[:, None]
-    # One label refutes a model with probability 1/(K − 1) if it errs and the models differ.
+    # if experts never err, one "no" refutes a wrong model with probability 1/(K − 1) if the models differ
     wrong = t * refutable.mean() + (1 - s) * (w - refutable.mean())
     variances = {SIGN_TEST: 2 * K * float(wrong) / youden(s, t) ** 2}
     votes = vote_posterior(predicted, K, K, accuracy=[A, A])
@@ -300,29 +319,38 @@ def _population(K: int, A: float, models: int) -> tuple[IntArray, IntArray]:
 
 
 _MIXTURE = 1.6
-"""Loss of bets spread over two decades against the best bet, in logs."""
+"""Loss in log wealth by mixing bets over two orders of magnitude, compared with the best bet."""
 
 
 def outcomes_to_settle(
     mean: float, square: float, *, level: float = 0.95, power: float = 0.8, looks: bool = True
 ) -> float:
-    """Number of outcomes that decide on which side of the bar such a mean is, with this power.
+    """Return the number of outcomes needed to decide whether their mean is above or below a bar.
 
-    With outcomes x_i of mean b + m, m ≠ 0, and second moment q around the bar b, the best bet λ = m/q lets
-    the log of the wealth of `oversight.harness.estimate.gate` grow by m²/(2q) an outcome, with standard
-    deviation |m|/√q. It must reach log(1/α) + c, c what the mixture over bets costs. With power β
+    Let outcomes x_i have mean b + m, m ≠ 0, and second moment q around the bar b. With the best bet λ = m/q,
+    the log wealth of `oversight.harness.estimate.gate` grows by m²/(2q) per outcome, with standard deviation
+    |m|/√q. It must reach log(1/α) + c, where c is the loss by mixing over bets. With power β,
 
-        √n |m|/√q = z_β + √(z_β² + 2 (log(1/α) + c)),
+        √n |m|/√q = z_β + √(z_β² + 2 (log(1/α) + c)).
 
-    and with an interval of fixed size z_{(1 + level)/2} + z_β. If b + m is an estimate, the forecast is as
-    uncertain as this estimate, most of all near the bar.
+    With one interval at a fixed sample size, the right side is z_{(1 + level)/2} + z_β. If m is an estimate,
+    the result is as uncertain as that estimate, especially near the bar.
 
     Parameters
     ----------
     mean, square
-        Mean and mean square of the outcomes minus the bar.
+        Mean m and mean square q of the outcomes minus the bar.
+    level
+        Confidence level, 1 − α.
+    power
+        Probability of a decision after the returned number of outcomes, β.
     looks
-        Whether bets are evaluated at any time; otherwise one interval of fixed size.
+        Whether the answers are evaluated sequentially, by bets; otherwise once, by one interval.
+
+    Returns
+    -------
+    float
+        Number of outcomes; infinite if `mean` is 0.
     """
     check_level(level)
     if mean == 0 or not square > 0:
@@ -333,25 +361,35 @@ def outcomes_to_settle(
 
 
 SHARES = (TARGETED, SEQUENTIAL)
-"""Protocols that settle every prediction, so that an accuracy is a binomial share."""
+"""Protocols that determine the correctness of every prediction, so an accuracy is a binomial share."""
 _RARE = 1e-4
-"""Chance below which a number of right predictions is passed over."""
+"""Numbers of right predictions with a smaller probability are ignored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SimulatedPopulation:
-    """A population of items with truth, shape (N,), and models' predictions, shape (N, M)."""
+    """A population of N items with known truth.
+
+    Attributes
+    ----------
+    K
+        Number of options of every item.
+    truth
+        Shape (N,): true options.
+    predicted
+        Shape (N, M): options predicted by M models.
+    """
 
     K: int
     truth: IntArray
     predicted: IntArray
 
     def take(self, items: IntArray) -> SimulatedPopulation:
-        """Select some of the items."""
+        """Select the items at these positions; an item may occur several times."""
         return SimulatedPopulation(K=self.K, truth=self.truth[items], predicted=self.predicted[items])
 
     def ask(self, propensities: FloatArray, rng: np.random.Generator) -> RoutedSample:
-        """Answers to one question per item, drawn with these propensities of shape (N, K)."""
+        """Draw one question per item with propensities of shape (N, K), and answer it without error."""
         option = draw_options(propensities, rng)
         rows = np.flatnonzero(option >= 0)
         right = (option[rows] == self.truth[rows]).astype(np.float64)
@@ -359,24 +397,24 @@ class SimulatedPopulation:
 
     @property
     def number(self) -> IntArray:
-        """K of every item."""
+        """Number of options of every item, shape (N,)."""
         return np.full(len(self.truth), self.K)
 
     @property
     def flat(self) -> FloatArray:
-        """Uniform propensities."""
+        """Uniform propensities, shape (N, K)."""
         return flat_posterior(self.number, self.K)
 
     @property
     def correct(self) -> IntArray:
-        """Shape (N, M): 1 if a model is right."""
+        """Correctness of every prediction, shape (N, M): 1 if right, 0 if wrong."""
         right: IntArray = (self.predicted == self.truth[:, None]).astype(np.int64)
         return right
 
 
 @lru_cache(maxsize=32)
 def stand_in(K: int, accuracies: tuple[float, ...]) -> SimulatedPopulation:
-    """A population of 20,000 items with exactly these accuracies; the same at every call."""
+    """Simulate a population of 20,000 items with exactly these accuracies; the same at every call."""
     rng = np.random.default_rng(0)
     truth, predicted = synthesise_population(POPULATION, K, accuracies, rng)
     for own, accuracy in zip(predicted.T, accuracies, strict=True):
@@ -391,7 +429,7 @@ def stand_in(K: int, accuracies: tuple[float, ...]) -> SimulatedPopulation:
 def rehearse_widths(
     protocol: str, population: SimulatedPopulation, items: int, studies: int, *, level: float
 ) -> FloatArray:
-    """Half-widths of the first model's accuracy in simulated studies, shape (studies,)."""
+    """Simulate studies; return the half-widths of the first model's accuracy, shape (studies,)."""
     return np.array(
         [_half_width(protocol, study, rng, level) for study, rng in _sample(population, items, studies)]
     )
@@ -400,10 +438,11 @@ def rehearse_widths(
 def rehearse_tests(
     protocol: str, population: SimulatedPopulation, items: int, studies: int
 ) -> tuple[float, float]:
-    """Mean and standard deviation of z, the standardised lead of the first model over the second.
+    """Simulate tests of the first model against the second; return mean and standard deviation of their z.
 
-    z is the normal quantile of a two-sided p-value, with the sign of the difference. It is almost linear in
-    the estimated difference, whose mean is the population's: that takes the luck of the draw out of the mean.
+    z is the normal quantile of a two-sided p-value, with the sign of the difference. z is almost linear in
+    the estimated difference, whose expectation is known: the population's difference. So the difference
+    serves as a control variate, which reduces the simulation error of the mean.
     """
     found = [_COMPARE[protocol](study, rng) for study, rng in _sample(population, items, studies)]
     p, off = np.array([(max(one.p_value, 1e-300), one.difference) for one in found]).T
@@ -437,7 +476,10 @@ def _half_width(protocol: str, study: SimulatedPopulation, rng: np.random.Genera
 
 
 def share_widths(n: int, accuracy: float, level: float, share: float) -> tuple[float, float]:
-    """Mean half-width of a binomial share of n items, and the one that the given share of studies reaches."""
+    """Return the mean half-width of a binomial share's exact interval, and its quantile at `share`.
+
+    Both are over studies of n items at an expected accuracy.
+    """
     number = np.arange(n + 1)
     ways = gammaln(n + 1) - gammaln(number + 1) - gammaln(n - number + 1)
     chance = np.exp(ways + xlogy(number, accuracy) + xlogy(n - number, 1 - accuracy))
@@ -490,7 +532,7 @@ _COMPARE: Mapping[str, Callable[[SimulatedPopulation, np.random.Generator], Comp
 
 
 def questions_per_item(protocol: str, population: SimulatedPopulation, accuracy: float) -> float:
-    """Mean number of questions that a protocol asks about an item of the population."""
+    """Return the mean number of questions that a protocol asks per item of the population."""
     share = 1.0
     if protocol in (DIFFER_UNIFORM, DIFFER_TARGETED, DIFFER_SEQUENTIAL):
         differ = disagreement(population.predicted)
@@ -513,16 +555,17 @@ _MOST_TESTED = 4_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WidthPromise:
-    """Half-widths of one protocol, divided by those of the formula.
+    """Simulated half-widths of one protocol, relative to the formula's half-width.
 
     Attributes
     ----------
     scale
         z √v: the formula's half-width times √n.
     mean, high
-        Their mean, and the value that at least `REACHED` of them do not exceed.
+        Mean of the ratios of simulated half-widths to the formula's, and the ratio that a share `REACHED` of
+        studies does not exceed.
     asked
-        Number of questions of the rehearsal.
+        Number of questions per simulated study.
     """
 
     scale: float
@@ -531,16 +574,16 @@ class WidthPromise:
     asked: float
 
     def expect(self, questions: float) -> float:
-        """Mean half-width."""
+        """Return the mean half-width with this number of questions."""
         return self.scale * self.mean / math.sqrt(questions)
 
     def reach(self, questions: float) -> float:
-        """Half-width that at least `REACHED` of the studies do not exceed."""
+        """Return the half-width that at least a share `REACHED` of studies does not exceed."""
         more = (self.high - self.mean) * math.sqrt(self.asked / questions)
         return self.scale * (self.mean + more) / math.sqrt(questions)
 
     def questions_for(self, half_width: float) -> int:
-        """Number of questions at which `reach` is this half-width: the root of a quadratic in 1/√n."""
+        """Return the number of questions at which `reach` is this half-width, by a quadratic in 1/√n."""
         b, c = self.mean, half_width / self.scale
         a = max(0.0, self.high - self.mean) * math.sqrt(self.asked)
         return math.ceil(((b + math.sqrt(b * b + 4 * a * c)) / (2 * c)) ** 2 - 1e-9)
@@ -548,16 +591,16 @@ class WidthPromise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsedProtocol:
-    """A protocol to rehearse.
+    """A protocol whose studies are simulated.
 
     Attributes
     ----------
     name
         Name of the protocol.
     variance
-        v, the variance per question.
+        Variance per question, v.
     free
-        The same without experts' errors, which rehearsed experts do not make.
+        Variance per question if experts never err, as in the simulation.
     """
 
     name: str
@@ -573,7 +616,10 @@ class RehearsedProtocol:
         half_width: float,
         questions: int | None = None,
     ) -> tuple[int, WidthPromise]:
-        """Questions (by default those for the half-width), and the half-width that they reach."""
+        """Return the number of questions for the half-width, and the half-widths that they reach.
+
+        If `questions` is given, it is returned unchanged, with the half-widths that it reaches.
+        """
         asked = float(questions or self.variance * (z_value(level) / half_width) ** 2)
         for _ in range(_ROUNDS):
             kept = self.rehearse(population, accuracy, level, asked)
@@ -592,7 +638,7 @@ class RehearsedProtocol:
     def rehearse(
         self, population: SimulatedPopulation, accuracy: float, level: float, questions: float
     ) -> WidthPromise:
-        """Simulated studies with the information of a number of questions, at most 2,000 items each."""
+        """Simulate studies with as much information as this number of questions, at most 2,000 items each."""
         each, errors = questions_per_item(self.name, population, accuracy), self.variance / self.free
         items = math.floor(min(_MANY, max(_FEW, questions / errors / each)) + 1e-9)
         z, asked = z_value(level), items * each
@@ -602,7 +648,7 @@ class RehearsedProtocol:
         else:
             seen = rehearse_widths(self.name, population, items, _WIDTHS, level=level)
             mean, careful = float(seen.mean()), REACHED + math.sqrt(REACHED * (1 - REACHED) / _WIDTHS)
-            # the quantile alone is noisy, and the normal one is too low for skewed half-widths
+            # the empirical quantile alone is noisy, and the normal quantile is too low for skewed half-widths
             normal = mean + float(ndtri(careful)) * float(seen.std(ddof=1))
             high = max(normal, float(np.quantile(seen, careful)))
         return WidthPromise(
@@ -613,7 +659,7 @@ class RehearsedProtocol:
         )
 
     def plan_test(self, K: int, accuracy: float, aim: PlannedTest, difference: float) -> int:
-        """Number of questions that detect this difference with the planned power."""
+        """Return the number of questions that detects this difference with the planned power."""
         questions = self.free * (aim.distance / difference) ** 2
         for _ in range(_ROUNDS):
             before = questions
@@ -623,7 +669,7 @@ class RehearsedProtocol:
         return math.ceil(questions * self.variance / self.free)
 
     def plan_difference(self, K: int, accuracy: float, aim: PlannedTest, questions: int) -> float:
-        """Smallest difference that a number of questions detects with the planned power, at most 1."""
+        """Return the smallest difference that these questions detect with the planned power, at most 1."""
         asked = questions * self.free / self.variance
         found = aim.distance * math.sqrt(self.free / asked)
         for _ in range(_ROUNDS):
@@ -636,10 +682,10 @@ class RehearsedProtocol:
     def _stretch(
         self, K: int, accuracy: float, aim: PlannedTest, difference: float, questions: float
     ) -> float:
-        """Factor by which z-values, relative to difference and √questions, fall short of the power.
+        """Return the factor on the difference, or on √questions, at which simulated tests reach the power.
 
-        If more questions are planned than are rehearsed, a larger difference with the same standardised
-        size is rehearsed.
+        At most `_MOST_TESTED` items are simulated per study. If more are planned, a larger difference of the
+        same standardised size is simulated.
         """
         most = max(accuracy, 1 - accuracy) - 0.01
         each = questions_per_item(self.name, _stand_in_pair(K, accuracy, min(difference, most)), accuracy)
@@ -654,14 +700,14 @@ class RehearsedProtocol:
 
 
 def _stand_in_pair(K: int, accuracy: float, difference: float) -> SimulatedPopulation:
-    """Two models, the better one first; one has the accuracy, the other is nearer to one half."""
+    """Simulate two models, the better one first: one has the given accuracy, the other is nearer to ½."""
     better = accuracy if accuracy >= 0.5 else accuracy + difference
     return stand_in(K, (round(better, 5), round(better - difference, 5)))
 
 
 @lru_cache(maxsize=256)
 def log_spread(name: str, K: int, accuracy: float, models: int, items: int, level: float) -> float:
-    """Logarithm of the half-width that 80 % of studies reach, divided by the mean half-width."""
+    """Return log(h / m) for the half-width h that 80 % of studies reach and the mean half-width m."""
     seen = RehearsedProtocol(name=name, variance=1.0, free=1.0)
     kept = seen.rehearse(stand_in(K, (accuracy,) * models), accuracy, level, items)
     return math.log(kept.high / kept.mean)
@@ -669,26 +715,29 @@ def log_spread(name: str, K: int, accuracy: float, models: int, items: int, leve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedTest:
-    """Level of the interval of a difference, and the power of its test."""
+    """Confidence level of the interval of a difference, and power of its test, both in (0, 1)."""
 
     level: float
     power: float
 
     @property
     def distance(self) -> float:
-        """z_{(1 + level)/2} + z_power: distance of such a difference from 0 in standard errors."""
+        """Distance from 0, in standard errors, of a difference detected with the power.
+
+        z_{(1 + level)/2} + z_power.
+        """
         return z_value(self.level) + float(ndtri(self.power))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class QuestionPlan(Displayable):
-    """Prices by protocol.
+    """Plans by protocol.
 
     Attributes
     ----------
     accuracy, difference
-        Prices for the accuracy of a model, and for the difference of two (their half-width is then the
-        detected difference).
+        Plans for the accuracy of a model, and for the difference of two models. The half-width of a plan for
+        a difference is the detected difference.
     level
         Confidence level.
 
@@ -708,7 +757,7 @@ class QuestionPlan(Displayable):
     picture: ClassVar[str] = "plan"
 
     def __str__(self) -> str:
-        """The cheapest protocol for an accuracy and for a difference."""
+        """Show the protocol with the fewest questions for an accuracy, and for a difference."""
         lines = []
         for title, plans in (("accuracy", self.accuracy), ("difference of 2 models", self.difference)):
             best = min(plans, key=lambda plan: (plan.questions, plan.half_width))
@@ -719,7 +768,7 @@ class QuestionPlan(Displayable):
         return "\n".join(lines)
 
     def records(self) -> list[dict[str, Any]]:
-        """One row per protocol and quantity."""
+        """Return one row per protocol and quantity (accuracy, difference)."""
         both = {"accuracy": self.accuracy, "difference": self.difference}
         return [{"of": name} | asdict(plan) for name, plans in both.items() for plan in plans]
 
@@ -756,35 +805,33 @@ def plan(
     cluster_size: float = 1.0,
     intraclass: float = 0.3,
 ) -> QuestionPlan:
-    """Return what every protocol costs: questions for an interval, or the interval for questions.
+    """Compute, for every protocol, the number of questions for a half-width, or the half-width for questions.
 
     Parameters
     ----------
     options, accuracy
-        K of an item, and an assumed accuracy, in (0, 1).
+        Number of options of an item, and assumed accuracy of the models, in (0, 1).
     models
-        Models measured with the same questions.
+        Number of models measured with the same questions.
     half_width, questions
-        Give one: the half-width that at least 80 % of studies must reach, by default 0.03 (3 points); or
-        the affordable number of questions.
+        Give one of the two: the half-width that at least 80 % of studies must reach (default 0.03, that is
+        3 points), or the affordable number of questions.
     level, power
-        Of intervals; and the least share of studies that shall detect a difference of `half_width` between a
-        model of this accuracy and one that is nearer to one half.
+        Confidence level of intervals; and power of the test for a difference of `half_width` between a model
+        of this accuracy and one with an accuracy nearer to ½.
     sensitivity, specificity
-        Experts' P(yes | it is) and P(no | it is not).
+        Experts' P(yes | the option is true) and P(no | the option is false).
     cluster_size, intraclass
-        Items per cluster and their correlation R: M items of a cluster count for M/(1 + (M − 1)R).
+        Number M of items per cluster, and their intraclass correlation R: M items of a cluster count as
+        M/(1 + (M − 1)R) independent items.
 
-    Notes
-    -----
-    Studies are rehearsed on a stand-in population (`synthesise_population`), whose experts never err and
-    whose items are independent. Experts' errors and clusters enlarge the variance, and what else they do to
-    half-widths is not counted.
+    Notes ----- Studies are simulated on a population (`synthesise_population`) whose experts never err and
+    whose items are independent. Experts' errors and clusters enter only as factors on the variance.
 
     Raises
     ------
     EstimateError
-        If an argument is out of range, or experts with such rates carry no information.
+        If an argument is out of range, or answers of experts with these error rates carry no information.
 
     Examples
     --------
@@ -835,7 +882,7 @@ def plan(
 
 
 def _compare_prices(plans: Sequence[SamplePlan], reference: str, *, by_width: bool) -> tuple[SamplePlan, ...]:
-    """Divide the reference's questions by each protocol's; at equal questions, the squared widths."""
+    """Set `saving` against the reference protocol: the ratio of questions, or of squared half-widths."""
     (base,) = (plan for plan in plans if plan.protocol == reference)
     return tuple(
         replace(

@@ -1,26 +1,28 @@
-"""Second questions: the accuracy from one question an item, and a second about some whose answer was no.
+"""Accuracy from one question per item, and a second question about some of the items whose answer was no.
 
 An item's first question is about option k with probability π_k. After a yes the truth is known. Of the items
-with a no, some are drawn with probability ρ, which may depend on all first answers, and asked about another
-option j, drawn with probability q_j (Σ q = 1 over the options left). With c = 1 at the prediction, a working
-posterior p, and p' = p/(1 − p_k) over the options left,
+with a no, some are drawn with probability ρ, which may depend on all first answers, and are asked about
+another option j, drawn with probability q_j (Σ q = 1 over the remaining options). With c = 1 at the
+prediction, a working posterior p, and p' = p/(1 − p_k) over the remaining options,
 
     g₀ = equation (G) with the first answer
     g₁ = c_k after a yes, else Σ_j c_j p'_j + (R/ρ) (c_j − C')(b' − p'_j)/q_j,   R = 1 if drawn
     g  = (1 − λ) g₀ + λ g₁
 
-E[g₁ | x, k, y] = c_y for every k and y, as E[(c_j − C')(b' − p'_j)/q_j | y] = c_y − Σ c p' for y among the
-options left; E[g₀ | x, y] = c_y over k. So E g = c_y for every p, C' and λ that do not look at the item's own
-answers. λ is one number for all items, of least variance in the model p: with V₀ = Var g₀, v = Var c_y, and
+E[g₁ | x, k, y] = c_y for every k and y, because E[(c_j − C')(b' − p'_j)/q_j | y] = c_y − Σ c p' for y among
+the remaining options; E[g₀ | x, y] = c_y over k. So E g = c_y for every p, C' and λ that do not depend on the
+item's own answers. λ is the same for all items and minimises the variance under the model p. With V₀ = Var
+g₀, v = Var c_y, and
 
     r = E Var(c_y | first answer),   T = E Σ_j (c_j − C')² p'_j (1 − p'_j)/(ρ q_j)  (0 after a yes),
     Var g = (1 − λ)² V₀ + λ² (v − r + T) + 2 λ (1 − λ) v,   λ = (V₀ − v)/(V₀ − v + T − r).
 
-For λ, which must not depend on who was drawn, T is r over the share of items with a no that were drawn and
-the chance that they were asked about the prediction (`TwoPhase.reach`). The interval inverts a test as in
-`oversight.harness.estimate.tilting`: p are the exponential tilts of a working distribution, and the
-variance is the larger of the model's (with the larger of that T and the one that the items drawn tell without
-bias) and the observed one. Two-phase sampling: Neyman 1938, JASA 33; Särndal, Swensson & Wretman 1992, ch. 9.
+λ must not depend on which items were drawn. So its T is r divided by the share of items with a no that were
+drawn and by the probability that they were asked about the prediction (`TwoPhase.reach`). The interval
+inverts a test as in `oversight.harness.estimate.tilting`: p are the exponential tilts of a working
+distribution. The variance is the larger of the observed one and the model's, which uses the larger of the T
+above and its unbiased estimate from the drawn items. Two-phase sampling: Neyman 1938, JASA 33; Särndal,
+Swensson & Wretman 1992, ch. 9.
 """
 
 from __future__ import annotations
@@ -56,23 +58,24 @@ from oversight.harness.types import Estimate, Note, NoteKind
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TwoPhase:
-    """N items with a first answer each, and their second questions.
+    """N items with one first answer each, and the second answers about some of them.
 
     Attributes
     ----------
     first
-        First questions and their answers; the posterior is the working distribution, above 0.
+        First questions and their answers; the posterior is the working distribution, positive on all options.
     c
-        Shape (N, K): 1 at the prediction.
+        Shape (N, K): target, 1 at the prediction and 0 elsewhere.
     chance
-        Shape (N,): ρ, 0 without a second answer.
+        Shape (N,): probability ρ with which the second question was drawn; 0 without a second answer.
     shares
-        Shape (N, K): q of the remaining options, if there is a second answer.
+        Shape (N, K): probability q of every remaining option in the second question; 0 without a second
+        answer.
     second, second_yes
-        Shape (N,): the option of the second question, and its answer.
+        Shape (N,): option of the second question, and its answer, 1 for yes and 0 for no; 0 without one.
     reach
-        Share of the items answered no that have a second answer, times the probability that it is about the
-        prediction.
+        Share of items with a first "no" that have a second answer, times the probability that the second
+        question is about the prediction.
     cluster
         Shape (N,): number of the item's cluster; None if items are independent.
     """
@@ -88,15 +91,15 @@ class TwoPhase:
 
 
 def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
-    """Estimate the accuracy and invert its score test at `level`.
+    """Estimate the accuracy, and compute its interval by inverting a score test at `level`.
 
-    Student's t has as many degrees of freedom as second answers minus one, because these weigh most. For
-    clusters the variance is that of `oversight.harness.estimate.intervals`.
+    Student's t has one degree of freedom fewer than there are second answers, because these have the largest
+    weights. With clusters, the variance is `ClusterVariance` of `oversight.harness.estimate.intervals`.
 
     Raises
     ------
     NotIdentified
-        If an option that was never asked about first matters.
+        If two options of an item that are never asked about differ in c.
     """
     n, clusters = len(data.c), None
     if data.cluster is not None:
@@ -119,7 +122,11 @@ def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
 def _first_phase(
     data: TwoPhase, p: FloatArray, top: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return g₀, its variance, the part that first answers leave open, and the known part; shape (N,)."""
+    """Return the first answers' part of the estimate under p, four arrays of shape (N,).
+
+    The arrays are g₀; its variance; the variance r that first answers leave; and the expected c_y given the
+    first answer. `top` is E c_y before it.
+    """
     pi, valid = data.first.propensities, data.first.valid
     asked, yes = data.first.by_item
     rows = np.arange(len(p))
@@ -136,7 +143,7 @@ def _first_phase(
 
 
 def _second_phase(data: TwoPhase, p: FloatArray) -> tuple[FloatArray, float]:
-    """Contribution of second answers to g₁, shape (N,), and N·T."""
+    """Return the contribution of second answers to g₁, shape (N,), and an unbiased estimate of N·T."""
     added = np.zeros(len(p))
     asked, yes = data.first.by_item
     there = np.flatnonzero((data.chance > 0) & (yes == 0))
@@ -157,7 +164,7 @@ def _second_phase(data: TwoPhase, p: FloatArray) -> tuple[FloatArray, float]:
 
 
 def _score(data: TwoPhase, tilt: float) -> tuple[float, float, float, FloatArray]:
-    """Return θ, the distance of the estimate, the model's variance, and g minus the estimate, shape (N,)."""
+    """Return θ, the estimate minus θ, the model's variance, and g minus the estimate, shape (N,)."""
     weight = data.first.posterior * np.exp(tilt * data.c)
     p = weight / weight.sum(axis=1, keepdims=True)
     top, n = (data.c * p).sum(axis=1), len(p)
@@ -178,20 +185,20 @@ def _score(data: TwoPhase, tilt: float) -> tuple[float, float, float, FloatArray
 
 TWO_PHASE = "deepened"
 _POWER = 0.7
-"""Power in the working distribution q ∝ π^power if options were drawn unevenly (`tilt_items`)."""
+"""Power in the working distribution q ∝ π^power if options were drawn with unequal probabilities."""
 
 
 class SecondQuestions(SideInformation):
-    """Second questions about items whose first answer was no, and their answers.
+    """Second answers about items whose first answer was no, as side information.
 
     Parameters
     ----------
     models
         Predictions of the models to estimate, by name.
     second
-        Second questions and their answers, which the labels do not hold.
+        Second questions and their answers, which are not among the study's labels.
     least
-        Number of second answers about a model's items from which on they are used.
+        Smallest number of second answers about a model's items with which they are used.
 
     Examples
     --------
@@ -215,28 +222,31 @@ class SecondQuestions(SideInformation):
         self._models, self._second, self._least = models, second, least
 
     def ignores_strata(self, _labels: LabelColumns) -> bool:
-        """Whether second questions cannot be used together with strata: always."""
+        """Return True: second questions cannot be used together with strata."""
         return True
 
     def estimate(self, model: str, setting: Setting) -> Estimate:
-        """Estimate one model's accuracy from first and second answers; unreadable predictions are wrong.
+        """Estimate one model's accuracy from first and second answers; unreadable predictions count as wrong.
 
-        Second questions that experts could not answer, or a few open ones, count as not asked, with
-        probabilities reduced accordingly. As for first questions, missing answers are assumed to be
-        unrelated to the truth.
+        Second questions with an abstention, or without an answer yet if these are few, count as not asked,
+        and probabilities are multiplied by the answered share. As for first questions, missing answers are
+        assumed to be unrelated to the truth.
 
         Raises
         ------
         NotIdentified
-            If first answers are missing, many second ones are, or items have several first questions.
+            If first answers are missing, too many second answers are missing, or items have several first
+            questions.
         EstimateError
-            If an item has no cluster where items come in clusters, or nothing can be estimated.
+            If only some items have a cluster, or nothing can be estimated.
         """
         labels, second, level = setting.labels, self._second, setting.level
         predictions = keep_drawn(self._models[model], labels)
         part, notes = collected_part(labels, predictions.is_there)
         if any(note.kind in PARTIAL_KINDS for note in notes):
-            raise NotIdentified("first questions are open; second ones count once these are answered")
+            raise NotIdentified(
+                "some first questions are open; second questions count once all first ones are answered"
+            )
         evidence = Evidence.gather([predictions], part, tilted=False)
         data, option, items, cluster = evidence.sample, evidence.option(), evidence.items, evidence.cluster
         number = np.bincount(data.item, minlength=len(items))
@@ -274,12 +284,28 @@ class SecondQuestions(SideInformation):
 def _read_second(
     second: LabelColumns, place: AnyIntArray, yes: FloatArray, width: int
 ) -> tuple[FloatArray, FloatArray, AnyIntArray, FloatArray, int, int]:
-    """Probability, shares, option and answer of second questions about items answered no.
+    """Collect the second questions about items whose first answer was no.
+
+    Parameters
+    ----------
+    second
+        Second questions and their answers.
+    place
+        Row of every item of the index among the N items; negative for other items.
+    yes
+        Shape (N,): first answer, 1 for yes and 0 for no.
+    width
+        Largest number of options, K.
+
+    Returns
+    -------
+    array, array, array, array, int, int
+        `chance`, `shares`, `second` and `second_yes` of `TwoPhase`; numbers of answered and of all questions.
 
     Raises
     ------
     NotIdentified
-        If many are open, or none is answered.
+        If no second question was drawn or answered, or more than a share `FEW_OPEN` waits for an answer.
     """
     drawn = second.drawn
     if drawn is None:
@@ -309,7 +335,7 @@ def _read_second(
 
 
 def _find_reach(c: FloatArray, chance: FloatArray, shares: FloatArray, yes: FloatArray) -> float:
-    """See `TwoPhase.reach`: a harmonic mean over items whose prediction is still possible."""
+    """Compute `TwoPhase.reach`, with a harmonic mean over items whose prediction could be asked about."""
     drawn, own = chance > 0, (c * shares).sum(axis=1)
     asked = own[drawn & (own > 0)]
     if not asked.size:
@@ -318,7 +344,7 @@ def _find_reach(c: FloatArray, chance: FloatArray, shares: FloatArray, yes: Floa
 
 
 def _working(c: FloatArray, propensities: FloatArray, valid: BoolArray) -> FloatArray:
-    """Working distribution of `tilt_items`: by the propensities, or even odds if they are even."""
+    """Compute the working distribution: q ∝ π^`_POWER`, or `uniform_working` for uniformly drawn options."""
     even, is_even = uniform_working(c, propensities, valid)
     q = np.where(valid, np.maximum(propensities, 1e-12) ** _POWER, 0.0)
     return np.where(is_even[:, None], even, q / q.sum(axis=1, keepdims=True))

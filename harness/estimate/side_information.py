@@ -1,37 +1,31 @@
-"""Side information: what narrows an estimate although no expert said it.
+"""Side information: votes and judges that narrow an estimate, and corrections for experts' errors.
 
-Each kind adds one estimate per model beside the protocol's own, never in its place, because runs that are
-added later change it and a number that was reported before must not change. A kind is a class with a name
-and a way to estimate; `add_side_information` decides where it is used, and says why if it is not.
+`estimate_models` makes all estimates of all models; every command, page and search calls it.
 
-Votes: the answers of all models as side information, which no answer is believed to be true.
+Each kind of side information adds one estimate per model beside the protocol's own. It never replaces this
+one, because side information changes when runs are added, and a reported number must not change. A kind is a
+class with a name and a method that estimates; `add_side_information` decides where it is used, and gives the
+reason if not.
 
-Other models' answers to an item show which options are likely before an expert is asked. It enters the
-score interval (`oversight.harness.estimate.tilting`) as the working distribution q of every item:
-the posterior that the votes give where each model is as good as the *other* folds' answers say
-(cross-fitting, `weigh_votes`), a twentieth of it made flat. E U = 0 for every q that does not look at the
-item's own answer, so votes that mislead cost width, never validity; good ones narrow the interval. In survey
-statistics such an estimator is called model-assisted (Särndal, Swensson & Wretman 1992).
+**Votes** (`Votes`). Other models' answers to an item show which options are likely before an expert is asked.
+They enter the score interval of `oversight.harness.estimate.tilting` as the working distribution of every
+item: the posterior of the votes, with the accuracies of the models estimated on the *other* folds
+(cross-fitting, `weigh_votes`), mixed with 5 % of a uniform distribution. E U = 0 for every distribution that
+does not use the item's own answer, so misleading votes widen the interval but do not make it invalid. Survey
+statistics calls such an estimator model-assisted (Särndal, Swensson & Wretman 1992).
 
-Judges: how likely other models say each option is, which nobody has to believe. A judge is a model that was
-asked about the same items and is named in the study for it.
+**Judges** (`Judges`). A judge is a model that answers the same items and is named in the study as a judge.
+Judges' probabilities and the model's own prediction give every item a working distribution of its true option
+(`fit_parameters`), whose parameters are learned from experts' answers about the items of the other folds. A
+judge that is wrong, reversed or constant widens the interval but does not make it invalid.
 
-The judges' opinions and the model's own prediction give every item a working distribution of its true option
-(`fit_parameters`), whose parameters are learned from experts' answers about the items of the other folds
-(cross-fitting, as in `oversight.harness.estimate.routed_means`). It enters the score interval of
-`oversight.harness.estimate.tilting`, where E U = 0 for every distribution made without the item's
-own answer: a judge that is wrong, reversed or constant costs width, never validity.
-
-The value of judges: how many times as many answers would say as much without them.
-
-It is a ratio of variances, each the sum of squared deviations of the outcomes g at the estimate: of the same
-answers without judges, over with them. Items drawn of a pool are weighted, without judges, as if as many had
-been drawn with equal chances. The logarithm of the ratio has the larger of two standard errors. The first is
-that of the infinitesimal jackknife over items (clusters): each contributes its share of the one sum less its
-share of the other. The second is that of the jackknife over ten groups of them, with judges learned again
-(Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans).
-
-`estimate_models` makes all estimates of all models: every command, page and search calls it.
+**Value of judges** (`measure_working`): the number of answers that would give the same precision without
+judges, over the number of answers. It is a ratio of two variances of the same answers, without judges over
+with judges; each is the sum of squared deviations of the outcomes g at the estimate. The variance without
+judges weighs items drawn from a pool as if they had been drawn with equal probabilities. The standard error
+of the ratio's logarithm is the larger of two (Efron 1982, The Jackknife, the Bootstrap and Other Resampling
+Plans). One is the infinitesimal jackknife over items or clusters: each contributes its share of one sum minus
+its share of the other. The other is the jackknife over ten groups of them, with judges learned again.
 """
 
 from __future__ import annotations
@@ -75,12 +69,12 @@ from oversight.harness.estimate.tilting import tilted_outcomes
 from oversight.harness.types import Estimate, Note, NoteKind, protocol_estimate
 
 LARGEST = 20_000
-"""Number of answers up to which side information is used: it looks at every item for every model."""
+"""Largest number of answers with which side information is used, because its time is O(items × models)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """The study and options with which side information is used.
+    """Labels and options of an estimate to which side information is added.
 
     Attributes
     ----------
@@ -89,9 +83,9 @@ class Setting:
     level
         Confidence level of each interval.
     strata
-        Strata to weight by, see `Strata`.
+        Strata by which the estimate is weighted (see `Strata`).
     interval, published
-        Requested interval and conventions; see `accuracy`.
+        Requested interval and conventions, as in `accuracy`.
 
     Examples
     --------
@@ -116,16 +110,17 @@ class SideInformation(ABC):
     Attributes
     ----------
     name
-        Key of its estimate among a model's estimates.
+        Name of its estimate among a model's estimates.
     feature
-        Its name among the features of `combinations`; it may be one that no rule names.
+        Name of the kind among the features in the rules of `combinations`; rules for it need not exist.
     subject
-        Its name with a verb, for the message if it cannot be used: ``"votes are"``. Empty if the kind can
-        be used in every setting.
+        Start of the message for settings in which the kind cannot be used, for example ``"votes are"``. Empty
+        if it can be used in every setting.
     needs_plain
-        Whether it is only used for models that have the protocol's own estimate.
+        Whether the kind is used only for models that have the protocol's own estimate.
     worth
-        Note on the number of answers with the same information without it; None without such a note.
+        Kind of the note that gives the number of answers needed for the same precision without side
+        information; None for no note.
 
     Examples
     --------
@@ -145,7 +140,7 @@ class SideInformation(ABC):
     worth: ClassVar[NoteKind | None] = None
 
     def refuse(self, setting: Setting) -> str:
-        """Why the kind cannot be used in this setting; empty if it can."""
+        """Return why the kind cannot be used in this setting; empty if it can."""
         given = {
             f"more than {LARGEST:,} answers": len(setting.labels) > LARGEST,
             "strata": setting.strata is not None and self.ignores_strata(setting.labels),
@@ -156,7 +151,7 @@ class SideInformation(ABC):
         return f"{self.subject} not used together with {', '.join(ignored)}" if ignored else ""
 
     def ignores_strata(self, _labels: LabelColumns) -> bool:
-        """Whether it cannot be used together with strata."""
+        """Return whether the kind cannot be used together with strata."""
         return False
 
     @abstractmethod
@@ -166,32 +161,34 @@ class SideInformation(ABC):
         Returns
         -------
         Estimate or None
-            None if there is nothing to narrow and no message is needed.
+            None if the kind adds nothing for this model and no message is needed.
 
         Raises
         ------
         EstimateError
-            If the kind cannot be used for this model; the message replaces the estimate.
+            If the kind cannot be used for this model. The message is shown in place of the estimate.
         """
 
 
 def add_side_information(
     found: Mapping[str, Estimates], kinds: Sequence[SideInformation], setting: Setting
 ) -> dict[str, Estimates]:
-    """Add the estimate of each kind to the estimates of each model, or the reason why there is none.
+    """Add the estimate of each kind to the estimates of each model, or the reason why it is missing.
 
     Parameters
     ----------
     found
         Estimates by model.
     kinds
-        Side information, in the order in which it is added.
+        Kinds of side information, in the order in which their estimates are added.
+    setting
+        Labels and options of the estimates.
     """
     made = dict(found)
     for kind in kinds:
         rule = find_rule("estimate", setting.labels.conditions | {kind.feature})
         if rule is not None and (rule.kind == NO_EFFECT or not rule.names(kind.feature)):
-            continue  # no message if it adds nothing, or if the protocol's own estimate has the message
+            continue  # no message if the kind adds nothing, or if the protocol's own estimate gives it
         refused = kind.refuse(setting) if rule is None else rule.reason
         for name, estimates in made.items():
             plain = protocol_estimate(estimates)
@@ -212,7 +209,7 @@ def add_side_information(
 
 
 def _tell_worth(kind: SideInformation, plain: Estimate | None, narrow: Estimate) -> Estimate:
-    """Add a note on how many answers give its width without side information, if known."""
+    """Add a note on the number of answers that give the same interval width without side information."""
     if plain is None or kind.worth is None or plain.high == plain.low or narrow.high == narrow.low:
         return narrow
     answers = plain.n.ordinary + plain.n.complementary
@@ -225,12 +222,12 @@ MODEL_ASSISTED = "assisted"
 
 
 class Votes(SideInformation):
-    """The votes of models, computed once for models with the same items.
+    """Votes of all models as side information; working distributions are cached by set of items.
 
     Parameters
     ----------
     models
-        All models that answered items of the study, by name.
+        Predictions by name of all models that answered items of the study.
 
     Examples
     --------
@@ -252,11 +249,13 @@ class Votes(SideInformation):
         self._working = dict[bytes, FloatArray]()
 
     def refuse(self, setting: Setting) -> str:
-        """Why votes are not used in this setting; empty if they are, or if no other model votes."""
+        """Return why votes cannot be used in this setting; empty if they can, or if no other model votes."""
         return super().refuse(setting) if len(self._models) > 1 else ""
 
     def estimate(self, model: str, setting: Setting) -> Estimate | None:
-        """A model's accuracy; None if no other model votes, or every question settles its prediction.
+        """Estimate one model's accuracy.
+
+        Returns None if no other model votes, or every readable prediction was asked about with certainty.
 
         Raises
         ------
@@ -298,22 +297,28 @@ def allow_for_errors(
     *,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate named ``hui_walter`` if items have a second answer, otherwise ``bounded``.
+    """Estimate one model's accuracy, allowing for experts' errors without complete gold.
+
+    The estimate is named ``hui_walter`` if items have a second answer, otherwise ``bounded``.
 
     Parameters
     ----------
+    predictions, labels
+        The model's predictions, and the labels.
     second
-        Shape (items,): second expert's answer to the item's question, 1, 0, or −1 for none.
+        Shape (N,): second expert's answer to the same question about the item: 1 yes, 0 no, −1 none.
     known
-        Ranges of the error rates, and answers to gold.
+        Ranges of the experts' error rates, and their answers to gold items.
+    level
+        Confidence level.
 
     Raises
     ------
     NotIdentified
-        As `bounded_accuracy`, or if the draw has no likelihood: several questions per item, draws by
-        several models' predictions, or items of different K.
+        As `bounded_accuracy`; or if items have several questions, different K or unequal weights; or if
+        questions were drawn by predictions of other models.
     EstimateError
-        If an item has no cluster where items come in clusters, or nothing can be estimated.
+        If only some items have a cluster, or nothing can be estimated.
     """
     part, notes = collected_part(labels, predictions.is_there)
     evidence = Evidence.of(predictions, part, error_free=False)
@@ -329,7 +334,7 @@ def allow_for_errors(
 
 
 class ExpertErrors(SideInformation):
-    """Knowledge of experts' error rates without gold of both kinds.
+    """Knowledge of experts' error rates, for studies without gold items of both kinds (true and false).
 
     Parameters
     ----------
@@ -338,7 +343,7 @@ class ExpertErrors(SideInformation):
     second, known
         As in `allow_for_errors`.
     name
-        ``hui_walter`` if items have a second answer, otherwise ``bounded``.
+        Name of the estimate: ``hui_walter`` if items have a second answer, otherwise ``bounded``.
 
     Examples
     --------
@@ -362,19 +367,21 @@ class ExpertErrors(SideInformation):
         self._models, self._second, self._known, self.name = models, second, known, name
 
     def estimate(self, model: str, setting: Setting) -> Estimate:
-        """A model's accuracy, see `allow_for_errors`."""
+        """Estimate one model's accuracy (see `allow_for_errors`)."""
         labels = keep_predicted(setting.labels, self._models[model])
         return allow_for_errors(self._models[model], labels, self._second, self._known, level=setting.level)
 
 
 WorkingMaker = Callable[[IntArray, IntArray, RoutedSample, IntArray | None], FloatArray]
-"""Makes the working distribution of some items: from their places, predictions, answers and clusters."""
+"""Function from positions of items, predictions, answers and clusters to the items' working distribution."""
 
 
 def heard_working(
     judges: Sequence[Any], working: Callable[..., FloatArray] = working_distribution
 ) -> WorkingMaker:
-    """Make working distributions from the opinions of judges about all items; `working` combines them.
+    """Return a function that makes working distributions from judges' opinions on all items.
+
+    `working` combines the opinions; by default `working_distribution`.
 
     Examples
     --------
@@ -406,27 +413,31 @@ def estimate_working(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> Estimate:
-    """Accuracy of one model from one question per item, or from items drawn from a pool.
+    """Estimate one model's accuracy with a working distribution, from one question per item.
 
     Parameters
     ----------
     predicted
-        Shape (N,): −1 for unreadable, which is wrong and counts.
+        Shape (N,): predicted options; −1 for unreadable, which counts as wrong.
     data
-        Answers; where items were drawn of a pool (`sampled`), the estimate is of the whole pool, and items
-        that were not drawn may have propensities of 0, for chances that are not known (`tilt_items`).
+        The answers. If items were drawn from a pool (`data.sampled`), the N items are the whole pool and the
+        estimate is its accuracy. Items that were not drawn may then have propensities 0 (see `tilt_items`).
     make
-        Makes the working distribution without each item's own answer (`heard_working` from judges).
+        Function that makes the working distribution without each item's own answer, for example from
+        `heard_working`.
+    level
+        Confidence level.
     cluster, weight
-        Shape (N,): number of the item's cluster, and how many items each stands for (`routed_accuracy`).
+        Shape (N,): number of the item's cluster, and number of pool items that it represents, as in
+        `routed_accuracy`.
 
     Raises
     ------
     EstimateError
-        If there is no item, or a prediction is not one of its options.
+        If there is no item, or a prediction is not one of its item's options.
     NotIdentified
-        If items have several questions, these answers cannot tell the accuracy of these predictions, or a
-        pool has clusters.
+        If items have several questions, the answers do not identify the accuracy, or the items of a pool are
+        clustered.
     """
     check_level(level)
     check_predicted(predicted, data)
@@ -442,15 +453,15 @@ def estimate_working(
 
 
 LEAST_KINDS = 5
-"""Answers about items of either kind, right and wrong, from which on what a judge saved can be told."""
+"""Smallest number of right and of wrong predictions with which the value of side information is reported."""
 _GROUPS = 10
 _LARGEST = 30_000
-"""Items up to which groups are left out in turn; of more, what is learned hardly varies."""
+"""Largest number of items with a jackknife; with more items, the working distribution hardly varies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """Ratio of two results of the same answers, with the ends of an interval."""
+    """Ratio of two results from the same answers, with the ends of its confidence interval."""
 
     value: float
     low: float
@@ -458,7 +469,7 @@ class Ratio:
 
     @classmethod
     def around(cls, value: float, half: float) -> Ratio:
-        """Make the ratio whose logarithm is known up to `half`."""
+        """Make a ratio from its value and the half-width of the interval of its logarithm."""
         return cls(value=value, low=value * math.exp(-half), high=value * math.exp(half))
 
 
@@ -470,12 +481,16 @@ def measure_working(
     level: float = 0.95,
     cluster: IntArray | None = None,
 ) -> Ratio | None:
-    """Factor of answers with the same information without judges, for one model; None without variance.
+    """Measure by what factor more answers would be needed without judges; None if a variance is 0.
+
+    See "Value of judges" in the module.
 
     Parameters
     ----------
+    predicted, data, level, cluster
+        As in `estimate_working`.
     make
-        Makes the distribution, of all items, and of the rest if a group of items is left out.
+        Function that makes the working distribution of all items, or of the items left by the jackknife.
     """
     every = np.arange(len(predicted))
     plain, judged = _variances(every, predicted, data, make, cluster)
@@ -495,7 +510,7 @@ def measure_working(
 def _leave_groups_out(
     predicted: IntArray, data: RoutedSample, make: WorkingMaker, cluster: IntArray | None
 ) -> FloatArray:
-    """Logarithms of the ratio without each group of items; groups without variance are left out."""
+    """Return the logarithm of the ratio without each group of items, if the ratio can be computed."""
     group = split_items_evenly(data, cluster, _GROUPS, 1)
     found = []
     for left_out in range(_GROUPS):
@@ -513,7 +528,7 @@ def _leave_groups_out(
 def _variances(
     items: IntArray, predicted: IntArray, data: RoutedSample, make: WorkingMaker, cluster: IntArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Contribution of every item, or cluster, to the variance without judges and with them."""
+    """Return the contribution of every item, or cluster, to the variance: without judges, and with judges."""
     readable = np.flatnonzero(predicted >= 0)
     target = accuracy_target(predicted, data.propensities.shape[1])
     working = make(items, predicted, data, cluster)
@@ -524,7 +539,7 @@ def _variances(
 
 
 def _square(deviation: FloatArray, cluster: IntArray | None) -> FloatArray:
-    """Contribution of every item, or cluster, to the variance of a sum of deviations."""
+    """Return the squared deviation of every item, or the squared sum of deviations of every cluster."""
     sums: FloatArray = deviation if cluster is None else np.bincount(cluster, deviation).astype(np.float64)
     squares: FloatArray = sums**2
     return squares
@@ -533,7 +548,7 @@ def _square(deviation: FloatArray, cluster: IntArray | None) -> FloatArray:
 def _square_plain(
     target: FloatArray, readable: IntArray, data: RoutedSample, cluster: IntArray | None
 ) -> FloatArray:
-    """The same without judges, as if the answered items had been drawn with equal probabilities."""
+    """Return the contributions to the variance without judges, as if items had been drawn uniformly."""
     drawn = readable[data.by_item[0][readable] >= 0]
     rho = data.propensities.sum(axis=1, keepdims=True)
     even = np.divide(data.propensities, rho, out=np.zeros_like(data.propensities), where=rho > 0)
@@ -548,7 +563,7 @@ def _square_plain(
 
 
 LARGEST_POOL = 200_000
-"""Items up to which a whole pool is looked at."""
+"""Largest number of items of a pool with which judges are used."""
 
 
 def spread_over_pool(
@@ -558,26 +573,32 @@ def spread_over_pool(
     labels: LabelColumns,
     n_options: IntArray | None = None,
 ) -> tuple[RoutedSample, IntArray, IntArray]:
-    """Sample of the whole pool, its predictions, −1 for unreadable, and the items' positions.
+    """Extend the answers about drawn items to the whole pool.
 
-    Items with a readable prediction were drawn with equal chances, or those that the pool's weights tell;
-    those drawn without an answer count like those not drawn, whose questions are not known.
+    Items with a readable prediction are taken to be drawn with equal probabilities, or with probabilities
+    proportional to 1/weight if the pool has weights. Drawn items without an answer count as not drawn.
 
     Parameters
     ----------
     data, items
-        What was answered of the drawn items, and their places; see `routed_pool`.
+        Answers about the drawn items, and the items' positions (see `routed_pool`).
     predictions
-        On all items of the pool.
+        The model's predictions for all items of the pool.
     labels
-        With the pool.
+        Labels with the pool.
     n_options
-        Shape (N,): K of every item; None takes the one K that all drawn items have.
+        Shape (N,): number of options of every item; None if all items have the same number.
+
+    Returns
+    -------
+    RoutedSample, array, array
+        Sample of the whole pool, predictions (−1 for unreadable), and the items' positions.
 
     Raises
     ------
     NotIdentified
-        If predictions are missing, the pool is too large, or K of items that were not drawn is not known.
+        If predictions are missing, the pool is too large, or the number of options is unknown for items that
+        were not drawn.
     """
     size = 0 if labels.pool is None else labels.pool.size
     if len(predictions) != size:
@@ -610,7 +631,10 @@ def spread_over_pool(
 def _find_chances(
     option: IntArray, answered: IntArray, labels: LabelColumns, predictions: PredictionColumns
 ) -> FloatArray:
-    """Probability that each of the n items answered, the first of all, was drawn and answered; shape (n,)."""
+    """Return the probability with which each answered item was drawn and answered, shape (n,).
+
+    `answered` holds the positions of these n items; their predictions are the first n of `option`.
+    """
     pool, n = labels.pool, len(answered)
     if pool is None or pool.weight is None:
         return np.full(n, np.count_nonzero(option[:n] >= 0) / max(1, np.count_nonzero(option >= 0)))
@@ -624,19 +648,19 @@ JUDGED = "judged"
 
 
 class Judges(SideInformation):
-    """Opinions of the study's judges.
+    """Opinions of the study's judges as side information.
 
     Parameters
     ----------
     models
-        Predictions of the models to estimate, by name; for items drawn from a pool, predictions for the
+        Predictions of the models to estimate, by name. If items were drawn from a pool, they must cover the
         whole pool.
     judges
         Predictions of every judge about the same items.
     n_options
-        Shape (N,): K of every item, needed only for a pool of items with different K.
+        Shape (N,): number of options of every item; needed only for a pool of items with different numbers.
     missing
-        Why there are no judges although the study names some; empty otherwise.
+        Why opinions are missing although the study names judges; empty otherwise.
 
     Examples
     --------
@@ -665,24 +689,25 @@ class Judges(SideInformation):
         self._n_options, self._missing = n_options, missing
 
     def refuse(self, setting: Setting) -> str:
-        """Why judges are not used in this setting; empty if they are."""
+        """Return why judges cannot be used in this setting; empty if they can."""
         return super().refuse(setting) or self._missing
 
     def make_working(self, items: IntArray) -> WorkingMaker:
-        """Say how working distributions are made of the items at these places."""
+        """Return a function that makes working distributions of the items at these positions."""
         return heard_working([opinion.take(items) for opinion in self._opinions])
 
     def ignores_strata(self, labels: LabelColumns) -> bool:
-        """Whether judges cannot be used together with strata, as on a pool."""
+        """Return whether judges cannot be used together with strata: if items were drawn from a pool."""
         return labels.pool is not None
 
     def estimate(self, model: str, setting: Setting) -> Estimate:
-        """A model's accuracy, and how many questions the judges saved.
+        """Estimate one model's accuracy, with a note on the number of questions that judges saved.
 
         Raises
         ------
         NotIdentified
-            If every prediction is known to be right or wrong, or items have several questions.
+            If every readable prediction was asked about with certainty and items were not drawn from a pool,
+            or items have several questions.
         EstimateError
             As `Evidence.of` and `estimate_working`.
         """
@@ -697,9 +722,7 @@ class Judges(SideInformation):
             evidence = Evidence.of(predictions, part, strata=strata)
             data, option, items = evidence.sample, evidence.option(), evidence.items
             if labels.pool is None and (option >= 0).any() and evidence.is_settled:
-                raise NotIdentified(
-                    "every question settles a prediction, and a judge adds nothing to what is known"
-                )
+                raise NotIdentified("every question decides a prediction, so a judge adds no information")
             weight = evidence.weight if labels.pool is None else None
         if labels.pool is not None:
             data, option, items = spread_over_pool(data, items, every, labels, self._n_options)
@@ -715,28 +738,29 @@ class Judges(SideInformation):
 def _take_resolved(
     labels: LabelColumns, predictions: PredictionColumns
 ) -> tuple[RoutedSample, IntArray, IntArray]:
-    """Resolved items as if asked about the prediction, their predictions, and their positions.
+    """Represent resolved items as if asked about the prediction; return data, predictions and positions.
 
     Raises
     ------
     NotIdentified
-        If one of them is not resolved.
+        If any item is not resolved.
     """
     found = resolved_correctness(labels, [predictions])
     right, option = found.correct[:, 0], predictions.option[found.items].astype(np.int64)
     unknown = int(np.count_nonzero(right < 0))
     if unknown:
         raise NotIdentified(
-            f"{unknown} of {len(right)} drawn items are not resolved, and a judge is used where all are: of "
-            "which ones experts are silent follows from their answers"
+            f"{unknown} of {len(right)} drawn items are not resolved, and a judge can be used only if all "
+            "are, because experts' answers determine which items stay open"
         )
     return settled_sample(option, right, labels.item_options[found.items]), option, found.items
 
 
 def _tell_saved(estimate: Estimate, worth: Ratio | None) -> Estimate:
-    """Add the number of questions that judges saved; nothing without variance.
+    """Add a note on the number of questions that judges saved; no note if `worth` is None.
 
-    A ratio of variances means nothing if there are hardly any items of the rarer kind, right or wrong.
+    If right or wrong predictions are very rare, the note says that the number is unknown, because the ratio
+    of variances is then too uncertain.
     """
     if worth is None:
         return estimate
@@ -766,18 +790,26 @@ def model_accuracies(
     judges: Mapping[str, AnyPredictions] | None = None,
     **options: Any,
 ) -> ModelEstimates:
-    """`accuracies` of every model, by name; each from the labels of items that it answered.
+    """Estimate the accuracies of several models, each from the labels of items with its predictions.
 
-    Of several models also ``assisted``, with the votes of all as side information (`Votes`); with `judges`
-    also ``judged`` (`Judges`).
+    Every model gets all estimates of `accuracies`. Several models also get ``assisted``, with the votes of
+    all as side information (`Votes`). With `judges`, models also get ``judged`` (`Judges`).
 
     Parameters
     ----------
+    models
+        Predictions by model.
+    labels
+        Labels.
+    level
+        Confidence level.
     joint
-        Whether the intervals of all models are to hold together with probability `level`: each is then
-        made at ``level ** (1 / M)`` (Šidák 1967, JASA 62).
+        Whether the intervals of all M models hold simultaneously with probability `level`. Each interval is
+        then made at ``level ** (1 / M)`` (Šidák 1967, JASA 62).
     judges
-        Predictions of models that judge how likely each option is, by name; they are not estimated.
+        Predictions by judge; the accuracy of judges is not estimated.
+    options
+        Further options of `accuracies`.
 
     Examples
     --------
@@ -812,29 +844,29 @@ def estimate_models(
     progress: Callable[[Sequence[str]], Iterable[str]] = iter,
     **options: Any,
 ) -> ModelEstimates:
-    """All estimates of all models, with side information, for all commands, pages and searches.
+    """Make all estimates of all models, with side information, for all commands, pages and searches.
 
     Parameters
     ----------
     models, labels
-        Data over one index of items. Predictions may cover the whole pool from which the labelled items
-        were drawn.
+        Predictions by model, and labels, over one index of items. Predictions may cover the whole pool from
+        which the labelled items were drawn.
     kinds
-        Side information; each kind adds an estimate beside the protocol's own.
+        Kinds of side information; each adds one estimate per model.
     level, joint
         As in `model_accuracies`.
     failures
-        Receives the reason for each model whose labels cannot be used, which then has no estimate; without
-        it the reason is raised.
+        Dictionary that receives the reason for each model that cannot be estimated. None: the error is raised
+        instead.
     progress
-        Wraps the names of the models as they are estimated, to show a bar.
+        Function that wraps the list of models' names, for example to show a progress bar.
     options
         Further options of `accuracies`.
 
     Raises
     ------
     EstimateError
-        As `accuracies`, without `failures`.
+        As `accuracies`, if `failures` is None.
 
     Examples
     --------
@@ -874,12 +906,15 @@ def estimate_models(
 
 
 def joint_level(level: float, models: int) -> float:
-    """Level of each interval so that this number of them holds jointly at `level`; 0 means alone."""
+    """Return the level of each interval with which this number of models' intervals hold jointly at `level`.
+
+    0 models means that intervals need not hold jointly.
+    """
     return level ** (1 / models) if models else level
 
 
 def mark_joint(made: Estimates, level: float, models: int) -> Estimates:
-    """Give estimates made at `joint_level` the joint level and a note about it; leaves out `anytime`."""
+    """Set the joint level, and a note about it, on estimates made at `joint_level`; drops ``anytime``."""
     note = Note(NoteKind.JOINT, {"models": models})
     return Estimates(
         {

@@ -1,48 +1,41 @@
-"""Tallies of hits and misses, and the `Estimate` that they give by any estimator.
+"""Counts of hits and misses, and the `Estimate` that they give with any estimator.
 
-The `Estimate` that the tallies of one or several strata give by any estimator.
+`Tally` and `Tallies` hold all counts that the estimators of a fixed design need. `estimate_tallies` turns
+them into an `Estimate`, with one stratum or several.
 
-Strata combined, weighted by their share of the predictions or of the labelled items.
-
-Intervals are those of a sum from the intervals of its independent parts.
-
-For sums the "method of variance estimates recovery" (MOVER) takes from each part's own interval the
-variance that part has near its limit, and adds those: unlike value ± z·se it inherits the asymmetry
-and the small-sample care of the parts. Source: Zou & Donner, "Construction of confidence limits
-about effect measures", Statistics in Medicine 27, 2008. Approximate, also with exact parts:
-enumerations with two strata of 12 to 60 items gave a mean coverage of .96 and a least one of .93
-(.915 where a stratum had 12).
-
-An unreadable prediction is wrong, but it must not enter the likelihood as a known wrong one: it is
-resolved with certainty, while a readable wrong prediction is resolved only if the right question
-happened to be asked, as is a right one. Wrong predictions would be over-represented among the
-resolved and the estimate biased downwards: at A = .6 with 20 % unreadable by 14 points for K = 4
-and by 35 for K = 10, however many labels there are. Instead A = ρ A_r: the readable share of the
-labelled items times the accuracy on the readable ones.
-
-From predictions and labels to the counts that hold everything the estimators use.
-
-Strata from a model's own confidence, so that labels tell more.
-
-If a model is more confident on items it gets right, accuracies differ between strata of confidence, and the
-stratified estimate loses that difference from its variance. The strata are a function of the predictions
-alone, so the estimate stays unbiased however badly the confidence is calibrated; a useless confidence
-costs a little width, nothing else. (Post-stratification, Holt & Smith, 1979, JRSS A 142.)
-
-Two ways to condition, both giving independent binomial samples (`BinomialSample`):
+**Conditioning.** Either way gives independent binomial samples (`BinomialSample`):
 
 ``answers``
     Items with a yes (the truth is known: K = 2), and items with refusals only (K' by their number).
-    Right where the asked option was drawn uniformly, and where an ordinary and a complementary set
-    of fixed sizes were collected: the paper's n_o, S_o, n_c, S_c.
+    Valid if the asked option was drawn uniformly, or if an ordinary and a complementary set of fixed sizes
+    were collected: the paper's n_o, S_o, n_c, S_c.
 ``questions``
-    Items whose predicted option was asked about (K = 2), and items where only others were. Right
-    for any routing that satisfies the conditions of `likelihood`, such as asking about the
-    prediction itself, where conditioning on the answers would leave no information at all.
+    Items whose predicted option was asked about (K = 2), and items for which only others were. Valid for
+    every design that satisfies the conditions of `oversight.harness.estimate.estimators`, for example
+    questions about the prediction itself, for which conditioning on the answers would leave no information.
 
-``auto`` takes ``answers`` where the recorded propensities are those of a uniform draw. The
-likelihood, and so the ML estimate, is the same either way; `ord`, `comp` and intervals differ.
-Several questions about one item are one trial: counts are of items, variances by item.
+``auto`` uses ``answers`` if the recorded propensities are those of a uniform draw. The likelihood, and so the
+ML estimate, is the same for both; `ord`, `comp` and the intervals differ. Several questions about one item
+are one trial: counts are of items, and variances by item.
+
+**Strata** are combined with the weight of their share of the predictions, or of the labelled items. The
+interval of the sum uses the method of variance estimates recovery (MOVER; Zou & Donner 2008, Statistics in
+Medicine 27): the distances of each part's limits from its estimate are squared and added. So the interval
+keeps the asymmetry and the small-sample corrections of its parts, which value ± z·se does not. It is
+approximate, also with exact parts: by enumeration, two strata of 12 to 60 items have a mean coverage of .96
+and at least .93 (.915 with 12 items in a stratum).
+
+Strata may come from a model's own confidence (`stratify_by_confidence`). If the model is more confident on
+items that it answers correctly, accuracies differ between strata, and the variance of the estimate does not
+contain that difference. Strata depend on the predictions alone, so the estimate stays unbiased for any
+calibration of the confidence; a useless confidence widens the interval a little (post-stratification, Holt &
+Smith 1979, JRSS A 142).
+
+**Unreadable predictions** are wrong, but must not enter the likelihood as known wrong answers. They are
+resolved with certainty, and a readable prediction only if the right question happened to be asked. So wrong
+predictions would be over-represented among the resolved, and the estimate too low: with A = .6 and 20 %
+unreadable by 14 points for K = 4, and by 35 for K = 10, for any number of labels. Instead A = ρ A_r: the
+readable share of the labelled items times the accuracy of the readable ones.
 """
 
 from __future__ import annotations
@@ -101,12 +94,18 @@ from oversight.harness.types import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StratumEstimate:
-    """Estimate of one stratum or of several; `interval` has its notes.
+    """Accuracy estimate for one stratum, or for several combined.
 
     Attributes
     ----------
-    stratum, n
-        Name of the stratum, and number of labelled items.
+    stratum
+        Name of the stratum; empty without one.
+    n
+        Number of labelled items; 0 for combined strata.
+    value, se
+        Estimated accuracy and its standard error, None if unknown.
+    interval
+        Confidence interval, with its notes.
     """
 
     stratum: str = ""
@@ -119,7 +118,7 @@ class StratumEstimate:
 def combine_strata(
     parts: Sequence[StratumEstimate], level: float, pool: Mapping[str, int] | None
 ) -> StratumEstimate:
-    """Weighted mean of the parts with MOVER's interval; `pool` as in `Tallies`."""
+    """Combine stratum estimates into a weighted mean with a MOVER interval; `pool` as in `Tallies`."""
     weights, between = _weigh(parts, pool)
     ends = [(p.interval.low, p.interval.high) for p in parts]
     # an unclipped estimate may lie outside its own interval, which lies within [0, 1]
@@ -144,7 +143,7 @@ def combine_strata(
 
 
 def _weigh(parts: Sequence[StratumEstimate], pool: Mapping[str, int] | None) -> tuple[list[float], float]:
-    """Weight of every part, and the variance due to weights that are shares of a sample."""
+    """Return the weight of every part, and the extra variance because weights are shares of a sample."""
     labelled: Counter[str] = Counter()
     for p in parts:
         labelled[p.stratum] += p.n
@@ -163,7 +162,7 @@ def _weigh(parts: Sequence[StratumEstimate], pool: Mapping[str, int] | None) -> 
 
 
 def none_readable(stratum: str, n: int, level: float) -> StratumEstimate:
-    """The estimate 0 if no labelled prediction names an option."""
+    """Return the estimate 0 for a stratum of n labelled items whose predictions are all unreadable."""
     low, high = blaker(0, n, level)
     none = Interval(low=low, high=high, level=level, method="blaker", notes=(Note(NoteKind.ALL_UNREADABLE),))
     return StratumEstimate(stratum=stratum, n=n, value=0.0, se=None, interval=none)
@@ -172,10 +171,18 @@ def none_readable(stratum: str, n: int, level: float) -> StratumEstimate:
 def with_unreadable(
     value: float, se: float | None, made: Interval, rho: float, size: float, n: int, stratum: str = ""
 ) -> StratumEstimate:
-    """A = ρ A_r with its interval (`scale_by_share`), from the accuracy on readable predictions.
+    """Estimate accuracy A = ρ A_r from the readable share ρ and the accuracy A_r on readable predictions.
 
-    `size` is the number of equally weighted items that determine the readable share ρ as precisely as these
-    n.
+    Parameters
+    ----------
+    value, se, made
+        Estimate of A_r, its standard error, and its interval.
+    rho
+        Share ρ of labelled items with a readable prediction.
+    size
+        Effective sample size for ρ: the number of equally weighted items that give it the same precision.
+    n, stratum
+        Number of labelled items, and name of the stratum.
     """
     if rho < 1:
         inner = min(made.high, max(made.low, value))
@@ -200,7 +207,7 @@ _ALWAYS = UNIFORM_ASSUMPTIONS[1:]
 _COUNTED = ("n_yes", "n_no", "n_unreadable", "n_failed", "n_abstained")
 
 Conditioning = Literal["answers", "questions"]
-"""Which numbers are taken as given; see `oversight.harness.estimate.tallies`."""
+"""Condition of the binomial samples; see `oversight.harness.estimate.tallies`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,24 +217,25 @@ class Tally:
     Attributes
     ----------
     K
-        Options of every item.
+        Number of options of every item.
     stratum
         Name of the stratum; empty without one.
     split
-        The condition of the samples.
+        What the samples are conditioned on (see the module).
     hits
-        n_o and S_o: items whose label settles whether the (readable) prediction is right.
+        n_o and S_o: items whose labels determine whether the readable prediction is right, and those of them
+        where it is.
     misses
-        n_c and S_c by effective K': items with refused options; success means that the prediction was not
-        refused.
+        n_c and S_c for each effective number of options K': items known only by refused options, and those of
+        them whose prediction was not refused.
     n_yes, n_no
-        Labels on items that have a prediction, readable or not.
+        Number of yes and no labels on items whose prediction did not fail, readable or not.
     n_unreadable
-        Labelled items whose prediction names no option: wrong.
+        Number of labelled items whose prediction names no option; these predictions count as wrong.
     n_failed
-        Labelled items whose prediction failed: excluded.
+        Number of labelled items whose prediction failed; these items are excluded.
     n_abstained
-        Questions without an answer: missing.
+        Number of labels that are abstentions; they count as missing answers.
     """
 
     K: int
@@ -243,14 +251,17 @@ class Tally:
 
     @property
     def outcomes(self) -> tuple[int, int, int, int]:
-        """Readable items with one question: about the prediction, yes and no; about another, no and yes."""
+        """Number of readable items by their one question and answer.
+
+        Prediction asked about: yes, no; then another option asked about: no, yes.
+        """
         wrong, refused = self.hits.n - self.hits.S, sum(m.n - m.S for m in self.misses)
         if self.split == "answers":
             return self.hits.S, refused, self.S_c, wrong
         return self.hits.S, wrong, self.S_c, refused
 
     def add(self, other: Tally) -> Tally:
-        """Add two tallies with the same K and split, in a stratum without a name."""
+        """Add a tally with the same K and split; the sum has no stratum name."""
         misses: Counter[float] = Counter()
         right: Counter[float] = Counter()
         for m in (*self.misses, *other.misses):
@@ -266,50 +277,52 @@ class Tally:
 
     @property
     def n_o(self) -> int:
-        """Items whose label settles the prediction."""
+        """Number of items whose labels determine whether the readable prediction is right."""
         return self.hits.n
 
     @property
     def S_o(self) -> int:  # noqa: N802  the source's name
-        """Right predictions among them."""
+        """Number of right predictions among the `n_o` items."""
         return self.hits.S
 
     @property
     def n_c(self) -> int:
-        """Items with refused options only."""
+        """Number of items known only by refused options."""
         return sum(m.n for m in self.misses)
 
     @property
     def S_c(self) -> int:  # noqa: N802  the source's name
-        """Items among them none of whose refused options is the predicted one."""
+        """Number of the `n_c` items whose prediction was not refused."""
         return sum(m.S for m in self.misses)
 
     @property
     def n_readable(self) -> int:
-        """Labelled items with a readable prediction."""
+        """Number of labelled items with a readable prediction."""
         return self.n_o + self.n_c
 
     @property
     def n_labelled(self) -> int:
-        """Labelled items whose prediction did not fail."""
+        """Number of labelled items whose prediction did not fail."""
         return self.n_readable + self.n_unreadable
 
     def __str__(self) -> str:
-        """Name of the stratum in a message."""
+        """Describe the stratum and K for a message."""
         return f"stratum {self.stratum!r}, K = {self.K}" if self.stratum else f"K = {self.K}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tallies:
-    """The tallies of a model.
+    """All tallies of one model.
 
     Attributes
     ----------
+    strata
+        One tally for every stratum and number of options.
     n_unlabelled
-        Number of its predictions without a label.
+        Number of the model's predictions on items without a label.
     pool
-        Number of predictions in every named stratum, by which strata are weighted; None: by their
-        labelled items.
+        Number of predictions in every named stratum, used as its weight. None: strata are weighted by their
+        number of labelled items.
     """
 
     strata: tuple[Tally, ...]
@@ -337,7 +350,7 @@ def estimate_tallies(
     level: float = 0.95,
     published: bool = False,
 ) -> Estimate:
-    """Estimate from existing tallies, for many models or label sets at once.
+    """Estimate accuracy from existing tallies; saves counting again for many models or label sets.
 
     Parameters
     ----------
@@ -361,9 +374,9 @@ def estimate_tallies(
     for name in tallies.pool or ():
         if all(t.stratum != name for t in used):
             raise EstimateError(
-                f"strata: {name!r} has predictions but no usable label; nothing follows for it"
+                f"strata: {name!r} has predictions but no usable label, so its accuracy cannot be estimated"
             )
-    # other intervals than the exact one are those of each stratum, combined
+    # only the exact interval has a joint test of all strata; other intervals are combined by MOVER
     together = method == "exact" and len(used) > 1
     groups = merge_tallies(used, tallies.pool) if together else [(1.0, t) for t in used]
     if len(groups) == 1:
@@ -389,15 +402,16 @@ def estimate_tallies(
 def estimate_stratum(
     tally: Tally, estimator: str, method: str, level: float, *, published: bool = False
 ) -> StratumEstimate:
-    """Estimate A = ρ A_r in one stratum.
+    """Estimate A = ρ A_r in one stratum (see `with_unreadable`).
 
-    The interval is that of A_r if every labelled prediction is readable, else that of `scale_by_share`; where
-    every item is settled (K = 2, or each prediction asked about) it is one binomial's.
+    If it is known for every labelled item whether the prediction is right (K = 2, or all predictions asked
+    about), the exact interval is Blaker's for one binomial sample. Otherwise it is the interval of A_r,
+    scaled by `scale_by_share` if some labelled predictions are unreadable.
 
     Raises
     ------
     EstimateError
-        If the estimator is undefined for the counts of the stratum; names it.
+        If the estimator is undefined for the counts of the stratum; the message names the stratum.
     """
     n = tally.n_labelled
     if tally.n_readable == 0:
@@ -406,7 +420,8 @@ def estimate_stratum(
     try:
         p = make_point(estimator, tally.hits, tally.misses, published=published)
         if method == "exact" and len(p.parts) == 1 and p.parts[0].K == 2 and p.parts[0].n == tally.n_readable:
-            # every labelled item is settled, including unreadable ones, which are failures of one binomial
+            # every item is known to be right or wrong; unreadable predictions are failures of the one
+            # binomial
             low, high = blaker(p.parts[0].S, n, level)
             whole = Interval(low=low, high=high, level=level, method="blaker", notes=p.notes)
             return replace(with_unreadable(p.value, p.se, whole, *scale), interval=whole)
@@ -417,14 +432,14 @@ def estimate_stratum(
 
 
 _LIKELY = 0.2
-"""p of the χ² test of proportional labelling from which on it is taken for that."""
+"""Smallest p-value of the χ² test of proportional labelling at which labelling counts as proportional."""
 
 
 def merge_tallies(used: Sequence[Tally], pool: Mapping[str, int] | None) -> list[tuple[float, Tally]]:
-    """Add tallies whose items have the same weight and number of options; return them with that weight.
+    """Merge tallies whose items have the same weight and number of options; return pairs (weight, tally).
 
-    Counts of one K that weigh the same follow the law of one stratum exactly, however accuracies
-    differ between strata, and small strata cost nothing.
+    The sum of such tallies has exactly the distribution of a single stratum, even if accuracies differ
+    between the strata. So small strata do not widen the interval.
     """
     labelled: Counter[str] = Counter()
     for t in used:
@@ -440,10 +455,10 @@ def merge_tallies(used: Sequence[Tally], pool: Mapping[str, int] | None) -> list
 
 
 def is_proportional(labelled: Mapping[str, int], pool: Mapping[str, int]) -> bool:
-    """Whether strata are labelled about as often as in a random draw from the predictions.
+    """Return whether the labelled shares of strata are compatible with a random draw from the predictions.
 
-    If so, items have equal weights: weights that only undo the randomness of the draw cost width and remove
-    no bias.
+    If so, items get equal weights. Weights that only correct the randomness of the draw would widen the
+    interval without removing any bias.
     """
     share = sum(labelled.values()) / sum(pool[name] for name in labelled)
     statistic = math.fsum(
@@ -453,9 +468,10 @@ def is_proportional(labelled: Mapping[str, int], pool: Mapping[str, int]) -> boo
 
 
 def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level: float) -> StratumEstimate:
-    """Estimate over groups of different K or weight by one joint test instead of one per group.
+    """Estimate accuracy over groups (weight, tally) of different K or weight by one joint test.
 
-    For `ml`, with one question an item, the score test of `tilted_score`; else that of `weighted_score`.
+    The test is `weighted_score` for the estimators ``ord`` and ``comp`` and if some items have several
+    refused options; otherwise it is `tilted_score`.
     """
     readable = [(w, t) for w, t in groups if t.n_readable]
     n, carried = sum(t.n_labelled for _, t in groups), sum(t.n_readable for _, t in groups)
@@ -482,13 +498,13 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     if not low <= min(1.0, max(0.0, value)) <= high:
         notes += (Note(NoteKind.VALUE_OUTSIDE_INTERVAL),)
     made = Interval(low=low, high=high, level=level, method=method, notes=notes)
-    # unreadable predictions with larger weights make the share less certain
+    # unequal weights reduce the effective number of items for the readable share
     size = n if carried == n else 1 / math.fsum(w**2 * t.n_labelled for w, t in groups)
     return with_unreadable(value, se, made, share if carried < n else 1.0, size, n)
 
 
 class Estimates(Displayable, dict[str, Estimate]):
-    """Estimates by estimator name; `undefined` says why an estimator is missing.
+    """Estimates by estimator name; `undefined` gives the reason for every missing estimator.
 
     Examples
     --------
@@ -504,7 +520,7 @@ class Estimates(Displayable, dict[str, Estimate]):
         self.undefined: Mapping[str, str] = MappingProxyType(dict(undefined))
 
     def records(self) -> list[dict[str, Any]]:
-        """One row per estimate; an undefined one has no value, and its reason as `why`."""
+        """Return one row per estimator; the row of an undefined estimator has only the reason, as ``why``."""
         made = [e.records()[0] | {"estimator": name} for name, e in self.items()]
         return [*made, *({"estimator": name, "why": why} for name, why in self.undefined.items())]
 
@@ -514,13 +530,13 @@ class Estimates(Displayable, dict[str, Estimate]):
 
     @property
     def headline(self) -> str:
-        """The estimate to quote, or why there is none."""
+        """The estimate to quote, or the reason why no estimate exists."""
         quoted = main_estimate(self)
         reasons = "; ".join(dict.fromkeys(self.undefined.values()))
         return f"no accuracy: {reasons}" if quoted is None else str(quoted)
 
     def __str__(self) -> str:
-        """The estimate to quote, and the names of the others."""
+        """Show the estimate to quote, and the names of the other estimators."""
         others = [estimator_name(name) for name in self if name != main_name(self)]
         return "\n".join([self.headline, *([f"other estimates: {', '.join(others)}"] if others else [])])
 
@@ -541,27 +557,27 @@ class ModelEstimates(Displayable, dict[str, Estimates]):
     picture = "estimates"
 
     def records(self) -> list[dict[str, Any]]:
-        """A row an estimate."""
+        """Return one row per model and estimator."""
         return [{"model": name} | row for name, made in self.items() for row in made.records()]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """HTML shown in a notebook: one table per model."""
+        """Return the HTML shown in a notebook: one table per model."""
         return tuple(estimate_table(made, made.undefined, name) for name, made in self.items())
 
     def __str__(self) -> str:
-        """One line per model, with the estimate to quote."""
+        """Show one line per model, with the estimate to quote."""
         return "\n".join(f"{name}: {made.headline}" for name, made in self.items())
 
 
 def all_estimators(
     tallies: Tallies, *, interval: str | None = None, level: float = 0.95, published: bool = False
 ) -> Estimates:
-    """Every estimator of one tally; parameters as in `estimate_tallies`.
+    """Compute every estimator from one model's tallies; parameters as in `estimate_tallies`.
 
     Raises
     ------
     EstimateError
-        If none is defined.
+        If no estimator is defined for these counts.
     """
     found: dict[str, Estimate] = {}
     undefined: dict[str, str] = {}
@@ -591,28 +607,28 @@ def estimate_counts(
     interval: str | None = None,
     published: bool = False,
 ) -> Estimates:
-    """Estimate accuracy from the counts of a set of ordinary labels and a set of complementary ones.
+    """Estimate accuracy from the counts of ordinary labels and of complementary labels on different items.
 
     Parameters
     ----------
     K
-        Options, ≥ 2.
+        Number of options, ≥ 2.
     S_o, n_o
-        Right predictions among n_o ordinary labels.
+        Number of right predictions among the items with an ordinary label, and number of these items.
     S_c, n_c
-        Predictions that are not the refused option, among n_c complementary labels ("weakly
-        correct"; the violations are n_c − S_c). The two sets must be of different items.
+        Number of predictions that are not the refused option ("weakly correct") among the items with a
+        complementary label, and number of these items.
     level
         Confidence level, in (0, 1).
     interval
-        A name of `intervals.INTERVALS`; ``exact`` if None (``wald`` with `published`).
+        A name of `intervals.INTERVALS`; by default ``exact``, or ``wald`` if `published`.
     published
-        The conventions of "Towards Scalable Oversight via Partitioned Human Supervision".
+        Whether to follow the conventions of "Towards Scalable Oversight via Partitioned Human Supervision".
 
     Returns
     -------
     Estimates
-        ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``; `undefined` says why one is left out.
+        ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``; `undefined` gives the reason for any left out.
 
     Examples
     --------
@@ -637,18 +653,18 @@ def estimate_counts(
 
 
 CONFIDENCE: Literal["confidence"] = "confidence"
-"""In place of strata: by the model's own confidence."""
+"""Value of `strata` that stratifies items by the model's own confidence."""
 
 Strata = Mapping[str, str] | ItemValues | Literal["confidence"] | None
-"""Stratum of every item, by id or by place, or `CONFIDENCE`.
+"""Stratum of every item, by item id or by position in the index, or `CONFIDENCE`.
 
-Strata are weighted by their share of the predictions, so that they may be labelled at different rates.
+Strata are weighted by their share of the predictions, so strata may be labelled at different rates.
 """
 
 
 MOST_STRATA = 5
 LABELS_EACH = 40
-"""Strata with fewer labels than about this are estimated too badly to be worth telling apart."""
+"""Smallest mean number of labels per confidence stratum; smaller strata give too imprecise estimates."""
 
 
 def stratify_by_confidence(predictions: PredictionColumns, n_labels: int) -> ItemValues:
@@ -657,14 +673,14 @@ def stratify_by_confidence(predictions: PredictionColumns, n_labels: int) -> Ite
     Parameters
     ----------
     predictions
-        All predictions; those without a confidence count as the least certain.
+        All predictions; a prediction without a confidence counts as the least confident.
     n_labels
-        Number of labels, which limits the number of strata.
+        Number of labels; it limits the number of strata to one per `LABELS_EACH` labels.
 
     Returns
     -------
     ItemValues
-        ``"confidence 1"`` (least sure) to at most ``"confidence 5"``. Equal confidences share a stratum.
+        ``"confidence 1"`` (lowest) to at most ``"confidence 5"``. Items of equal confidence share a stratum.
 
     Raises
     ------
@@ -684,7 +700,7 @@ def stratify_by_confidence(predictions: PredictionColumns, n_labels: int) -> Ite
 
 
 def find_strata(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> ItemValues | None:
-    """The stratum of every item: as given, or by the model's confidence.
+    """Return the stratum of every item, as given or by the model's confidence; None without strata.
 
     Examples
     --------
@@ -709,18 +725,25 @@ def fill_answers(
     *,
     favourable: bool,
 ) -> AnyIntArray:
-    """Fill in missing answers, all for or all against the model.
+    """Fill in missing answers, all in favour of the model or all against it.
 
-    For it: yes on its prediction, no elsewhere. Against it: no on its prediction, and one yes
-    elsewhere. An item has one truth, so there is no second yes; and where all other options are
-    refused, the last one stays open (it must be true).
+    In favour: yes about the prediction, no about other options. Against: no about the prediction, and yes
+    about one other option. An item never gets a second yes, because it has one true option. An answer stays
+    missing if all other options are refused and it would have to be no.
 
     Parameters
     ----------
     said, option, item
-        Shape (L,): 1 yes, 0 no, −1 missing; the option asked about; the place of its item.
+        Shape (L,): answer (1 yes, 0 no, −1 missing), option asked about, and position of the item.
     y_hat, n_options
-        Shape (N,): the model's option, negative if it named none; K.
+        Shape (N,): option predicted by the model (negative if none), and number of options K.
+    favourable
+        Whether to fill in answers in favour of the model.
+
+    Returns
+    -------
+    array
+        Shape (L,): the answers, coded as `said`.
     """
     on_prediction = option == y_hat[item]
     alone = np.bincount(item, minlength=n_options.size)[item] == 1
@@ -744,8 +767,8 @@ def check_labels(predictions: PredictionColumns, labels: LabelColumns) -> None:
     Raises
     ------
     EstimateError
-        If something is missing or impossible, or labels of an item do not agree on how many options it has;
-        names row and value.
+        If predictions or labels are empty, a labelled item has no prediction, a value is out of range, or
+        labels of one item differ in their number of options. The message names row and value.
     """
     if not len(predictions):
         raise EstimateError("predictions must not be empty")
@@ -773,43 +796,45 @@ def check_labels(predictions: PredictionColumns, labels: LabelColumns) -> None:
 
 
 _NEAR = 1e-6
-"""Propensities that differ by less are equal."""
+"""Propensities count as equal if they differ by less than this."""
 
 
 class Design:
-    """The labels of a study, checked and collected by item; `split` is described in the module.
+    """The labels of a study, checked and collected by item, without any model's predictions.
 
     Attributes
     ----------
     labels
-        The labels as they came.
+        The original labels, including abstentions.
     item, option
-        Place and option of every answered label (abstentions removed), shape (L,).
+        Shape (L,): index among labelled items (`LabelColumns.places`) and option of every yes or no label.
     yes
-        Whether that label is a yes, shape (L,).
+        Shape (L,): whether that label is a yes.
     group
-        Stratum of every item, 0..G−1, shape (n_items,); K is constant in a group.
+        Shape (n_items,): group of every item, 0..G−1; items of a group share the stratum and K.
     K, strata
-        Options in every group, shape (G,), and the name of its stratum.
+        Shape (G,): number of options and name of the stratum of every group.
     n_no, has_yes
-        Refusals of and whether there is a yes on every item, shape (n_items,).
+        Shape (n_items,): number of refused options, and whether the item has a yes.
     certain
-        Items whose asked options were all certain to be asked about (propensity 1), shape (n_items,).
+        Shape (n_items,): whether the item has a yes or no and all its questions had propensity 1.
     split
-        By which numbers every group's samples are conditioned on, see the module.
+        What the samples of every group are conditioned on (see the module).
     mute
-        Item and option of every question without an answer.
+        Item and option of every abstention.
     labelled
-        Items with a yes or a no, shape (n_items,).
+        Shape (n_items,): whether the item has a yes or a no.
     width
         One more than the largest number of answered questions about one item.
-    cell, total
-        Number of every item's group and options refused (0: a yes), g·width + m, shape (n_items,);
-        labelled items in every cell, shape (G·width,).
+    cell
+        Shape (n_items,): g·width + m for an item of group g with m refused options, or m = 0 if it has a yes.
+    total
+        Shape (G·width,): number of labelled items in every cell.
     decisive
-        Labels that tell about a prediction by answer: yes, and no where there is no yes, shape (L,).
+        Shape (L,): whether the label counts if samples are conditioned on answers: a yes, or a no on an item
+        without a yes.
     n_labels
-        Yes and no labels by group.
+        Number of yes labels in every group, and number of no labels.
 
     Raises
     ------
@@ -849,11 +874,11 @@ class Design:
         ]
 
     def name(self, item: np.integer[Any] | int) -> str:
-        """Name of an item in a message."""
+        """Return the quoted id of an item for a message."""
         return repr(self.labels.index.ids[int(self.labels.places[item])])
 
     def _check_one_answer(self, rows: AnyIntArray) -> None:
-        """Raise an error for two answers to one question; `rows` are the positions of answered labels."""
+        """Refuse two answers to one question; `rows` are the positions of yes and no labels in `labels`."""
         item, option = self.item, self.option
         span = int(self.labels.n_options.max())
         key = item.astype(np.int64) * span + option
@@ -875,7 +900,7 @@ class Design:
         )
 
     def _check_one_truth(self, n_yes: AnyIntArray) -> None:
-        """Raise an error for two true options, or for items without a possible truth."""
+        """Refuse items with two true options, or with all options refused."""
         for i in np.flatnonzero(n_yes > 1):
             options = self.option[(self.item == i) & self.yes].tolist()
             raise EstimateError(
@@ -887,13 +912,13 @@ class Design:
 
 
 _gather_design = lru_cache(maxsize=2)(Design)
-"""The design of labels, gathered once for several models in turn, with and without strata."""
+"""Make a `Design`, cached for models that are evaluated in turn on the same labels."""
 
 
 def _groups(
     labels: LabelColumns, strata: ItemValues | None
 ) -> tuple[AnyIntArray, AnyIntArray, tuple[str, ...]]:
-    """Number the groups of equal stratum and K: group of every item, K and stratum of every group."""
+    """Group labelled items by stratum and K; return every item's group, and every group's K and stratum."""
     key = n_options = labels.n_options
     span = int(n_options.max()) + 1
     if strata is not None:
@@ -913,7 +938,7 @@ def _groups(
 def _choose_conditioning(
     split: Conditioning | Literal["auto"], labels: LabelColumns, group: AnyIntArray, K: AnyIntArray
 ) -> tuple[Conditioning, ...]:
-    """Choose for every group; see the module for what the names mean."""
+    """Choose for every group what its samples are conditioned on (see the module)."""
     if split != "auto":
         return (split,) * K.size
     asked = np.bincount(labels.rank, minlength=group.size)[labels.rank]
@@ -927,10 +952,11 @@ def _choose_conditioning(
 
 
 def _uniform(p: FloatArray, kind: AnyIntArray, asked: AnyIntArray, K: int) -> bool:
-    """Whether the propensities are those of options drawn uniformly.
+    """Return whether the propensities are compatible with options drawn uniformly.
 
-    m of K drawn: all m/K. A wrong option drawn given the truth: 1/(K−1). The truth given: 1. One
-    option asked about for certain (targeted): not uniform, unless all K were asked.
+    Uniform propensities are m/K if m of K options are drawn, 1/(K−1) for a wrong option drawn when the truth
+    is known, and 1 for the known truth. An option that was certain to be asked about is not a uniform draw,
+    unless all K options were asked about.
     """
     refused = kind != YES
     no, yes = p[refused], p[~refused]
@@ -952,31 +978,31 @@ def tally(
     strata: Strata = None,
     split: Conditioning | Literal["auto"] = "auto",
 ) -> Tallies:
-    """Tally one model's predictions.
+    """Count one model's right and wrong predictions that labels determine.
 
     Parameters
     ----------
     predictions
-        One per item.
+        One prediction per item.
     labels
-        Any number per item, not two for one option; all items must be predicted.
+        Any number of labels per item, but at most one per option; every labelled item needs a prediction.
     strata
         Stratum of every labelled item, by id.
     split
-        See the module.
+        What the samples are conditioned on (see the module).
 
     Raises
     ------
     EstimateError
-        If something is missing, double, contradictory or out of range; names row and value.
+        If something is missing, duplicated, contradictory or out of range; the message names row and value.
     NotIdentified
-        If an item's questions were certain not to settle its prediction.
+        If only options other than the prediction were asked about with certainty, and refused.
     """
     predicted, said = align(predictions, labels)
     return tally_columns(predicted, said, find_strata(predicted, said, strata), split)
 
 
-@lru_cache(maxsize=2)  # a report needs the curve's portions and the whole in turn
+@lru_cache(maxsize=2)  # a report alternates between parts of the learning curve and all labels
 def tally_columns(
     predictions: PredictionColumns,
     labels: LabelColumns,
@@ -991,7 +1017,7 @@ def tally_columns(
 
 
 def _tally_groups(design: Design, y: AnyIntArray) -> tuple[Tally, ...]:
-    """Count one model's hits and misses in every group; `y` are its predictions of the labelled items."""
+    """Count one model's hits and misses in every group; `y` holds its predictions for the labelled items."""
     n_options = design.labels.n_options
     for i in np.flatnonzero((y < FAILED) | (y >= n_options)):
         raise EstimateError(
@@ -1028,11 +1054,11 @@ def _tally_groups(design: Design, y: AnyIntArray) -> tuple[Tally, ...]:
 
 
 def _by_answers(design: Design, y: AnyIntArray) -> IntArray:
-    """Failures and successes by group and options refused (0: a yes), shape (G, width, 2).
+    """Count failures and successes by group and number of refused options, shape (G, width, 2).
 
-    A yes settles a prediction, a success if it is the option. A refused prediction is a failure
-    among the refusals. Totals are known beforehand; only hits and unusable predictions are looked
-    up, which is what makes many models cheap.
+    Column 0 holds items with a yes: a success if the yes is about the predicted option. Column m holds items
+    with m refused options and no yes: a failure if the prediction was refused. Totals are computed once per
+    design; per model, only predictions with a label on them and unusable predictions are counted.
     """
     shape = (design.K.size, design.width)
     cells = design.K.size * design.width
@@ -1047,18 +1073,19 @@ def _by_answers(design: Design, y: AnyIntArray) -> IntArray:
 
 
 def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray:
-    """Like `_by_answers` for the items `mine`, by options asked about other than the prediction.
+    """Count failures and successes of the items `mine` by group and number of other options asked about.
 
-    An asked prediction is settled (row 0), and so is any by a yes to a question that was certain;
-    a yes for another option is a failure among the misses. An item whose questions were certain and
-    the one about the prediction unanswered is missing; that is not harmless if it was asked only
-    after others were refused, and the abstention check bounds what it can do.
+    Shape (G, width, 2). Column 0 holds items where the prediction was asked about, or a yes was given to
+    questions that were all certain (propensity 1): a success if the prediction is right. Column m holds items
+    with m answered questions about other options: a failure if one of the answers is yes. An item counts as
+    missing if its questions were certain and the question about the prediction has no answer. This can bias
+    the estimate if the prediction was asked about only after refusals; the abstention check bounds the bias.
 
     Raises
     ------
     NotIdentified
-        If an option other than the prediction was certain to be asked about and was refused: the
-        answer then says nothing about the prediction, and no weighting can make it.
+        If only options other than the prediction were asked about with certainty, and refused. The answers
+        then carry no information about the prediction.
     """
     hit = y[design.item] == design.option
     hit_yes, hit_no, missing = np.zeros((3, y.size), np.bool_)
@@ -1074,8 +1101,8 @@ def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray
     if stuck.size:
         raise NotIdentified(
             f"labels: item {design.name(stuck[0])} and {stuck.size - 1} more were certain to be "
-            "asked about options other than this model's prediction (propensity 1), and those were refused: "
-            "nothing follows for this model; also ask about its predictions"
+            "asked about options other than this model's prediction (propensity 1), and these were refused, "
+            "so this model's accuracy cannot be estimated; also ask about its predictions"
         )
     success = np.where(settled, hit_yes, ~design.has_yes)
     width = design.width
@@ -1085,7 +1112,7 @@ def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray
 
 
 def _used_labels(design: Design, y: AnyIntArray) -> tuple[list[int], list[int]]:
-    """Yes and no labels by group, without those on failed predictions."""
+    """Return the number of yes and of no labels in every group, without items whose prediction failed."""
     yes, no = design.n_labels
     failed = y == FAILED
     if failed.any():
@@ -1106,7 +1133,15 @@ def _sample(K: float, counts: IntArray) -> BinomialSample:
 
 
 def tally_pool(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> Tallies:
-    """Tallies whose strata are weighted by their share of all predictions that did not fail."""
+    """Tally one model with strata weighted by their share of all predictions that did not fail.
+
+    Raises
+    ------
+    EstimateError
+        As in `tally`, or if a predicted item has no stratum.
+    NotIdentified
+        As in `tally`, or if the questions need weights, or unreadable predictions were never asked about.
+    """
     _check_drawn(predictions, labels)
     found = find_strata(predictions, labels, strata)
     tallies = tally_columns(predictions, labels, found)
@@ -1120,7 +1155,10 @@ def tally_pool(predictions: PredictionColumns, labels: LabelColumns, strata: Str
 
 
 def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
-    """Raise an error for answers that followed predictions in a way that this likelihood does not cover."""
+    """Refuse designs that this likelihood does not cover.
+
+    Refused are unequal propensities, and unreadable predictions if only predictions were asked about.
+    """
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):
         raise NotIdentified(

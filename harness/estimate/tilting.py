@@ -1,42 +1,35 @@
-"""The score interval from one yes or no per item, its rows, and their working distributions.
+"""Score interval of a mean of +1, 0 and −1 from one yes or no per item.
 
-The working distribution of items whose options were drawn with unequal propensities.
-
-q_i(k) ∝ π_ik^(γ + δ|c_ik|) e^{β|c_ik| + η c_ik}. The propensities order the options by what the draw thought
-likely. γ says how far the answers bear that out, and is negative where they contradict it; δ says how much
-more or less they do for options that the target names. β and η are levels of these options; the tilt of the
-interval moves them anyway. The four are the posterior mode under normal priors. At the true mean the
-derivative of the score by any of them has expectation 0, so fitting them to the same answers changes its
-distribution only by O(1/N).
-
-Items with one answer each as the rows that `tilted_score` works on: what each weighs, and its working q.
-
-If options were drawn with unequal propensities π, q is fitted to π and the answers
-(`oversight.harness.estimate.tilting`). If they were drawn uniformly, the options named by
-c weigh as much as all the others together (p_λ is then one accuracy for all items, whatever their K).
-
-Score interval of a mean of +1, 0 and −1 by truth, from one yes/no question per item.
-
-The target is θ = Σ_i w_i Σ_k c_ik P(y_i = k): an accuracy (c = 1 at the prediction) or, on items where two
-models differ, the difference of their accuracies (c = +1 and −1). The interval inverts a test. Every
-item has a working distribution q over its options; the null hypotheses are its exponential tilts
-p_λ(k) ∝ q(k) e^{λ c_k}, of mean θ(λ) = Σ_i w_i Σ_k c_ik p_λ(k).
-With g of equation (G) at p = p_λ (`oversight.harness.estimate.routed_means`),
+The target is θ = Σ_i w_i Σ_k c_ik P(y_i = k): an accuracy (c = 1 at the prediction) or, on items on which two
+models differ, the difference of their accuracies (c = +1 and −1). The interval inverts a test. Every item has
+a working distribution q over its options. The null hypotheses are its exponential tilts p_λ(k) ∝ q(k) e^{λ
+c_k} with the mean θ(λ) = Σ_i w_i Σ_k c_ik p_λ(k). With g of equation (G) at p = p_λ
+(`oversight.harness.estimate.routed_means`),
 
     U(λ) = Σ_i w_i g_i − θ(λ)
     M(λ) = Σ_i w_i² [Var_λ(g_i) + (E_λ g_i − θ)²],   S(λ) = Σ_i w_i² (g_i − θ − U)²
     W(λ) = M + ε max{0, S − M}
 
-(of items in clusters: see `oversight.harness.estimate.intervals`; of items drawn in proportion
-within strata: both around the means of the strata, see `oversight.harness.estimate.intervals`)
+and θ(λ) is accepted if |U| ≤ t √W, where t is the quantile of Student's t. The estimate is θ(λ) at U = 0. E U
+= 0 for every q, so a bad working distribution widens the interval but does not make it invalid. The model's
+variance M prevents samples without an error, or without a correct answer, from having variance 0. The
+observed variance S widens the interval if the answers contradict q. It counts in full (ε = 1) for clusters
+and for a q fixed before the answers, and by half for a q fitted to them.
+`oversight.harness.estimate.intervals` has the variances of clusters and of proportional draws within strata.
+`benchmarks/coverage_matrix.py` simulates the interval.
 
-and θ(λ) is accepted where |U| ≤ t √W, t the quantile of Student's t. E U = 0 for every q, so the working
-distribution costs width, not validity. The model's variance M keeps samples without an error, or without
-a miss, from looking certain; the observed one S widens the interval where the answers contradict q. It
-counts in full (ε = 1) for clusters and for a q fixed before the answers, and by half for a q fitted to
-them. The estimate is where U = 0.
+**Working distribution** (`fit_working`). If options were drawn uniformly, the options named by c together
+have the same weight as all others together; p_λ is then one accuracy for all items, for any K. If options
+were drawn with unequal propensities, q is fitted to these and to the answers:
 
-`oversight.harness.estimate.tilting` says which q. Simulated in `benchmarks/coverage_matrix.py`.
+    q_i(k) ∝ π_ik^(γ + δ|c_ik|) e^{β|c_ik| + η c_ik}
+
+The propensities order the options by how likely the draw considered them. γ is the degree to which the
+answers confirm this order, negative if they contradict it; δ is the difference in this degree for options
+that the target names. β and η are the levels of these options, which the tilt of the interval changes in any
+case. The four parameters are the posterior mode under normal priors. At the true mean the derivative of the
+score with respect to each of them has expectation 0, so fitting them to the same answers changes the
+distribution of the score only by O(1/N).
 """
 
 from __future__ import annotations
@@ -55,9 +48,13 @@ from oversight.harness.estimate.intervals import ClusterVariance, skewed_step
 
 _PRIOR_MEAN = np.array([1.0, 0.0, 0.0, 0.0])
 _PRIOR_SD = np.array([0.4, 0.5, 3.0, 3.0])
-"""Of γ, δ, β and η. Intervals cover .94 in places without δ, and .90 where its prior has a deviation of 1."""
+"""Standard deviations of the normal priors of γ, δ, β and η.
+
+In simulations, 95 % intervals cover as little as .94 without δ, and .90 if the prior of δ has a standard
+deviation of 1.
+"""
 _LEAST = 1e-3
-"""Options asked about more rarely, or never, count as asked about with this propensity."""
+"""Lower bound on propensities in the features of q."""
 _ROUNDS = 60
 _ENOUGH = 1e-10
 
@@ -69,14 +66,14 @@ def fit_working(
     asked: IntArray,
     yes: FloatArray,
 ) -> FloatArray:
-    """Fit q to the answers; shape (N, K), rows sum to 1.
+    """Fit the working distribution q to the answers; shape (N, K), rows sum to 1.
 
     Parameters
     ----------
     c, propensities, own
-        Shape (N, K): the target, π, and which columns are options of the item.
+        Shape (N, K): the target, the propensities π, and whether the column is an option of the item.
     asked, yes
-        Shape (N,): option asked about (−1 for none), 1 for yes and 0 for no.
+        Shape (N,): option asked about (−1 for none), and its answer, 1 for yes and 0 for no.
     """
     features = _describe(c, propensities, own)
     drawn = np.flatnonzero(asked >= 0)
@@ -89,12 +86,12 @@ def fit_working(
 
 
 def prior_working(c: FloatArray, propensities: FloatArray, own: BoolArray) -> FloatArray:
-    """Make q before any answer, q ∝ π; shapes as in `fit_working`."""
+    """Compute the working distribution q before any answer, q ∝ π; shapes as in `fit_working`."""
     return _distribute(_describe(c, propensities, own), own, _PRIOR_MEAN)
 
 
 def _describe(c: FloatArray, propensities: FloatArray, own: BoolArray) -> list[FloatArray]:
-    """What γ, δ, β and η multiply."""
+    """Return the features of log q whose coefficients are γ, δ, β and η; shape (N, K) each."""
     total = np.where(own, propensities, 0.0).sum(axis=1, keepdims=True)
     share = np.divide(propensities, total, out=np.zeros_like(propensities), where=total > 0)
     log_share, named = np.log(np.maximum(share, _LEAST)), np.abs(c)
@@ -112,10 +109,11 @@ def _distribute(features: list[FloatArray], own: BoolArray, theta: FloatArray) -
 def _join_alike(
     features: list[FloatArray], own: BoolArray, asked: IntArray, yes: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Join rows with equal likelihood: the first row of every kind, and its number of items.
+    """Group items with equal likelihood; return the first row and the number of items of every group.
 
-    They have the same options in any order, the same option asked about, and the same answer. Few kinds are
-    left of very many items, because propensities follow from how many models predict an option.
+    Items of a group have the same features of options in any order, the same features of the option asked
+    about, and the same answer. Groups are few, because propensities depend only on the number of models that
+    predict an option.
     """
     cell = _mix(own.astype(np.uint64), *(np.round(x, 9).view(np.uint64) for x in features))
     told = cell[np.arange(len(asked)), asked]
@@ -125,7 +123,7 @@ def _join_alike(
 
 
 def _mix(start: NDArray[np.uint64], *values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Hash values in order to 64 bits, element by element (the finaliser of SplitMix64)."""
+    """Hash a sequence of arrays to 64 bits, element by element (the finaliser of SplitMix64)."""
     mixed = start
     for value in values:
         mixed = (mixed ^ value) + np.uint64(0x9E3779B97F4A7C15)
@@ -137,7 +135,7 @@ def _mix(start: NDArray[np.uint64], *values: NDArray[np.uint64]) -> NDArray[np.u
 def _find_mode(
     features: list[FloatArray], own: BoolArray, asked: IntArray, yes: FloatArray, count: FloatArray
 ) -> FloatArray:
-    """γ, δ, β and η of the largest posterior density, by Fisher scoring with halved steps."""
+    """Find the posterior mode of γ, δ, β and η, by Fisher scoring with step-size control."""
     row = np.arange(len(asked))
     told = np.stack([x[row, asked] for x in features])
     precision = _PRIOR_SD**-2.0
@@ -159,43 +157,49 @@ def _find_mode(
         if np.abs(step).max() < _ENOUGH:
             break
         found, q_next, p_next = density(theta + step)
-        if found > best - 1e-10 * (1 + abs(best)):  # near the mode the density is flat, but the steps are not
+        # tolerance, because near the mode rounding errors in the density exceed its increase
+        if found > best - 1e-10 * (1 + abs(best)):
             theta, best, q, p, size = theta + step, found, q_next, p_next, min(1.0, 2 * size)
         else:
             size /= 4
-    return np.round(theta, 6)  # independent of the order of the items
+    return np.round(theta, 6)  # rounded, so that the result does not depend on the order of the items
 
 
 _EXCESS = 0.5
-"""Share of the observed variance beyond the model's that counts where q is fitted: where votes mislead, 0
-covers as little as .81 and .25 covers .93; 1 makes intervals a tenth wider."""
+"""ε in W(λ) if q is fitted: the share of the observed variance in excess of the model's that is added.
+
+In simulations with misleading votes, 95 % intervals cover as little as .81 for ε = 0, and .93 for ε = .25. ε
+= 1 makes intervals 10 % wider.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TiltedRows:
-    """Items with one answer each, equal ones in one row; all fields have shape (R,).
+    """Input of the score test: items with at most one answer each, one row per kind of item.
+
+    All fields have shape (R,).
 
     Attributes
     ----------
     up, down, rest
-        q of the option with c = +1, of that with c = −1 (0 without one), and of all others.
+        Probability q of the option with c = +1, of the option with c = −1 (0 if there is none), and of all
+        other options together.
     inverse_up, inverse_down
-        1/π of these options, 0 where they are never asked about.
+        1/π of the options with c = +1 and c = −1; 0 if the option is never asked about.
     linear, square
-        Σ q/π and Σ q²/π over the others that can be asked about.
+        Σ q/π and Σ q²/π over the other options, without those never asked about.
     constant
-        C if an option that is never asked about fixes it, otherwise NaN.
+        C of equation (G), if an option that is never asked about determines it; otherwise NaN.
     asked_c, asked_q, asked_inverse, yes
-        c, q and 1/π of the option asked about (0 where nothing was), and whether the answer was yes (1) or
-        no (0).
+        c, q and 1/π of the option asked about (0 if none was), and the answer: 1 for yes, 0 for no.
     weight, count
-        w of each item, Σ count·weight = 1, and the number of items in the row.
+        Weight w of each item, and number of items in the row; Σ count·weight = 1.
     cluster
-        Number of the item's cluster, where items of one cluster may be right together; else empty.
+        Number of the item's cluster; empty if items are independent.
     stratum
-        Number of the stratum that the item was drawn from, 0 of all without any.
+        Number of the stratum from which the item was drawn; 0 for all items without strata.
     excess
-        Share of the observed variance beyond the model's that counts.
+        ε: share of the observed variance in excess of the model's that is added.
     """
 
     up: FloatArray
@@ -218,16 +222,16 @@ class TiltedRows:
 
 
 def collapse_rows(rows: TiltedRows) -> TiltedRows:
-    """Join equal items in one row; clustered items keep separate rows."""
+    """Merge equal items into one row; clustered items keep separate rows."""
     if rows.cluster.size:
         return rows
     names = [f.name for f in fields(rows) if f.name not in ("count", "cluster")]
-    # NaN, "not fixed", differs from itself; no constant is infinite
+    # infinity replaces NaN ("C is not determined"), because NaN is not equal to itself
     table = np.nan_to_num(np.stack([getattr(rows, name) for name in names], axis=1), nan=np.inf)
-    first, inverse = find_equal(table + 0.0)  # no two zeros
+    first, inverse = find_equal(table + 0.0)  # turns −0 into 0
     count = np.bincount(inverse, weights=rows.count)
     kept = table[first]
-    order = np.lexsort(kept.T[::-1])  # fixed order of summation, independent of the order of the items
+    order = np.lexsort(kept.T[::-1])  # sums must not depend on the order of the items
     kept, count = kept[order], count[order]
     kept[np.isinf(kept)] = np.nan
     columns = {name: kept[:, j] for j, name in enumerate(names)}
@@ -246,33 +250,33 @@ def tilt_items(
     stratum: IntArray | None = None,
     working: FloatArray | None = None,
 ) -> TiltedRows:
-    """Make rows of N equally weighted items from the questions about each.
+    """Make rows for `tilted_score` from N equally weighted items with at most one question each.
 
     Parameters
     ----------
     c
-        Shape (N, K), at most one +1 and one −1 in a row, else 0.
+        Shape (N, K): target, with at most one +1 and one −1 per row, otherwise 0.
     propensities
-        Shape (N, K): π of every option, 0 beyond the item's own. With `working`, items of a pool that were
-        not drawn may have 0 throughout, for unknown chances; those drawn then stand for 1/ρ in Σ Var(g), ρ
-        being the sum of their row.
+        Shape (N, K): π, the probability that the item is drawn and asked about the option; 0 in columns
+        beyond the item's options. With `working`, items that were not drawn may have a row of 0 if their
+        probability is unknown; drawn items then count 1/ρ times in Σ Var(g), where ρ is the sum of their row.
     n_options, asked, yes
-        Shape (N,): K, option asked about (−1 for items of a pool that were not drawn, π being the
-        probability that item and option are), and 1 for yes, 0 for no.
+        Shape (N,): number of options K; option asked about (−1 if the item was not drawn); answer, 1 for yes
+        and 0 for no.
     cluster
-        Shape (N,), if items are not independent.
+        Shape (N,): number of the item's cluster; None if items are independent.
     stratum
-        Shape (N,), if items were drawn from strata.
+        Shape (N,): number of the item's stratum; None if items were not drawn from strata.
     working
-        Shape (N, K), rows sum to 1: q of every option, above 0, made without the item's own answer; None
-        takes what the module says, fitted to all answers.
+        Shape (N, K): working distribution q, positive on the item's options, rows sum to 1; must not depend
+        on the item's own answer. None: uniform draws get `uniform_working`, others `fit_working`.
 
     Raises
     ------
     EstimateError
-        If there is no item.
+        If there is no item, or an item was asked about an option with propensity 0.
     NotIdentified
-        If options that are never asked about differ in c.
+        If two options of an item that are never asked about differ in c.
     """
     n, width = c.shape
     if n == 0:
@@ -321,14 +325,14 @@ def tilt_items(
 
 
 def plan_working(c: FloatArray, propensities: FloatArray, n_options: IntArray) -> FloatArray:
-    """Make the q that `tilt_items` uses before any answer; shape (N, K), same parameters."""
+    """Compute the working distribution that `tilt_items` uses before any answer; shape (N, K)."""
     own = np.arange(c.shape[1]) < n_options[:, None]
     q, uniform = uniform_working(c, propensities, own)
     return np.where(uniform[:, None], q, prior_working(c, propensities, own))
 
 
 def uniform_working(c: FloatArray, propensities: FloatArray, own: BoolArray) -> tuple[FloatArray, BoolArray]:
-    """Make q of items whose options were drawn uniformly, shape (N, K), and mark these items, (N,)."""
+    """Compute q for uniformly drawn options, shape (N, K), and whether each item's draw was uniform, (N,)."""
     high = np.where(own, propensities, 0.0).max(axis=1)
     low = np.where(own, propensities, np.inf).min(axis=1)
     others = np.maximum((own & (c == 0)).sum(axis=1, keepdims=True), 1)
@@ -337,14 +341,16 @@ def uniform_working(c: FloatArray, propensities: FloatArray, own: BoolArray) -> 
 
 
 def uniform_rows(K: int, counts: tuple[int, int, int, int], weight: float) -> TiltedRows:
-    """Rows of items of K options one of which was drawn uniformly, from their counts.
+    """Make the rows of items with one uniformly drawn option of K, from counts of their answers.
 
     Parameters
     ----------
+    K
+        Number of options.
     counts
-        Predicted option asked about: yes, no; another: no, yes.
+        Numbers of items: prediction asked about, yes and no; then another option asked about, no and yes.
     weight
-        w of each item.
+        Weight w of each item.
     """
     c = np.tile((np.arange(K) == 0).astype(np.float64), (4, 1))
     asked, yes = np.array([0, 0, 1, 1]), np.array([1.0, 0.0, 0.0, 1.0])
@@ -353,7 +359,7 @@ def uniform_rows(K: int, counts: tuple[int, int, int, int], weight: float) -> Ti
 
 
 def join_rows(parts: list[TiltedRows]) -> TiltedRows:
-    """Join several sets of rows."""
+    """Concatenate several sets of rows."""
     return replace(
         parts[0],
         **{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(parts[0])},
@@ -361,12 +367,12 @@ def join_rows(parts: list[TiltedRows]) -> TiltedRows:
 
 
 _FARTHEST = 22.0
-"""Tilts beyond ±22 put less than 1e-9 on what they tilt away from."""
+"""Largest tilt λ: e⁻²² < 1e-9, so larger tilts change probabilities by less than that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TiltedMean:
-    """Estimate and interval of θ, and its standard error at the estimate."""
+    """Estimate, interval and standard error of θ; the standard error is √W at the estimate."""
 
     value: float
     low: float
@@ -377,12 +383,20 @@ class TiltedMean:
 def tilted_score(
     rows: TiltedRows, level: float, *, df: float | None = None, strata_share: float = 0.0
 ) -> TiltedMean:
-    """Estimate θ and invert its score test at `level`.
+    """Estimate θ, and compute its interval by inverting the score test.
 
-    Student's t has `df` degrees of freedom; by default N, of clusters infinitely many. Variances are a share
-    `strata_share` within the rows' strata, which clusters do without.
+    If the test rejects no θ on one side, that end of the interval is the end of the target's range.
 
-    An end that no tilt refutes is the end of the target's range.
+    Parameters
+    ----------
+    rows
+        Items with their answers.
+    level
+        Confidence level.
+    df
+        Degrees of freedom of Student's t; by default the number of items, or infinite for clusters.
+    strata_share
+        Share of the variance that is computed within strata, in [0, 1]; ignored for clusters.
     """
     rows = collapse_rows(rows)
     clusters = _measure_clusters(rows)
@@ -391,7 +405,7 @@ def tilted_score(
 
 
 def invert_score(look: Callable[[float], Null], df: float, level: float) -> TiltedMean:
-    """Invert a score test of the null hypotheses at all tilts by Student's t with `df` degrees of freedom."""
+    """Invert the score test that `look` computes at each tilt; Student's t has `df` degrees of freedom."""
     t = float(stdtrit(max(1.0, df), 0.5 + level / 2))
 
     def excess(side: int) -> Callable[[float], float]:
@@ -407,7 +421,7 @@ def invert_score(look: Callable[[float], Null], df: float, level: float) -> Tilt
 
 
 def tilted_outcomes(rows: TiltedRows) -> FloatArray:
-    """Outcomes g at the estimate minus the estimate, shape (R,), for the observed variance."""
+    """Return the outcomes g at the estimate, minus the estimate; shape (R,)."""
     best = fall_through_zero(lambda tilt: _score(rows, tilt).gap, 0)
     g = _outcomes(rows, best)[-1]
     outcomes: FloatArray = g - float((rows.count * rows.weight) @ g)
@@ -415,7 +429,7 @@ def tilted_outcomes(rows: TiltedRows) -> FloatArray:
 
 
 def tilt_of(rows: TiltedRows, mean: float) -> float:
-    """The tilt λ at which θ(λ) is this mean, or the nearest possible one."""
+    """Return the tilt λ at which θ(λ) is `mean`, or as near as possible."""
     each = rows.count * rows.weight
 
     def gap(tilt: float) -> float:
@@ -426,14 +440,14 @@ def tilt_of(rows: TiltedRows, mean: float) -> float:
 
 
 def outcomes_at(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """E_λ c, Var_λ(g) and the outcome g of every row at a tilt; shape (R,) each."""
+    """Return E_λ c, Var_λ(g) and the outcome g of every row at a tilt λ; shape (R,) each."""
     up, down, variance, g = _outcomes(rows, tilt)
     mean: FloatArray = up - down
     return mean, variance, g
 
 
 def score_at(rows: TiltedRows, mean: float = 0.0) -> float:
-    """|U|/√W at the tilt of this mean: distance of the answers from it; 0 without variance."""
+    """Return the test statistic |U|/√W of the null hypothesis θ = `mean`; 0 if W is 0."""
     rows = collapse_rows(rows)
     null = _score(rows, tilt_of(rows, mean), clusters=_measure_clusters(rows))
     return (abs(null.gap) - null.step) / float(np.sqrt(null.variance)) if null.variance > 0 else 0.0
@@ -441,7 +455,15 @@ def score_at(rows: TiltedRows, mean: float = 0.0) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Null:
-    """A null hypothesis θ(λ), U(λ), W(λ), and `skewed_step` of clusters."""
+    """Score test of one null hypothesis.
+
+    Attributes
+    ----------
+    theta, gap, variance
+        θ(λ), U(λ) and W(λ).
+    step
+        Amount by which |U| may exceed t √W because outcomes are skewed (`skewed_step`); 0 without clusters.
+    """
 
     theta: float
     gap: float
@@ -450,7 +472,7 @@ class Null:
 
 
 def _measure_clusters(rows: TiltedRows) -> ClusterVariance | None:
-    """Additional variance of clusters at the estimate; None if no two items share one."""
+    """Measure the additional variance of clusters at the estimate; None if no two items share a cluster."""
     if len(np.unique(rows.cluster)) == len(rows.cluster):
         return None
     best = fall_through_zero(lambda tilt: _score(rows, tilt).gap, 0)
@@ -483,10 +505,10 @@ def _score(
 
 
 def _outcomes(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """p_λ of the options with c = ±1, Var_λ(g) and g; shape (R,) each."""
+    """Return p_λ of the option with c = +1, p_λ of that with c = −1, Var_λ(g), and g; shape (R,) each."""
     up, down = rows.up * np.exp(tilt), rows.down * np.exp(-tilt)
     total = up + down + rows.rest
-    # Sum the probabilities of the other options: if p is nearly 1, 1 − p would round to 0.
+    # 1 − p is computed as a sum of other probabilities, because it would round to 0 for p near 1
     not_up, not_down = (down + rows.rest) / total, (up + rows.rest) / total
     not_other = (up + down + (rows.rest - rows.asked_q)) / total
     up, down = up / total, down / total
@@ -506,7 +528,10 @@ def _outcomes(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, Fl
 
 
 def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
-    """Squared deviations of centred values from their stratum means; from 0 if a stratum has one item."""
+    """Return squared deviations from stratum means, unbiased for the variance; shape (R,).
+
+    `centred` holds values minus the overall mean, so the deviation is from 0 if a stratum has one item.
+    """
     size = np.bincount(rows.stratum, rows.count)
     total, several = np.bincount(rows.stratum, rows.count * centred), size > 1
     mean = np.divide(total, size, out=np.zeros(len(size)), where=several)
@@ -516,9 +541,10 @@ def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
 
 
 def fall_through_zero(falling: Callable[[float], float], side: int) -> float:
-    """Find where a function falls through 0; an end of the range if it does not.
+    """Find the tilt at which a decreasing function is 0; an end of the range of tilts if it never is.
 
-    The gap of an estimate (side 0) may rise instead where answers say next to nothing: it is 0 there.
+    `side` is 1 for the lower end of an interval, −1 for the upper end, and 0 for the estimate. The gap U of
+    an estimate may increase if answers carry very little information; its zero is then found as well.
     """
     left, right = -_FARTHEST, _FARTHEST
     at_left, at_right = falling(left), falling(right)

@@ -1,8 +1,8 @@
-"""How good judges are, what they save, and where their calibration holds.
+"""Measure how good judges are, how many questions they save, and whether their calibration transfers.
 
 A judge is a machine that gives every option of an item a probability: a model with log-probabilities or
 several samples, an imported file, or a decision endpoint. It answers the same yes/no questions as the
-experts, with unknown errors. Nothing here takes a judge's word for the truth: every number is made of
+experts, with unknown errors. No result treats a judge's answer as the truth: every result is computed from
 experts' answers, weighted by the inverse of their propensities.
 """
 

@@ -1,17 +1,17 @@
-"""Ask an endpoint for typed decisions: ``POST /v1/systemone``, probabilities instead of text.
+"""Ask a decision endpoint (``POST /v1/systemone``), which returns probabilities instead of text.
 
-A request holds a state and questions by name; the reply holds an answer of the same type by name. Of an item
-is asked, by the type of the questions:
+A request contains a state and named questions; the reply contains an answer of the same type per question.
+The type determines the questions about an item:
 
 ``choice``
-    One question: which option is right? The probabilities of all options are the judge's vector.
+    One question: which option is right? The judge's probabilities are those of the options.
 ``noul``
     One yes/no question per option; their probabilities need not sum to 1.
 ``score``
-    One question per option on an ordered scale of levels from wrong to right; the expected level, as a share
-    of the highest, is the probability.
+    One question per option on an ordered scale of levels from wrong to right. The judge's probability is the
+    expected level divided by the highest level.
 
-The judge's answers are stored as they arrive, so that a second call asks about the rest.
+The answers are stored as they arrive, so that a second call asks only about the remaining items.
 """
 
 from __future__ import annotations
@@ -45,21 +45,23 @@ PATH = "/v1/systemone"
 _MOST_BYTES = 4_000_000
 _TRIES, _AT_ONCE = 3, 8
 _PORTION = 64
-"""Items whose answers are stored together."""
+"""Number of items whose answers are stored together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedJudge:
-    """Counts of what a decision endpoint's answers stored.
+    """Counts after asking a decision endpoint.
 
     Attributes
     ----------
+    name, run
+        Name of the judge, and id of its run.
     items
-        Items with probabilities, those of earlier calls included.
+        Number of items with probabilities, including those of earlier calls.
     asked
-        Items asked about now.
+        Number of items that were asked about now.
     input_tokens
-        Tokens that the endpoint reported for them.
+        Number of input tokens that the endpoint reported for these items.
     """
 
     name: str
@@ -98,7 +100,7 @@ def read_answers(answers: Mapping[str, Any], item: Item, kind: str) -> tuple[flo
     Raises
     ------
     BadInput
-        If an answer is missing, of another type, or holds no probability.
+        If an answer is missing, of another type, or not a probability.
 
     Examples
     --------
@@ -127,14 +129,16 @@ def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> Asked
     url
         Base URL, or the name of a section under ``[endpoints]``, which also names the key's variable.
     model
-        What the endpoint calls the model.
+        Name of the model at the endpoint.
     name
         Name of the judge in the study.
+    kind
+        Type of the questions, one of `KINDS`.
 
     Raises
     ------
     BadInput
-        If the endpoint refuses or answers something else; what came before is stored.
+        If the endpoint refuses the request or its reply is invalid; answers received before are stored.
     """
     if kind not in KINDS:
         raise BadInput(f"--type: must be {', '.join(KINDS)}, is {kind!r}")
@@ -172,7 +176,7 @@ def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> Asked
 async def _ask_all(
     client: HttpClient, model: str, items: Sequence[Item], kind: str
 ) -> dict[str, tuple[tuple[float, ...], int] | BaseException]:
-    """Probabilities and tokens by item, or what went wrong."""
+    """Return item → (probabilities, input tokens), or the exception of its request."""
     few = asyncio.Semaphore(_AT_ONCE)
 
     async def ask(item: Item) -> tuple[tuple[float, ...], int]:
@@ -206,7 +210,9 @@ def _read_reply(status: int, body: bytes, item: Item, kind: str) -> tuple[tuple[
     where = f"item {item.id!r}"
     if status != 200:
         told = shorten(body.decode(errors="replace"))
-        raise BadInput(f"{where}: the endpoint answers HTTP {status}: {told}; what came before is stored")
+        raise BadInput(
+            f"{where}: the endpoint answers HTTP {status}: {told}; answers received before it are stored"
+        )
     try:
         told = json.loads(body)
         answers = told["answers"]
@@ -235,7 +241,7 @@ def _check(value: Any, where: str) -> float:
 
 
 def _expected_level(told: Any, name: str) -> float:
-    """The expected level of a score question, as a share of the highest."""
+    """Return the expected level of a score question divided by the highest level, in [0, 1]."""
     values = list(told.values()) if isinstance(told, dict) else told
     if isinstance(told, dict) and set(told) == set(LEVELS):
         values = [told[level] for level in LEVELS]

@@ -1,9 +1,9 @@
-"""Whether judges err together, with each other and with the models that they judge.
+"""Correlate the errors of judges with each other, and with the errors of the models that they judge.
 
-An error is a question on which a yes or no is not the expert's. The correlation of two machines' errors is
-that of two 0/1 columns, weighted; its interval is Fisher's, with the variance of the linearised ratio summed
-by cluster. J judges whose errors correlate by ρ̄ on average are worth J/(1 + (J − 1) ρ̄) independent ones
-(Kish 1965, Survey Sampling).
+An error is a question on which a machine's yes or no differs from the expert's. The correlation of two
+machines' errors is the weighted correlation of two 0/1 columns. Its interval is Fisher's, with the variance
+of the linearised correlation summed by cluster. J judges whose errors have the mean correlation ρ̄ are worth
+J/(1 + (J − 1) ρ̄) independent judges (Kish 1965, Survey Sampling).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from oversight.harness.judges.questions import JudgedQuestions
 from oversight.harness.judges.shares import Measure, by_cluster
 
 LEAST_ERRORS = 10
-"""Errors, and questions without one, of either machine below which their correlation is withheld."""
+"""Smallest number of errors, and of right answers, of each machine for a correlation."""
 LEAST_EFFECTIVE = 5.0
-"""Fewest effective errors, if answers have unequal weights."""
+"""Smallest effective number of errors, and of right answers, if answers have unequal weights."""
 _CERTAIN = 0.999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorCorrelation:
-    """How the errors of two machines go together."""
+    """Correlation of the errors of two machines."""
 
     first: str
     second: str
@@ -39,16 +39,16 @@ class ErrorCorrelation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependence:
-    """How judges' errors go together.
+    """Correlations of judges' errors.
 
     Attributes
     ----------
     between
-        Of every two judges.
+        Correlation of every two judges.
     with_models
-        Of every judge with every model.
+        Correlation of every judge with every model.
     worth
-        How many independent judges they are worth; None for one judge.
+        Number of independent judges that the judges are worth; None for one judge.
     """
 
     between: tuple[ErrorCorrelation, ...]
@@ -62,12 +62,12 @@ def error_dependence(
     questions: JudgedQuestions,
     level: float = 0.95,
 ) -> Dependence:
-    """Correlate the errors of judges with each other, and with the models'.
+    """Correlate the errors of judges with each other, and with the errors of models.
 
     Parameters
     ----------
     judges, models
-        What each says of all items; models as votes (`JudgeProbabilities.of_predictions`).
+        Name → probabilities for all items; models as votes (`JudgeProbabilities.of_predictions`).
 
     Examples
     --------
@@ -98,7 +98,7 @@ def error_dependence(
 
 
 def _errors(machine: JudgeProbabilities, questions: JudgedQuestions) -> FloatArray:
-    """1 where the machine's yes or no is not the expert's, NaN where it says nothing; shape (R,)."""
+    """Return, shape (R,), 1 if the machine's yes or no differs from the expert's, else 0; NaN without one."""
     says = (machine.named[questions.item] == questions.option).astype(np.float64)
     found: FloatArray = np.where(machine.speaks[questions.item], np.abs(says - questions.answer), np.nan)
     return found
@@ -107,7 +107,11 @@ def _errors(machine: JudgeProbabilities, questions: JudgedQuestions) -> FloatArr
 def _correlate(
     first: FloatArray, second: FloatArray, questions: JudgedQuestions, level: float
 ) -> tuple[Measure, FloatArray, float]:
-    """The correlation of two columns of errors, every question's influence, and effective errors."""
+    """Return the correlation of two columns of errors, its influence values, and its effective errors.
+
+    The influence values, one per question, give the variance. The effective errors are the smallest effective
+    number of errors, or right answers, of a machine.
+    """
     both = ~np.isnan(first) & ~np.isnan(second)
     n, influence = int(both.sum()), np.zeros(len(first))
     x, y = first[both], second[both]
@@ -124,7 +128,7 @@ def _correlate(
     influence[both] = share * (a * b - value * (a**2 + b**2) / 2)
     se = float(np.sqrt((by_cluster(influence, questions.cluster) ** 2).sum()))
     if value > _CERTAIN:
-        # errors that always coincide have no variance: how often they may differ is a binomial's
+        # Errors that always coincide have no estimated variance, so bound how often they differ.
         most = clopper_pearson(0, n, level)[1]
         spread = float(share @ (x - share @ x) ** 2)
         low = max(-1.0, 1 - most / (2 * spread))
@@ -134,7 +138,7 @@ def _correlate(
 
 
 def _fisher(value: float, se: float, level: float, errors: float) -> tuple[float, float]:
-    """Fisher's interval; the effective number of errors, less one, gives the degrees of freedom."""
+    """Return Fisher's interval with (effective number of errors) − 1 degrees of freedom."""
     centre, freedom = float(np.arctanh(value)), errors - 1
     t = float(stdtrit(freedom, 0.5 + level / 2)) * float(np.sqrt(errors / freedom))
     half = t * se / (1 - value**2)
@@ -149,7 +153,7 @@ def _worth(
     questions: JudgedQuestions,
     level: float,
 ) -> Measure:
-    """How many independent judges these are worth."""
+    """Return how many independent judges the judges are worth."""
     values = [one.correlation.value for one in between]
     for one in between:
         if one.correlation.value is None:

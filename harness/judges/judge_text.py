@@ -1,4 +1,4 @@
-"""A report on judges as text and as JSON."""
+"""Format a report on judges as text and as JSON."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STATES = {CALIBRATED: "its probabilities hold", UNDECIDED: "calibration open"}
 
 
 def report_to_json(report: JudgeReport) -> dict[str, Any]:
-    """Return what ``oversight judge --json`` prints; what is withheld is null, with a ``why``.
+    """Return the object that ``oversight judge --json`` prints; withheld values are null, with a ``why``.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def report_to_json(report: JudgeReport) -> dict[str, Any]:
 
 
 def read_judges(study: Study, store: Store) -> dict[str, Any]:
-    """Make the page on judges that ``oversight view`` shows.
+    """Return the data of the page on judges that ``oversight view`` shows.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def _corrected_to_json(one: CorrectedAccuracy) -> dict[str, Any]:
 
 
 def report_lines(report: JudgeReport) -> list[Any]:
-    """Lines and tables for the terminal, the verdict on each judge first.
+    """Return lines and tables for the terminal, with the verdict on each judge first.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def report_lines(report: JudgeReport) -> list[Any]:
 
     lines: list[Any] = [Text(verdict_line(report, one)) for one in report.judges]
     if report.why:
-        lines.append(Text(f"How good the judges are cannot be told: {report.why}."))
+        lines.append(Text(f"The quality of the judges cannot be estimated: {report.why}."))
     if report.judges:
         lines += [Text(f"\n{scope_text(report)}"), _quality_table(report)]
     lines += [_corrected_table(report)]
@@ -127,7 +127,7 @@ def report_lines(report: JudgeReport) -> list[Any]:
 
 
 def verdict_line(report: JudgeReport, quality: JudgeQuality) -> str:
-    """One line on a judge: whether it tells true from false, and whether its probabilities hold."""
+    """Return one line that says whether a judge tells true from false, and whether it is calibrated."""
     sees, states = judge_verdict(quality)
     seen = _SEES.get(sees, "MISLEADS: false options get higher probabilities than true ones")
     stated = _STATES.get(states, "its probabilities DO NOT HOLD")
@@ -142,13 +142,13 @@ def verdict_line(report: JudgeReport, quality: JudgeQuality) -> str:
 
 
 def scope_text(report: JudgeReport) -> str:
-    """Which questions the numbers are about."""
+    """Return the line that says which questions the results are about."""
     about = "all options of every item" if report.scope == OPTIONS else "the options that models predict"
     return f"From {report.answers} answered questions, weighted to stand for {about} · {report.level:.0%}"
 
 
 def measure_text(measure: Measure, scale: float = 100, digits: int = 0) -> str:
-    """``63 [51, 74]``, or a dash if it is withheld."""
+    """Return value and interval, for example ``63 [51, 74]``, or a dash if the measure is withheld."""
     if measure.value is None or measure.low is None or measure.high is None:
         return "–"
     value, low, high = (f"{scale * x:.{digits}f}" for x in (measure.value, measure.low, measure.high))
@@ -191,7 +191,7 @@ def _corrected_table(report: JudgeReport) -> Table:
 
 
 def dependence_lines(report: JudgeReport) -> list[str]:
-    """How errors go together, a line each."""
+    """Return one line per correlation of errors, after the number of independent judges they are worth."""
     found = report.dependence
     if found is None:
         return []
@@ -207,7 +207,7 @@ def dependence_lines(report: JudgeReport) -> list[str]:
 
 
 def transport_lines(one: TransportGroup) -> list[str]:
-    """Whether a calibration holds on one group, why, and what would settle it."""
+    """Return lines on whether a calibration holds on one group, and how many questions would decide it."""
     made = one.transport
     lines = [f"{made.judge} on {one.group}: {made.verdict.upper()} (margin {100 * made.margin:g} points)"]
     lines += [

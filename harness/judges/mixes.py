@@ -1,9 +1,9 @@
-"""Total cost of expert questions and judges, and the cheapest way to a half-width.
+"""Total cost of expert questions and judges, and the cheapest way to reach a half-width.
 
-A plan from a pilot says of every use of side information how many questions give the half-width in 80 % of
-studies (`PilotPlan`). Prices turn these rows into dollars and minutes. A judge is paid for every item that it
-judges: the whole pool where items are drawn from one, otherwise the items asked about. Other models' votes
-exist already and cost nothing.
+A plan from a pilot (`PilotPlan`) gives, for every use of side information, the number of questions that
+reaches the half-width in 80 % of studies. This module converts its rows into dollars and minutes. A judge is
+paid for every item that it judges: the whole pool if items are drawn from a pool, otherwise the items asked
+about. Other models' votes exist already and cost nothing.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ _JUDGE, _POOL = "judge", "pool"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PricedPlan:
-    """One way to reach the half-width, with what it costs.
+    """One way to reach the half-width, with its cost.
 
     Attributes
     ----------
     model, protocol, uses
-        Model, protocol of the questions, and what is used beside: see `PlannedRow.uses`.
+        Model, protocol of the questions, and side information used (see `PlannedRow.uses`).
     questions
-        Questions to experts, those of the pilot among them.
+        Number of questions to experts, including those of the pilot.
     judged
-        Items that each judge is paid for; 0 without judges.
+        Number of items that each judge is paid for; 0 without judges.
     usd, minutes
-        What both cost together.
+        Cost of experts and judges together, in dollars and in minutes.
     cheapest
-        Whether no other way of this model costs less; of equal dollars fewer minutes, then fewer questions.
+        Whether this is the cheapest way for the model; ties in dollars are broken by minutes, then questions.
     """
 
     model: str
@@ -48,14 +48,16 @@ class PricedPlan:
 def price_plans(
     plans: Sequence[PilotPlan], costs: CostsSection, *, pool: int, judges: int
 ) -> list[PricedPlan]:
-    """Price every row of these plans that has a number of questions, the cheapest of each model first.
+    """Compute the cost of every row of the plans that has a number of questions, cheapest first per model.
 
     Parameters
     ----------
     plans
-        For one half-width, by different protocols.
+        Plans for the same half-width by different protocols.
+    costs
+        Costs of a question and of a judged item.
     pool
-        Items of the study.
+        Number of items of the study.
     judges
         Number of judges.
 
@@ -104,7 +106,7 @@ def _price(protocol: str, row: PlannedRow, costs: CostsSection, pool: int, judge
 
 
 def mix_sentence(row: PricedPlan) -> str:
-    """Say in one line what is bought and what it costs.
+    """Return one line that says what is used and what it costs.
 
     Examples
     --------

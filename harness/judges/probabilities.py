@@ -1,4 +1,4 @@
-"""Judges' opinions: a probability of every option of every item, from any source."""
+"""Judges' probabilities of every option of every item, from any source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from oversight.harness.columns import PredictionColumns
 from oversight.harness.errors import EstimateError
 
 LEAST = 1e-6
-"""Probabilities are cut to [LEAST, 1 − LEAST] before logarithms are taken: a judge may be sure, and wrong."""
+"""Probabilities are clipped to [LEAST, 1 − LEAST] before logarithms, because a judge may state 0 or 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -22,13 +22,13 @@ class JudgeProbabilities:
     Attributes
     ----------
     p
-        Shape (N, K), in [0, 1]: how likely the judge says each option is; NaN where it says nothing of the
-        item, 0 beyond the item's options. Rows need not sum to 1: a judge that is asked about each option by
-        itself answers K yes/no questions.
+        Shape (N, K), in [0, 1]: the judge's probability of each option; NaN if the judge did not judge the
+        item, 0 beyond the item's options. Rows need not sum to 1, because a judge may be asked a separate
+        yes/no question about each option.
     n_options
-        Shape (N,).
+        Shape (N,): number of options of every item.
     stated
-        Whether the judge stated probabilities; False of votes, which only name an option.
+        Whether the judge stated probabilities; false for votes, which only name an option.
 
     Examples
     --------
@@ -49,9 +49,9 @@ class JudgeProbabilities:
 
     @classmethod
     def of_predictions(cls, judge: PredictionColumns, n_options: IntArray) -> JudgeProbabilities:
-        """From named options: the stated confidence on the option, the rest spread evenly.
+        """Make probabilities from predictions.
 
-        Without a confidence the named option has all of it.
+        The predicted option gets the stated confidence (1 without one), and the rest is spread evenly.
         """
         n, width = len(n_options), int(n_options.max(initial=2))
         p = np.where(np.arange(width) < n_options[:, None], np.nan, 0.0)
@@ -65,12 +65,12 @@ class JudgeProbabilities:
 
     @property
     def speaks(self) -> BoolArray:
-        """Items of which the judge says something, shape (N,)."""
+        """Whether the judge judged each item, shape (N,)."""
         return np.asarray(~np.isnan(self.p).any(axis=1))
 
     @property
     def named(self) -> IntArray:
-        """The most likely option, shape (N,); −1 where the judge says nothing, or no one option is ahead."""
+        """The most likely option of each item, shape (N,); −1 if it is tied, or the item was not judged."""
         filled = np.nan_to_num(self.p, nan=0.0)
         best = filled.argmax(axis=1)
         ahead = (filled == filled.max(axis=1, keepdims=True)).sum(axis=1) == 1
@@ -79,25 +79,27 @@ class JudgeProbabilities:
 
     @property
     def shares(self) -> FloatArray:
-        """The probabilities as a distribution over each item's options, shape (N, K); flat if silent."""
+        """Distribution over each item's options, shape (N, K); uniform for items that were not judged."""
         own = np.arange(self.p.shape[1]) < self.n_options[:, None]
         filled = np.where(own, np.clip(np.nan_to_num(self.p, nan=0.5), LEAST, 1 - LEAST), 0.0)
         found: FloatArray = filled / filled.sum(axis=1, keepdims=True)
         return found
 
     def take(self, items: IntArray) -> JudgeProbabilities:
-        """The judge on some items."""
+        """Return the judge's probabilities for some items."""
         return JudgeProbabilities(p=self.p[items], n_options=self.n_options[items], stated=self.stated)
 
 
 def share_of_samples(options: Sequence[Sequence[int]], n_options: IntArray) -> JudgeProbabilities:
-    """Probabilities from several samples per item: the share of samples that name each option.
+    """Compute probabilities from several samples per item: the share of samples that name each option.
 
     Parameters
     ----------
     options
-        Options named for each of N items, −1 for an unreadable sample; an item without a readable sample is
-        one of which the judge says nothing.
+        Options named by the samples of each of N items, −1 for an unreadable sample. An item without a
+        readable sample counts as not judged.
+    n_options
+        Shape (N,): number of options of every item.
 
     Examples
     --------

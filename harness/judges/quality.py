@@ -1,12 +1,12 @@
-"""How good one judge is: calibration, area under the curve, sensitivity and specificity by class.
+"""Measure one judge: calibration, area under the ROC curve, sensitivity and specificity by class.
 
-Everything is a mean over questions in the scope of `oversight.harness.judges.questions`, each weighted by
-the inverse of its propensity.
+Every measure is a mean over the questions in the scope of `oversight.harness.judges.questions`, weighted by
+the inverse of their propensities.
 
-Calibration error is Σ_b s_b |θ_b| over bins of the stated probability, s_b being the share of questions in a
-bin and θ_b the mean of answer − probability there (Naeini et al. 2015, AAAI). As |Σ s|θ̂| − Σ s|θ|| is at
-most Σ s_b |θ̂_b − θ_b|, the quantile of this sum of independent normal errors gives an interval that holds
-although the estimate is biased upwards.
+The calibration error is Σ_b s_b |θ_b| over bins b of the stated probability, where s_b is the share of
+questions in a bin and θ_b their mean of answer − probability (Naeini et al. 2015, AAAI). Because
+|Σ s|θ̂| − Σ s|θ|| is at most Σ s_b |θ̂_b − θ_b|, the quantile of this sum for independent normal errors gives
+an interval that is valid although the estimate is biased upwards.
 
 The interval of the area inverts its score equation (Newcombe 2006, Statistics in Medicine 25, method 5) with
 effective numbers of answers, widened by the design effect of the placement values (DeLong et al. 1988).
@@ -33,7 +33,7 @@ from oversight.harness.judges.shares import (
 )
 
 LEAST_EACH = 5
-"""Answers of either kind, yes and no, below which the area under the curve is withheld."""
+"""Smallest number of yes answers, and of no answers, for the area under the curve."""
 LEAST_IN_BIN = 20
 _BINS = 10
 _DRAWS = 4000
@@ -41,16 +41,16 @@ _DRAWS = 4000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationBin:
-    """Questions with stated probabilities from `start` to `end`.
+    """Questions whose stated probabilities lie between `start` and `end`.
 
     Attributes
     ----------
     stated
         Mean stated probability.
     share
-        Share of all questions that lie here.
+        Share of all questions that are in the bin.
     yes
-        Share of them that experts answer yes.
+        Share of the bin's questions that experts answer with yes.
     """
 
     start: float
@@ -62,7 +62,7 @@ class CalibrationBin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassQuality:
-    """How often a judge finds a class where it is, and leaves it out where it is not."""
+    """A judge's sensitivity and specificity for a class."""
 
     name: str
     sensitivity: Measure
@@ -71,28 +71,28 @@ class ClassQuality:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeQuality:
-    """How good one judge is.
+    """Quality of one judge.
 
     Attributes
     ----------
     name
-        The judge.
+        Name of the judge.
     n
-        Answered questions about items of which it says something.
+        Number of answered questions about items that the judge judged.
     silent
-        Answered questions about items of which it says nothing.
+        Number of answered questions about items that the judge did not judge.
     bias
-        Mean of stated probability − answer: above 0 it says yes too surely.
+        Mean of stated probability − answer; positive if the judge overstates the probability of yes.
     error
         Calibration error.
     curve
-        Bins of the calibration curve; empty for a judge that states no probabilities.
+        Bins of the calibration curve; empty if the judge states no probabilities.
     area
-        Area under the curve: how likely a true option has a higher probability than a false one.
+        Area under the ROC curve: probability that a true option has a higher probability than a false one.
     agreement
-        Share of questions on which the judge's yes or no is the expert's.
+        Share of questions on which the judge's yes or no equals the expert's.
     classes
-        By class; empty if items have different options.
+        Sensitivity and specificity by class; empty if items have different options.
     """
 
     name: str
@@ -119,9 +119,9 @@ def judge_quality(
     Parameters
     ----------
     judge
-        On all items of the study.
+        The judge's probabilities for all items of the study.
     classes
-        Names of the options if all items have the same.
+        Names of the options if all items have the same options.
 
     Examples
     --------
@@ -156,9 +156,9 @@ def judge_quality(
 def calibration(
     p: FloatArray, questions: JudgedQuestions, level: float = 0.95
 ) -> tuple[tuple[CalibrationBin, ...], Measure]:
-    """Curve and calibration error of stated probabilities, shape (R,).
+    """Return the calibration curve and the calibration error of stated probabilities `p`, shape (R,).
 
-    Bins of width .1 are joined from below until each has 20 answers.
+    Bins of width 0.1 are joined, from the lowest upwards, until each has 20 answers.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def calibration(
 
 
 def _edges(p: FloatArray) -> list[float]:
-    """Edges of bins that hold enough answers each."""
+    """Return the edges of bins that contain enough answers each."""
     edges, held = [0.0], 0
     inner = np.arange(1, _BINS) / _BINS
     number = np.bincount(np.searchsorted(inner, p, side="right"), minlength=_BINS)
@@ -228,7 +228,9 @@ def _half(deviation: float, questions: JudgedQuestions, level: float) -> float:
 
 
 def area_under_curve(p: FloatArray, questions: JudgedQuestions, level: float = 0.95) -> Measure:
-    """Area under the curve of probabilities, shape (R,): P(p of a yes > p of a no), ties by half.
+    """Return the area under the ROC curve of probabilities `p`, shape (R,): P(p of a yes > p of a no).
+
+    Ties count by half.
 
     Examples
     --------
@@ -258,7 +260,7 @@ def area_under_curve(p: FloatArray, questions: JudgedQuestions, level: float = 0
 
 
 def _share_below(values: FloatArray, others: FloatArray, share: FloatArray) -> FloatArray:
-    """Share of the others that lie below each value, equal ones by half."""
+    """Return, for each value, the total share of the others below it; others equal to it count by half."""
     order = np.argsort(others, kind="stable")
     total = np.concatenate([[0.0], np.cumsum(share[order])])
     below = total[np.searchsorted(others[order], values, side="left")]
@@ -274,7 +276,7 @@ def _area_variance(area: float, m: float, n: float) -> float:
 
 
 def _area_end(area: float, sizes: Sequence[float], excess: float, level: float, side: int) -> float:
-    """The end of the interval below (−1) or above (1) the area."""
+    """Return the end of the interval below (side −1) or above (side 1) the area."""
     z, limit = t_quantile(level, max(1.0, min(sizes) - 1)), 1e-9 if side < 0 else 1 - 1e-9
 
     def outside(value: float) -> float:

@@ -1,9 +1,9 @@
-"""Which yes/no questions judges are held against: those that experts answered, and what each stands for.
+"""Gather the yes/no questions that judges are measured on: those that experts answered, with weights.
 
-A study draws questions, so the answered ones are a sample of all questions in question. Which these are
-depends on the protocol: all options of every item if each could be asked about ("options"), otherwise those
-that models predict ("predictions"). Each answer is weighted by the inverse of its propensity, so that means
-are unbiased for all of them (Horvitz & Thompson 1952, JASA 47).
+The answered questions are a sample of all questions in a scope. The scope depends on the protocol: all
+options of every item if each could be asked about ("options"), otherwise the options that models predict
+("predictions"). Each answer is weighted by the inverse of its propensity, so that means are unbiased for the
+scope (Horvitz & Thompson 1952, JASA 47).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from oversight.harness.estimate import (
 )
 
 OPTIONS, PREDICTIONS = "options", "predictions"
-"""Kinds of scopes: all options of every item, or those that models predict."""
+"""Kinds of scopes: all options of every item, or only the options that models predict."""
 _EVEN = 0.5
-"""Effective share of the answers from which on they stand for all options: a few of a hundredfold weight
-would decide everything else."""
+"""Smallest ratio of the effective to the actual number of answers for the scope `OPTIONS`. With more unequal
+weights, a few answers would determine every result."""
 _LEAST = 1e-9
 
 
@@ -44,15 +44,15 @@ class JudgedQuestions:
     Attributes
     ----------
     item, option
-        Shape (R,): place of the item in the study, and the option asked about.
+        Shape (R,): position of the item in the study, and the option asked about.
     answer
         Shape (R,): 1 for yes, 0 for no.
     weight
-        Shape (R,): the number of questions that each one stands for.
+        Shape (R,): number of questions of the scope that the question represents.
     cluster
-        Shape (R,): number of what is independent, the item or its cluster.
+        Shape (R,): number of the independent unit, which is the item or its cluster.
     scope
-        Which questions they stand for, `OPTIONS` or `PREDICTIONS`.
+        Questions that these represent, `OPTIONS` or `PREDICTIONS`.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class JudgedQuestions:
     scope: str
 
     def take(self, rows: IntArray | BoolArray) -> JudgedQuestions:
-        """Some of the questions."""
+        """Return the selected questions; `rows` holds positions or is a mask."""
         return replace(
             self,
             item=self.item[rows],
@@ -85,21 +85,22 @@ class JudgedQuestions:
 
 
 def judged_questions(labels: LabelColumns, models: Sequence[PredictionColumns]) -> JudgedQuestions:
-    """Gather the answered questions that judges can be held against.
+    """Gather the answered questions on which judges can be measured.
 
     Parameters
     ----------
     labels
-        Labels with their design. Of a collection under way the interim subset counts (`collected_part`).
+        Labels with their design. While a collection runs, only its interim subset is used (`collected_part`).
     models
         Models whose predictions define the scope if not every option could be asked about.
 
     Raises
     ------
     NotIdentified
-        If questions were asked only where models differ, or about other options than all or the models'.
+        If questions were asked only about items on which models differ, or not about all options in the
+        scope.
     EstimateError
-        If nothing was answered.
+        If no question was answered.
     """
     refuse("estimate", labels.conditions)
     everything = np.ones(labels.index.size, dtype=np.bool_)
@@ -115,7 +116,7 @@ def judged_questions(labels: LabelColumns, models: Sequence[PredictionColumns]) 
 def _routed(
     part: LabelColumns, sample: RoutedSample, predicted: IntArray, items: IntArray
 ) -> JudgedQuestions:
-    """Questions of one draw per item, from their propensities."""
+    """Gather questions that were drawn with known propensities, one draw per item."""
     can = sample.propensities > 0
     asked = np.zeros(len(items), dtype=np.bool_)
     asked[sample.item] = True
@@ -124,7 +125,7 @@ def _routed(
     even = chance.size * _EVEN <= count_effective(1 / np.maximum(chance, _LEAST))
     if not (asked.all() and even and (can | ~sample.valid).all()):
         scope, inside = PREDICTIONS, _predicted(predicted, sample.valid)
-        # items that were passed over on purpose have no readable prediction
+        # Items that were left out on purpose have no readable prediction, so they do not count here.
         if not (can | ~inside).all():
             left = int((inside & ~can).any(axis=1).sum())
             raise NotIdentified(
@@ -146,7 +147,7 @@ def _routed(
 
 
 def _resolved(part: LabelColumns, models: Sequence[PredictionColumns]) -> JudgedQuestions:
-    """Questions whose answers follow from resolved items: of each item all options, or the predicted."""
+    """Gather questions whose answers follow from resolved items, about all options or the predicted ones."""
     found = resolved_correctness(part, models)
     known = ~(found.correct == UNKNOWN).any(axis=1)
     items = found.items[known]
@@ -162,7 +163,7 @@ def _resolved(part: LabelColumns, models: Sequence[PredictionColumns]) -> Judged
     return JudgedQuestions(
         item=items[row],
         option=option.astype(np.int64),
-        # a predicted option of an item without a confirmed one was refuted
+        # If no option of an item was confirmed, its predicted options were refuted.
         answer=(truth[row] == option).astype(np.float64),
         weight=np.ones(len(row)) if stands is None else stands[row],
         cluster=_clusters(part, items)[row],
@@ -171,7 +172,7 @@ def _resolved(part: LabelColumns, models: Sequence[PredictionColumns]) -> Judged
 
 
 def _predicted(predicted: IntArray, valid: BoolArray) -> BoolArray:
-    """Options that some model predicts, shape (N, K)."""
+    """Return which options at least one model predicts, shape (N, K)."""
     inside = np.zeros_like(valid)
     for column in predicted.T:
         rows = np.flatnonzero(column >= 0)

@@ -1,9 +1,9 @@
 """Intervals of means over questions that were drawn with known, unequal propensities.
 
-A share of questions is a ratio of weighted sums. Equal weights and one question per cluster give the exact
-binomial interval (Clopper & Pearson 1934). Otherwise the gamma interval of Fay & Feuer (1997, Statistics in
-Medicine 16) for weighted sums of rare events holds, taken on the rarer of both answers. Its variance is the
-larger of theirs and that of the ratio, each summed by cluster.
+A share of questions is a ratio of weighted sums. With equal weights and one question per cluster, its
+interval is the exact binomial interval (Clopper & Pearson 1934). Otherwise it is the gamma interval of Fay &
+Feuer (1997, Statistics in Medicine 16) for weighted sums of rare events, applied to the rarer answer. Its
+variance is the larger of theirs and the variance of the ratio, each summed by cluster.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.estimate import clopper_pearson
 
 FEWEST = 5
-"""Answers below which a share is withheld."""
+"""Smallest number of answers for a share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A number with its interval, or the reason why it is withheld.
+    """A value with its interval, or the reason why it is withheld.
 
     Attributes
     ----------
     value, low, high
-        None if the number is withheld.
+        Value and ends of the interval; None if withheld.
     n
-        Answers that it rests on.
+        Number of answers that it is computed from.
     why
-        Why it is withheld; empty if it is not.
+        Reason why it is withheld; empty if it is given.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Measure:
 
     @classmethod
     def withheld(cls, why: str, n: int = 0) -> Measure:
-        """A number that the answers do not tell.
+        """Return a measure without a value, with the reason.
 
         >>> Measure.withheld("2 answers, at least 5 are needed", 2).value is None
         True
@@ -68,9 +68,9 @@ def weighted_share(yes: FloatArray, weight: FloatArray, cluster: IntArray, level
     yes
         Shape (R,): 1 or 0.
     weight
-        Shape (R,), above 0: the number of questions that each one stands for.
+        Shape (R,), positive: number of questions that each question represents.
     cluster
-        Shape (R,): number of the item or cluster; questions of one are not independent.
+        Shape (R,): number of the item or cluster; questions with the same number are not independent.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def weighted_share(yes: FloatArray, weight: FloatArray, cluster: IntArray, level
 
 
 def _gamma_ends(rare: FloatArray, share: FloatArray, cluster: IntArray, level: float) -> tuple[float, float]:
-    """Ends of the gamma interval of Σ share·rare."""
+    """Return the ends of the gamma interval of Σ share·rare."""
     mean, tail = float(share @ rare), (1 - level) / 2
     poisson = float((by_cluster(share * rare, cluster) ** 2).sum())
     linear = float((by_cluster(share * (rare - mean), cluster) ** 2).sum())
@@ -107,10 +107,10 @@ def _gamma_ends(rare: FloatArray, share: FloatArray, cluster: IntArray, level: f
 
 
 def deviation_of_mean(values: FloatArray, weight: FloatArray, cluster: IntArray) -> float:
-    """Standard error of a weighted mean of values within [−1, 1], never 0.
+    """Return the standard error of a weighted mean of values in [−1, 1], which is never 0.
 
-    The variance of the ratio, summed by cluster, is at least that of one further cluster that differs by 1
-    from the others.
+    To the variance of the ratio, summed by cluster, is added that of one more cluster that differs by 1 from
+    the others.
     """
     _, place = np.unique(cluster, return_inverse=True)
     share = weight / weight.sum()

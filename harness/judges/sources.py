@@ -1,7 +1,8 @@
-"""Read what a study's judges say, and bring in their probabilities from a file.
+"""Read the probabilities of a study's judges, and import them from a file.
 
-A judge's probabilities are the first of: the shares of its samples, a stored vector per item (imported, of a
-decision endpoint, or from log-probabilities), and its confidence in the option that it names.
+A judge's probabilities are the first available of: the shares of its samples, a stored vector per item
+(imported, from a decision endpoint, or from log-probabilities), and its confidence in the option that it
+names.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from oversight.harness.store import Store, refuse_mark
 from oversight.harness.types import Item, PredictionStatus
 
 _SUM_SLACK = 0.02
-"""How far the probabilities of an item may sum to another number than 1: files are rounded."""
+"""Largest difference of an item's sum of probabilities from 1, because files contain rounded numbers."""
 
 
 def read_judge(opened: OpenStudy, name: str) -> JudgeProbabilities:
-    """Read what the newest run of a judge says of all items.
+    """Read the probabilities of a judge's newest run for all items.
 
     Raises
     ------
     BadInput
-        If the judge was not run, has no answers yet, or lacks the log-probabilities that it is set to give.
+        If the judge was not run, has no answers yet, or its answers lack the requested log-probabilities.
     """
     run = find_newest_runs(opened.store, [name]).runs[0]
     answers = sum(opened.store.runs.count_samples(run["id"])[0].values())
@@ -66,16 +67,16 @@ def _share_samples(opened: OpenStudy, run_id: str) -> JudgeProbabilities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedJudge:
-    """Counts of what an import of probabilities stored.
+    """Counts after an import of probabilities.
 
     Attributes
     ----------
     name, run
-        The judge, and the id of its run.
+        Name of the judge, and id of its run.
     items
-        Items with probabilities.
+        Number of items with probabilities.
     missing
-        Items of the study without any.
+        Number of items of the study without probabilities.
     """
 
     name: str
@@ -85,16 +86,17 @@ class ImportedJudge:
 
 
 def import_probabilities(study: Study, file: str, name: str) -> ImportedJudge:
-    """Store a file of probabilities as a judge's answers, all or none.
+    """Store a file of probabilities as a judge's answers; after an error, nothing is stored.
 
-    CSV and Parquet have the column ``item`` and a column per option: named by the classes that all items
-    share, or ``p1``, ``p2``, … in the order of each item's options. JSON Lines may have ``probabilities``
-    instead, a list in that order or an object by option.
+    CSV and Parquet files have the column ``item`` and one column per option, named by the classes that all
+    items share, or ``p1``, ``p2``, … in the order of each item's options. JSON Lines may instead have
+    ``probabilities``, a list in this order or an object by option.
 
     Raises
     ------
     DataError
-        Naming file, line and field of an unknown item, a missing option, or what is no probability.
+        If an item is unknown, an option is missing, or a value is not a probability; the message names file,
+        line and field.
 
     Examples
     --------
@@ -129,7 +131,7 @@ def import_probabilities(study: Study, file: str, name: str) -> ImportedJudge:
 def store_judge(
     store: Store, name: str, endpoint: str, template: str, vectors: Mapping[str, Sequence[float]]
 ) -> str:
-    """Store a run with these probabilities; its answer to each item is the most likely option."""
+    """Store a run with these probabilities and the most likely option as its answer; return the run's id."""
     spec = RunSpec(
         name=name,
         model=name,
@@ -163,7 +165,7 @@ def _find_item(row: Row, items: Mapping[str, Item]) -> Item:
 
 
 def _read_vector(row: Row, item: Item) -> tuple[float, ...]:
-    """The probabilities of one row, in the order of the item's options."""
+    """Return the probabilities of one row, in the order of the item's options."""
     told = row.fields.get("probabilities")
     if isinstance(told, list):
         if len(told) != len(item.options):

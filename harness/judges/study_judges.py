@@ -1,6 +1,6 @@
-"""How good a study's judges are, what they save, and whether their calibration holds elsewhere.
+"""Measure a study's judges: their quality, the questions they save, and whether their calibration transfers.
 
-This is what ``oversight judge`` prints. Every part that the answers cannot tell has the reason in its place.
+``oversight judge`` prints this report. A part that cannot be computed is replaced by the reason.
 """
 
 from __future__ import annotations
@@ -39,28 +39,28 @@ from oversight.harness.types import Estimate, NoteKind
 INFORMATIVE, MISLEADING = "informative", "misleading"
 CALIBRATED, MISCALIBRATED = "calibrated", "miscalibrated"
 WIDEST = 1.03
-"""Times the width without judges that an interval with them may have; beyond, they are left out."""
+"""Judges are left out if they widen the interval by more than this factor."""
 TOLERANCE = 0.1
-"""Calibration error up to which a judge counts as calibrated."""
+"""Largest calibration error of a judge that counts as calibrated."""
 BY_MODEL = "model"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectedAccuracy:
-    """A model's accuracy with judges as side information, beside the one without.
+    """A model's accuracy, estimated with and without judges as side information.
 
     Attributes
     ----------
     model
-        The model.
+        Name of the model.
     plain
-        The protocol's own estimate, or None.
+        Estimate of the study's protocol without judges; None if undefined.
     judged
-        With all judges and the other models' votes; None if `why` says why not.
+        Estimate with all judges and the other models' votes; None if undefined.
     saved, least, most
-        Questions that judges and votes saved, with the ends of its interval; None if that cannot be told.
+        Number of questions that judges and votes saved, and the ends of its interval; None if unknown.
     why
-        Why something is missing; empty if nothing is.
+        Reason why `judged` is missing; empty if it is given.
     """
 
     model: str
@@ -74,7 +74,7 @@ class CorrectedAccuracy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransportGroup:
-    """Transport of a judge's calibration to one group of questions: a study, a field, a month, a model."""
+    """Test whether a judge's calibration holds on one group of questions, for example of a study or model."""
 
     group: str
     transport: Transport
@@ -82,27 +82,27 @@ class TransportGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
-    """All that is known of a study's judges.
+    """Report on a study's judges.
 
     Attributes
     ----------
     scope
-        Which questions are measured: ``"options"``, all of every item, or ``"predictions"``, those about
-        options that models predict.
+        Questions that the report is about: ``"options"`` (all options of every item) or ``"predictions"``
+        (only options that models predict).
     answers
-        Answered questions in the scope.
+        Number of answered questions in the scope.
     judges
-        Quality by judge.
+        Quality of each judge.
     dependence
-        How errors go together; None if `why` says why not.
+        Correlation of errors; None if there is no quality (see `why`).
     corrected
-        Accuracy by model.
+        Accuracy of each model with and without judges.
     transport
-        By judge and group; empty unless asked for.
+        Test of calibration by judge and group; empty unless requested.
     why
-        Why quality is withheld; empty if it is not.
+        Reason why quality is withheld; empty if it is given.
     remarks
-        What a reader must know beside.
+        Further remarks for the reader.
     """
 
     study: str
@@ -119,21 +119,21 @@ class JudgeReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeQuestion:
-    """The questions asked about a study's judges.
+    """Options of a report on a study's judges.
 
     Attributes
     ----------
     judges, models
-        Names; None takes the study's judges, and all other models.
+        Names of judges and models; None for the study's judges, and all other models.
     against
-        The study on which the calibration was made; None without one.
+        Study on which the calibration is fitted, to be tested on this study; None for no such test.
     by
-        Column of the items, or ``"model"``, whose every group is held against the calibration made on the
-        others; None without one.
+        Column of the items, or ``"model"``; the calibration fitted on the other groups is tested on each
+        group. None for no such test.
     margin
-        Gap up to which a calibration counts as holding.
+        Largest gap with which a calibration holds, in (0, 1).
     level
-        Confidence level; None takes the study's.
+        Confidence level; None for the study's level.
     """
 
     judges: Sequence[str] | None = None
@@ -145,18 +145,18 @@ class JudgeQuestion:
 
 
 class WeighedJudges(Judges):
-    """Judges by all their probabilities, and other models' votes, each weighted by what it is worth.
+    """Side information from judges' probabilities and other models' votes, with learned weights.
 
     Parameters
     ----------
     models
         Predictions of the models to estimate, by name.
     judges
-        What each judge says of all items.
+        Probabilities of each judge for all items.
     votes
-        The same of every model, by name; a model's own votes are left out of its estimate.
+        Every model's predictions as votes, by name; a model's own votes are left out of its estimate.
     n_options
-        Shape (N,).
+        Shape (N,): number of options of every item.
     """
 
     def __init__(
@@ -170,12 +170,12 @@ class WeighedJudges(Judges):
         self._judges, self._votes, self._of = list(judges), dict(votes), ""
 
     def estimate(self, model: str, setting: Any) -> Estimate:
-        """A model's accuracy, and how many questions judges and votes saved; see `Judges.estimate`."""
+        """Estimate a model's accuracy, and the number of questions that were saved; see `Judges.estimate`."""
         self._of = model
         return super().estimate(model, setting)
 
     def make_working(self, items: IntArray) -> WorkingMaker:
-        """Weigh the judges and the other models' votes about these items."""
+        """Return the maker of working distributions from judges and other models' votes on these items."""
         others = [vote for name, vote in self._votes.items() if name != self._of]
         return weigh_judges([one.take(items) for one in (*self._judges, *others)])
 
@@ -239,7 +239,7 @@ def report_judges(store: Store, study: Study, asked: JudgeQuestion) -> JudgeRepo
 
 
 def transport_verdict(groups: Sequence[TransportGroup], judge: str) -> str:
-    """Fail if one group fails, else undecided if one is, else pass; of one judge.
+    """Combine a judge's verdicts on all groups: fail if one fails, else undecided if one is, else pass.
 
     Examples
     --------
@@ -255,10 +255,11 @@ def transport_verdict(groups: Sequence[TransportGroup], judge: str) -> str:
 
 
 def judge_verdict(quality: JudgeQuality) -> tuple[str, str]:
-    """Verdicts from a judge's area under the curve and its calibration, each possibly ``"undecided"``.
+    """Return the verdicts on a judge's area under the curve and its calibration; both may be ``"undecided"``.
 
-    A judge is informative if the interval of its area lies above ½, misleading if below. It is calibrated if
-    the interval of its error lies below `TOLERANCE`, miscalibrated if it lies above half of that.
+    A judge is informative if the interval of its area lies above ½, and misleading if it lies below. A judge
+    is calibrated if the interval of its calibration error lies below `TOLERANCE`, and miscalibrated if it
+    lies above half of `TOLERANCE`.
     """
     sees = UNDECIDED
     if quality.area.low is not None and quality.area.low > 0.5:
@@ -283,10 +284,10 @@ def _name_judges(study: Study, names: Sequence[str] | None) -> Sequence[str]:
 def _choose_models(
     opened: OpenStudy, judges: Mapping[str, Any], named: Sequence[str] | None = None
 ) -> tuple[dict[str, PredictionColumns], dict[str, int]]:
-    """Return the models that are not judges, and the number of answers of each that is left out.
+    """Return the models that are not judges, and the number of answers of each model that is left out.
 
-    Judges are measured on the items that all models answered, so a model that has just begun is left out
-    unless it is named.
+    Judges are measured on the items that all models answered. So a model with less than half as many answers
+    as another is left out, unless models are named.
     """
     chosen = opened.predict(opened.choose(named or None))
     models = {name: columns for name, columns in chosen.items() if name not in judges}
@@ -314,7 +315,7 @@ def _correct(
     votes: Mapping[str, JudgeProbabilities],
     level: float,
 ) -> list[CorrectedAccuracy]:
-    """Estimate every model without judges and with them."""
+    """Estimate every model's accuracy without and with judges."""
     side = WeighedJudges(models, list(judges.values()), votes, opened.n_options)
     failures = dict[str, str]()
     made = estimate_models(models, opened.labels, [side], level=level, failures=failures)
@@ -349,9 +350,9 @@ def _check_groups(
     questions: JudgedQuestions,
     level: float,
 ) -> list[TransportGroup]:
-    """Hold calibrations made elsewhere against the study's answers."""
+    """Test calibrations fitted on another study, or on other groups, with the study's answers."""
     if asked.against is not None and asked.by is not None:
-        raise BadInput("--against and --by are two ways to name where a calibration was made; give one")
+        raise BadInput("give --against or --by, not both")
     found = []
     if asked.against is not None:
         for name, source_judge, source in _read_source(asked.against, judges):
@@ -369,7 +370,7 @@ def _check_groups(
 def _read_source(
     against: Study, judges: Mapping[str, Any]
 ) -> list[tuple[str, JudgeProbabilities, JudgedQuestions]]:
-    """Each judge on the study where the calibration was made, with its answered questions."""
+    """Return each judge's name, its probabilities on the study `against`, and that study's questions."""
     with Store(against.store_url) as store:
         opened = OpenStudy(against, store)
         opened.expect_answers()
@@ -389,7 +390,7 @@ def _hold(
     margin: float,
     level: float,
 ) -> Transport:
-    """Calibrate on the source and check on the target; undecided where the source says too little."""
+    """Calibrate on the source and test on the target; undecided if the source has too few answers."""
     if source.scope != target.scope:
         why = f"the calibration is of {source.scope}, the answers here are of {target.scope}"
         return _undecided(name, margin, why)
@@ -409,7 +410,7 @@ def _undecided(name: str, margin: float, why: str) -> Transport:
 def _group(
     opened: OpenStudy, by: str, models: Mapping[str, PredictionColumns], questions: JudgedQuestions
 ) -> list[tuple[str, BoolArray]]:
-    """Groups of questions by a column of the items, or by the model whose prediction they are about."""
+    """Return groups of questions as (name, mask): by a column of the items, or by the predicting model."""
     if by == BY_MODEL:
         chosen = {name: one.option[questions.item] == questions.option for name, one in models.items()}
         if len(chosen) < 2:

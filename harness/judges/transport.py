@@ -1,11 +1,12 @@
-"""Whether a judge's calibration, made on one study, holds on another: pass, fail or undecided.
+"""Test whether a judge's calibration that was fitted on one study (source) holds on another (target).
 
-The calibration is a line on the logits, logit P(yes) = α + β logit p, fitted to the answers of the source.
-On the target the mean of answer − calibrated probability is θ, of the questions with low and with high
-probabilities apart, as errors of both could cancel. The calibration passes if every interval lies within
-±margin: an intersection–union test (Berger 1982, Technometrics 24), whose level no correction for two parts
-changes. It fails if one interval, corrected for two parts (Bonferroni), lies beyond. The calibration counts
-as fixed: it is that one which would be used.
+The calibration is linear in the logits, logit P(yes) = α + β logit p, and is fitted to the answers of the
+source. On the target, the gap is the mean of answer − calibrated probability. It is computed separately for
+questions with low and with high probabilities, because their errors could cancel. The calibration passes if
+the intervals of both gaps lie within ±margin. This is an intersection–union test (Berger 1982, Technometrics
+24), which needs no correction for two tests. The calibration fails if one interval, with Bonferroni's
+correction, lies outside ±margin. Otherwise the result is undecided. The fitted calibration is treated as
+fixed, because the question is whether this calibration can be used.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ from oversight.harness.judges.questions import JudgedQuestions
 from oversight.harness.judges.shares import Measure, deviation_of_mean
 
 LEAST_ANSWERS = 30
-"""Answers in a part of the target, and in the source, below which nothing is decided."""
+"""Smallest number of answers in the source, and in each part of the target, for a decision."""
 MOST_QUESTIONS = 100_000
-"""Further questions beyond which no number is given."""
+"""Largest number of further questions that is reported."""
 _POWER = 0.8
 _LEAST = 1e-3
-"""Probabilities are cut to [_LEAST, 1 − _LEAST] before logits are taken."""
+"""Probabilities are clipped to [_LEAST, 1 − _LEAST] before logits are taken."""
 _SLOPE_SPREAD = 2.0
 _STEPS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """logit P(yes) = intercept + slope · logit p, as fitted to n answers.
+    """Calibration logit P(yes) = intercept + slope · logit p, fitted to n answers.
 
     Examples
     --------
@@ -49,19 +50,19 @@ class Calibration:
     n: int
 
     def apply(self, p: FloatArray) -> FloatArray:
-        """Calibrated probabilities."""
+        """Return calibrated probabilities, same shape as `p`."""
         found: FloatArray = expit(self.intercept + self.slope * _logit(p))
         return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransportPart:
-    """Questions with calibrated probabilities from `start` to `end`.
+    """Questions of the target whose calibrated probabilities lie between `start` and `end`.
 
     Attributes
     ----------
     gap
-        Mean of answer − calibrated probability: above 0 the calibration is too low here.
+        Mean of answer − calibrated probability; positive if calibrated probabilities are too low.
     """
 
     start: float
@@ -71,25 +72,25 @@ class TransportPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transport:
-    """Whether a calibration holds on the target.
+    """Result of the test whether a calibration holds on the target.
 
     Attributes
     ----------
     judge
-        The judge.
+        Name of the judge.
     verdict
         ``"pass"``, ``"fail"`` or ``"undecided"``.
     margin
-        Gap up to which a calibration counts as holding.
+        Largest gap with which a calibration holds.
     parts
-        Gaps by part; empty if there are too few answers.
+        Gaps for low and for high probabilities; empty if there are too few answers.
     calibration
-        What was made on the source; None if it has too few answers.
+        Calibration fitted on the source; None if the source has too few answers.
     further
-        Further questions on the target that decide in 80 % of studies, if the gaps are what they are now; 0
-        if it is decided, None if they are more than `MOST_QUESTIONS` or cannot be told.
+        Number of further questions on the target with which 80 % of studies decide, if the true gaps equal
+        the estimated ones; 0 if it is decided, None if unknown or more than `MOST_QUESTIONS`.
     why
-        Why it is undecided; empty otherwise.
+        Reason why it is undecided; empty otherwise.
     """
 
     judge: str
@@ -107,7 +108,7 @@ def calibrate(judge: JudgeProbabilities, questions: JudgedQuestions) -> Calibrat
     Raises
     ------
     EstimateError
-        If fewer than 30 answers are about items of which the judge says something.
+        If fewer than 30 answers are about items that the judge judged.
 
     Examples
     --------
@@ -119,7 +120,7 @@ def calibrate(judge: JudgeProbabilities, questions: JudgedQuestions) -> Calibrat
     """
     mine = questions.take(judge.speaks[questions.item])
     if len(mine) < LEAST_ANSWERS:
-        raise EstimateError(f"{len(mine)} answers to calibrate by, at least {LEAST_ANSWERS} are needed")
+        raise EstimateError(f"a calibration needs at least {LEAST_ANSWERS} answers, there are {len(mine)}")
     x = np.column_stack([np.ones(len(mine)), _logit(judge.p[mine.item, mine.option])])
     weight = mine.weight / mine.weight.mean()
     center, precision = np.array([0.0, 1.0]), np.full(2, _SLOPE_SPREAD**-2.0)
@@ -143,16 +144,22 @@ def check_transport(
     margin: float = 0.1,
     level: float = 0.95,
 ) -> Transport:
-    """Hold a calibration against the answered questions of the target.
+    """Test a calibration on the answered questions of the target.
 
     Parameters
     ----------
+    name
+        Name of the judge.
     judge
-        What the judge says of the target's items.
+        The judge's probabilities for the target's items.
+    calibration
+        Calibration fitted on the source.
+    questions
+        Answered questions of the target.
     margin
-        In (0, 1).
+        Largest gap with which the calibration holds, in (0, 1).
     level
-        A calibration that is off by the margin or more in some part passes with probability at most
+        Confidence level. A calibration whose gap is at least the margin passes with probability at most
         (1 − level)/2.
 
     Examples
@@ -213,7 +220,7 @@ def _logit(p: FloatArray) -> FloatArray:
 
 
 def _split(f: FloatArray) -> list[BoolArray]:
-    """Questions with low and with high probabilities, as even as ties allow; one part if that is uneven."""
+    """Split questions into halves with low and high probabilities; return one part if ties prevent this."""
     values, number = np.unique(f, return_counts=True)
     below = np.cumsum(number)[:-1]
     if not below.size:
@@ -248,7 +255,7 @@ def _corrected(level: float, parts: int) -> float:
 def _further(
     n: int, gaps: Sequence[float], spreads: Sequence[float], margin: float, level: float
 ) -> int | None:
-    """Number of further questions that would decide in 80 % of studies; None if it is very large."""
+    """Return the number of further questions with which 80 % of studies decide; None if it is very large."""
     power = float(ndtri(_POWER))
     once, corrected = _corrected(level, 1), _corrected(level, len(gaps))
 

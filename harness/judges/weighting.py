@@ -1,10 +1,11 @@
-"""One distribution from several judges and votes, each weighted by its value.
+"""Combine several judges and votes into one distribution over each item's options, with learned weights.
 
 A conditional logit P(y = k) ∝ exp(offset_k + Σ_f θ_f x_fk) over the options of an item (McFadden 1974, in:
-Frontiers in Econometrics) turns the judges' probabilities and the model's own prediction into one working
-distribution per item. Its parameters are learned from the answers about items of the other folds, so that
-they cost width and never validity (cross-fitting). A judge counts only if the answers of those folds bear it
-out; with none left the distribution is the one without judges, so that a bad judge costs next to nothing.
+Frontiers in Econometrics) combines the judges' probabilities and the model's own prediction into one working
+distribution per item. Its parameters are fitted to answers about items of the other folds (cross-fitting), so
+bad parameters can widen intervals but not make them invalid. A judge is used only if it improves the
+likelihood of these answers enough; without such judges, only the model's prediction is used. So a bad judge
+widens intervals very little.
 """
 
 from __future__ import annotations
@@ -20,33 +21,33 @@ from oversight.harness.estimate import RoutedSample, WorkingMaker, heard_working
 from oversight.harness.judges.probabilities import JudgeProbabilities
 
 FLAT = 0.02
-"""Share of a working distribution that is left flat."""
+"""Weight of the uniform distribution in a working distribution."""
 _FOLDS = 5
 _LEAST = 20
-"""Answers below which no judge counts."""
+"""Smallest number of answers for using judges."""
 _MOST = 5_000
 _SEVERAL = 6
-"""Judges that are fitted together, at most: those worth most."""
+"""Largest number of judges that are used together: those with the largest gains in log-likelihood."""
 _OF_JUDGE = 2
-"""Features of each judge."""
+"""Number of features per judge."""
 _GAIN = 3.0
-"""Gain in log-likelihood from which on a judge counts: one in twenty idle judges reaches it."""
+"""Gain in log-likelihood above which a judge is used; one in twenty uninformative judges reaches it."""
 _VOTE = 2.0
 _OWN, _SLOPE, _SCORE = (0.0, 2.0), (0.5, 1.0), (0.0, 1.0)
-"""Mean and standard deviation of the priors: own prediction, logarithm of a probability, rank."""
+"""Mean and standard deviation of the priors of parameters: own prediction, log-probability, rank."""
 _STEPS, _HALVINGS, _SMALL = 25, 12, 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionUtilities:
-    """Features of all options of N items.
+    """Features of all options of N items, for the conditional logit.
 
     Attributes
     ----------
     x
-        Shape (N, K, F).
+        Shape (N, K, F): features.
     offset
-        Shape (N, K): −∞ beyond an item's own options.
+        Shape (N, K): constant term of each option; −∞ beyond an item's own options.
     center, spread
         Shape (F,): mean and standard deviation of the prior of each parameter.
     """
@@ -57,7 +58,7 @@ class OptionUtilities:
     spread: FloatArray
 
     def take(self, items: IntArray, features: Sequence[int]) -> OptionUtilities:
-        """Some items and features."""
+        """Return the utilities of the given items, with only the given features."""
         chosen = list(features)
         return OptionUtilities(
             x=self.x[items][:, :, chosen],
@@ -67,7 +68,7 @@ class OptionUtilities:
         )
 
     def probabilities(self, parameters: FloatArray) -> FloatArray:
-        """Probability of every option, shape (N, K)."""
+        """Return the probability of every option, shape (N, K)."""
         total = self.offset + self.x @ parameters
         weight = np.exp(total - total.max(axis=1, keepdims=True))
         found: FloatArray = weight / weight.sum(axis=1, keepdims=True)
@@ -75,7 +76,7 @@ class OptionUtilities:
 
 
 def weigh_judges(judges: Sequence[JudgeProbabilities]) -> WorkingMaker:
-    """Make working distributions from judges' probabilities, on the items that the judges were given for.
+    """Return a function that makes working distributions from judges' probabilities on the judges' items.
 
     Examples
     --------
@@ -96,16 +97,18 @@ def judges_working(
     *,
     cluster: IntArray | None = None,
 ) -> FloatArray:
-    """Cross-fitted probabilities of every item's options, shape (N, K).
+    """Compute cross-fitted probabilities of every item's options, shape (N, K).
 
     Parameters
     ----------
     predicted
-        Shape (N,): the model's prediction, −1 for unreadable.
+        Shape (N,): the model's prediction; −1 if unreadable.
     data
         Answers about the N items.
     judges
-        On the same items.
+        The judges' probabilities for the same items.
+    cluster
+        Shape (N,): number of the item's cluster, whose items share a fold; None if items are independent.
 
     Examples
     --------
@@ -133,10 +136,11 @@ def judges_working(
 def describe_judges(
     predicted: IntArray, judges: Sequence[JudgeProbabilities], n_options: IntArray, width: int
 ) -> OptionUtilities:
-    """The model's own prediction as the first feature, then two for each judge.
+    """Compute the features of all options: the model's own prediction, then two features per judge.
 
-    A judge's probabilities count by their logarithm, and of the predicted option also by rank among the
-    items, which no scale distorts. A vote counts by the option that it names.
+    The features of a judge are the logarithm of its probability and, for the predicted option, the normal
+    score of its rank among the items, which does not depend on the judge's calibration. A judge that only
+    votes has one feature, the option that it names.
     """
     n, rows = len(n_options), np.arange(len(n_options))
     x = np.zeros((n, width, 1 + _OF_JUDGE * len(judges)))
@@ -159,7 +163,7 @@ def describe_judges(
 
 
 def _score_ranks(values: FloatArray) -> FloatArray:
-    """Normal scores of ranks, equal values sharing the mean rank; 0 throughout if all are equal."""
+    """Return normal scores of ranks; equal values share the mean rank. All are 0 if all values are equal."""
     kinds, place, number = np.unique(values, return_inverse=True, return_counts=True)
     if kinds.size < 2:
         return np.zeros(len(values))
@@ -176,7 +180,7 @@ def _widen(shares: FloatArray, width: int) -> FloatArray:
 def _learn(
     every: OptionUtilities, item: IntArray, asked: IntArray, answer: FloatArray
 ) -> tuple[list[int], FloatArray]:
-    """Features that count, the own prediction first, and their parameters."""
+    """Select the features of useful judges, after the own prediction; return them and their parameters."""
     own, judges = [0], range((every.x.shape[2] - 1) // _OF_JUDGE)
     parameters, base = fit_utilities(every.take(item, own), asked, answer)
     if len(item) < _LEAST:
@@ -200,16 +204,16 @@ def _features_of(judge: int) -> range:
 def fit_utilities(
     utilities: OptionUtilities, asked: IntArray, answer: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Most likely parameters a posteriori, shape (F,), and their log-likelihood.
+    """Return the maximum a posteriori parameters, shape (F,), and their log-likelihood.
 
-    An answer about option k is yes with probability p_k, whatever rule chose k by what was known before.
+    An answer about option k is yes with probability p_k, however k was chosen from earlier information.
 
     Parameters
     ----------
     utilities
-        Of n items, one an answer.
+        Features of n items, one per answer.
     asked, answer
-        Shape (n,): the option asked about; 1 for yes, 0 for no.
+        Shape (n,): the option asked about, and 1 for yes or 0 for no.
     """
     rows, precision = np.arange(len(asked)), utilities.spread**-2.0
 

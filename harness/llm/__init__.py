@@ -1,4 +1,4 @@
-"""Language models: endpoints, replies, limits and budgets, the runner, batches, and the local model."""
+"""Language models: endpoints, parsing of answers, limits and budgets, the runner, batches, local model."""
 
 import lazy_loader
 

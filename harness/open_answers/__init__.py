@@ -1,7 +1,7 @@
-"""Open answers: units of answers, drawn with recorded chances, and estimates from their judgements.
+"""Open answers: draw units of answers with known probabilities, and estimate scores from experts' judgements.
 
-Pure functions, arrays in and results out. `cross_units` lists which unit of which answer can be asked about,
-`draw_questions` says what to ask, `join_replies` puts experts' replies beside it, `estimate_open` estimates.
+Pure functions on arrays. `cross_units` lists every unit of every answer, `draw_questions` draws the questions
+to ask, `join_replies` joins experts' replies to the units, and `estimate_open` estimates scores.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The frame that questions are drawn from: every model's answer to every item, and the units of each."""
+"""The sampling frame of questions: every model's answer to every item, and the units of each answer."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ the text does not say. If the text makes no claim, write only: none
 
 $text
 """
-"""Template of the prompt by which a model finds the claims of an answer."""
+"""Template of the prompt that asks a model to list the claims of an answer."""
 
 
 def split_sentences(text: str) -> list[str]:
-    r"""Split an answer into its sentences; lines and list items also end one.
+    r"""Split an answer into sentences; the end of a line or list item also ends a sentence.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def read_claims(reply: str) -> list[str]:
-    r"""Read the claims that a model listed, one per line with a dash or a number; without repeats.
+    r"""Return the claims of a model's reply, which are its lines with a dash or number, without duplicates.
 
     Examples
     --------
@@ -76,12 +76,12 @@ WHOLE_ANSWER = "the whole answer"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """All answers and units that questions are drawn from.
+    """Sampling frame of questions.
 
     Attributes
     ----------
     answers, units
-        As they are stored.
+        All answers and units, as they are stored.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class Frame:
 
     @property
     def pairs(self) -> Iterator[tuple[StoredAnswer, StoredUnit]]:
-        """Every answer with each of its units."""
+        """All pairs of an answer and one of its units."""
         of_item, of_answer = (defaultdict[str, list[StoredUnit]](list) for _ in range(2))
         for unit in self.units:
             (of_answer[unit.answer] if unit.answer else of_item[unit.item_id]).append(unit)
@@ -117,21 +117,23 @@ class Frame:
 
 
 def read_frame(store: Store) -> Frame:
-    """Read the frame that is stored; it is empty before units were made."""
+    """Read the stored frame; it is empty if no questions were drawn yet."""
     return Frame(answers=store.open_answers.read_answers(), units=store.open_answers.read_units())
 
 
 def make_frame(study: Study, store: Store, terms: RunTerms = DEFAULT_TERMS) -> Frame:
-    """Collect the models' answers and make the units of each; nothing is stored but a splitter's replies.
+    """Collect the models' answers and make their units.
+
+    The frame is not stored, but the replies of a model that splits answers into claims are.
 
     Raises
     ------
     BadInput
-        If no model was run, or the model of ``models`` has no answers yet.
+        If no model was run, or a model named under [experts] has no answers yet.
     DataError
-        If a rubric is wrong.
+        If a rubric is invalid.
     ModelError
-        If the splitter did not answer; what it answered is stored and is not asked for again.
+        If a reply of the splitter is missing; its other replies are stored and not requested again.
     """
     answers = collect_answers(study, store)
     if study.open.units == "rubric":
@@ -168,7 +170,7 @@ def collect_answers(study: Study, store: Store) -> list[StoredAnswer]:
     Raises
     ------
     BadInput
-        If no model was run, or one has no answers yet.
+        If no model was run, or a model has no answers yet.
     """
     aside = [
         *study.judges,
@@ -195,9 +197,9 @@ def _make_answer(item_id: str, model: str, text: str) -> StoredAnswer:
 def find_claims(
     study: Study, store: Store, texts: Iterable[str], terms: RunTerms = DEFAULT_TERMS
 ) -> dict[str, list[str]]:
-    """Have the study's splitter list the claims of texts; text → claims.
+    """Ask the study's splitter to list the claims of texts; return text → claims.
 
-    Its replies are stored as a run of its own, so that no text is paid for twice.
+    Its replies are stored as a separate run, so that no text is sent twice.
 
     Raises
     ------
@@ -214,7 +216,7 @@ def _name_text(text: str) -> str:
 
 
 def show_answer(item: Item, answer: StoredAnswer, unit: StoredUnit) -> tuple[str, str]:
-    """The text that an expert reads and the question about a unit: neither model nor points.
+    """Return the text that an expert reads, and the question about a unit; both hide model and points.
 
     Examples
     --------
@@ -238,7 +240,7 @@ def show_answer(item: Item, answer: StoredAnswer, unit: StoredUnit) -> tuple[str
 
 
 def find_fields(units: Sequence[StoredUnit]) -> Mapping[str, int]:
-    """Field → number of its units; units of unknown field are left out."""
+    """Return field → number of its units; units of unknown field are left out."""
     found = dict[str, int]()
     for unit in units:
         if unit.field is not None:

@@ -1,26 +1,26 @@
-"""Which units of which answers experts are asked about, with recorded chances.
+"""Draw the units of answers that experts are asked about, with recorded inclusion probabilities.
 
-Schemes "equal" and "judge" draw *cells*: a criterion of an item, which is then asked about for every answer
-that differs, so that models are compared on the same criteria; or a claim, once for all answers that make it.
-A cell has one chance π, the joint one of all its questions: the largest that any of its answers asks for, of
-sizes
+The schemes "equal" and "judge" draw *cells*. A cell is a criterion of an item, which is asked about for every
+distinct answer to the item, so that models are compared on the same criteria; or a claim, which is asked
+about once for all answers that make it. All questions of a cell are drawn together, with one probability π.
+It is proportional to the largest size z of the cell in any of its answers, where
 
-    z = ⅔ u/Σu + ⅓/U       within an answer of U units,  u = |points|, or |points| √(p(1 − p)) of a judge
+    z = ⅔ u/Σu + ⅓/U       within an answer of U units,  u = |points|, or |points| √(p(1 − p)) with a judge
 
-Of "judge", answers share the questions in proportion to Σu by the positive points of the item. π is c z, at
-most 1, with c so that n questions are expected. One systematic pass over all cells (items in random order,
-units of an item in random order) draws each with exactly its chance, and from every item the whole number of
-cells just below or above its sum of chances (Madow 1949, Ann. Math. Stat. 20). The third that does not
-follow the points keeps weights of every other share within bounds.
+With "judge", the first term is also proportional to the answer's Σu divided by the item's positive points. π
+is c z, at most 1, and c is chosen so that n questions are expected. One systematic pass over all cells (items
+in random order, units of an item in random order) draws each cell with exactly its probability, and from
+every item the number of cells just below or above its sum of probabilities (Madow 1949, Ann. Math. Stat. 20).
+The term ⅓/U bounds the inverse-probability weights of estimates that weight all units equally.
 
-Scheme "first no" draws whole items, all answers of each. Units of an answer are in random order, the same for
-all answers of the item, or in a judge's: most likely errors first. An *error* is a unit with positive points
-that is not met, or one with negative points that is. The order says in advance what is asked next until an
-error is found; the recorded chance is that of standing first.
+The scheme "first no" draws whole items, with all their answers. The units of an answer are in random order
+(the same for all answers to the item), or with a judge in the order of most likely errors. An *error* is a
+unit with positive points that is not met, or one with negative points that is met. Units are asked about in
+this order until an error is found. The recorded probability is that of being drawn and first in the order.
 
-A unit of unknown field has a line of experts, each of another field, in random order. An expert who says "not
-my field" passes it on. If one field alone accepts it, an expert of that field is among T of F in line with
-chance T/F, whatever the others say: the recorded chance is π T/F.
+A unit of unknown field has a queue of T experts from different fields, in random order. An expert who says
+"not my field" passes the unit on. If exactly one of the F fields accepts it, an expert of this field is in
+the queue with probability T/F, whatever the other experts say, so the recorded probability is π T/F.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from oversight.harness.open_answers.units import Judgements, ObjectArray, UnitTa
 EQUAL, JUDGE, FIRST_NO = "equal", "judge", "first no"
 SCHEMES = (EQUAL, JUDGE, FIRST_NO)
 _FLAT = 1 / 3
-"""Share of an answer's questions that is spread over its units alike."""
+"""Share of an answer's questions that is spread evenly over its units."""
 _CERTAIN = 1 - 1e-9
 _SHARED = ("item", "model", "answer", "unit", "points", "field", "question")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draw:
-    """Questions to ask; one row per question and expert in line for it. Columns have shape (Q,).
+    """Questions to ask; one row per question and expert in its queue. Columns have shape (Q,).
 
-    A question that belongs to several answers has a row in each if units are asked until the first "no", else
-    one row.
+    With the scheme "first no", a question that belongs to several answers has rows for each of them;
+    otherwise it has rows for only one.
 
     Attributes
     ----------
@@ -58,13 +58,13 @@ class Draw:
     row
         Row of the unit table whose answer and unit are shown.
     answer, unit
-        Ids of these.
+        Ids of the shown answer and unit.
     propensity, order
         As in `Judgements`.
     expert
-        Whom to ask.
+        Expert to ask.
     attempt
-        1 for who is asked first. An expert with a higher number is asked if all before said "not my field".
+        Place of the expert in the queue, from 1. An expert is asked if all before said "not my field".
     """
 
     question: IntArray
@@ -97,17 +97,21 @@ def draw_questions(
     table
         Every unit of every answer.
     n
-        Number of questions. For "first no": most questions, if no error is found.
+        Expected number of questions. For "first no", the largest number, which is reached if no error is
+        found.
     scheme
-        "equal": as many per answer; "judge": more where the judge is unsure; "first no": whole answers,
-        each until its first error.
+        "equal": about as many questions per answer; "judge": more if the judge is unsure; "first no": whole
+        answers, each until its first error.
+    seed
+        Seed of all draws.
     experts
         Expert → field.
     judge
-        Shape (R,): a judge's probability that the reply is "yes". "judge" needs it; "first no" puts likely
-        errors first if it is given, else units are in random order.
+        Shape (R,): a judge's probability that the reply is "yes". "judge" needs it; "first no" asks about
+        likely errors first if it is given, otherwise in random order.
     attempts
-        How many experts, each of another field, are in line for a unit of unknown field; default all.
+        Number of experts, each of another field, in the queue of a unit of unknown field; by default one per
+        field.
 
     Raises
     ------
@@ -151,7 +155,7 @@ def _check(n: int, scheme: str, judge: FloatArray | None) -> None:
 
 
 def _check_points(table: UnitTable) -> None:
-    """Refuse answers that can have no score."""
+    """Refuse answers to items without positive points, because they have no score."""
     answer = number_values(table.answer)[0]
     most = np.bincount(answer, np.maximum(table.points, 0.0))
     for row in np.flatnonzero(most[answer] <= 0)[:1]:
@@ -159,13 +163,16 @@ def _check_points(table: UnitTable) -> None:
 
 
 def find_chances(table: UnitTable, n: int, judge: FloatArray | None = None) -> FloatArray:
-    """The chance π of every unit of the table to be asked about, shape (R,), before unknown fields count."""
+    """Return the probability π that each unit of the table is drawn, shape (R,).
+
+    For units of unknown field, the recorded probability is smaller by the factor T/F (see the module).
+    """
     cell = _find_cells(table)
     return _cell_chances(table, cell, n, judge)[cell]
 
 
 def _find_cells(table: UnitTable) -> IntArray:
-    """Number of every row's cell: rows of one criterion, else rows of one question."""
+    """Return the number of every row's cell: its criterion if several rows have it, else its question."""
     item, unit = number_values(table.item)[0], number_values(table.unit)[0]
     pair = item * (unit.max(initial=0) + 1) + unit
     _, code, count = np.unique(pair, return_inverse=True, return_counts=True)
@@ -199,7 +206,7 @@ def _cell_chances(table: UnitTable, cell: IntArray, n: int, judge: FloatArray | 
 
 
 def _fill(size: FloatArray, cost: IntArray, n: int) -> FloatArray:
-    """π = min(1, c·size) with Σ cost·π = n; all 1 if n is enough for every question."""
+    """Return π = min(1, c·size) with c such that Σ cost·π = n; all 1 if n is enough for every question."""
     if n >= cost.sum():
         return np.ones(len(size))
     certain = np.zeros(len(size), dtype=bool)
@@ -216,7 +223,7 @@ def _fill(size: FloatArray, cost: IntArray, n: int) -> FloatArray:
 def _draw_cells(
     table: UnitTable, n: int, judge: FloatArray | None, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray]:
-    """One row of every question drawn, with its chance."""
+    """Draw cells; return one row of the table per drawn question, and its probability."""
     cell = _find_cells(table)
     chance = _cell_chances(table, cell, n, judge)
     first = np.unique(cell, return_index=True)[1]
@@ -231,7 +238,10 @@ def _draw_cells(
 
 
 def systematic(chance: FloatArray, start: float) -> BoolArray:
-    """Which of the units in a row are drawn, each with its chance, if `start` is uniform on [0, 1)."""
+    """Return which units a systematic sample draws.
+
+    Each unit is drawn with the probability in `chance` if `start` is uniform on [0, 1).
+    """
     certain = chance >= _CERTAIN
     reached = np.floor(np.cumsum(np.where(certain, 0.0, chance)) + start + 1e-12)
     drawn: BoolArray = certain | (np.diff(reached, prepend=np.floor(start)) > 0)
@@ -241,7 +251,10 @@ def systematic(chance: FloatArray, start: float) -> BoolArray:
 def _draw_items(
     table: UnitTable, n: int, judge: FloatArray | None, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray, IntArray]:
-    """All rows of items drawn at random while their questions are at most n; chance and place of each."""
+    """Draw as many items as n questions surely suffice for; return their rows, probabilities and places.
+
+    The probability is that of being drawn and first in the order of the answer; places count from 1.
+    """
     item, names = number_values(table.item)
     pairs = np.unique(np.column_stack([item, table.question]), axis=0)
     cost = np.bincount(pairs[:, 0], minlength=len(names))
@@ -275,7 +288,7 @@ def _assign(
     attempts: int | None,
     rng: np.random.Generator,
 ) -> Draw:
-    """Put a line of experts to every question."""
+    """Assign a queue of experts to every question, at random within each field."""
     fields = sorted(set(experts.values()))
     people = [sorted(name for name, of in experts.items() if of == field) for field in fields]
     number = {field: j for j, field in enumerate(fields)}
@@ -320,15 +333,19 @@ def join_replies(
     *,
     gold: ObjectArray | None = None,
 ) -> Judgements:
-    """Put replies beside the units of every answer that they settle.
+    """Join experts' replies to the unit table; a reply counts for every answer with the same question.
 
     Parameters
     ----------
+    table
+        Every unit of every answer.
+    drawn
+        Drawn questions with their queues of experts.
     replies
-        (question, expert) → reply, None for a question that was put and not answered, for those that were
-        put; or shape (Q,): replies by row of `drawn`, "" for what was not put to the expert.
+        Mapping (question, expert) → reply of the questions that were asked; None if one is not answered yet.
+        Or shape (Q,): replies by row of `drawn`, "" if the expert was not asked.
     gold
-        Shape (R,): true replies of units of the table, None where unknown.
+        Shape (R,): true replies of the units of the table, None if unknown.
 
     Examples
     --------
@@ -341,7 +358,6 @@ def join_replies(
     pairs = list(zip(drawn.question.tolist(), drawn.expert.tolist(), strict=True))
     if not isinstance(replies, Mapping):
         replies = {pair: reply for pair, reply in zip(pairs, replies, strict=True) if reply != ""}
-    # a reply about a unit of one answer is one about every answer with the same question
     told = _objects([replies.get(pair, "") for pair in pairs])
     where, source = _match_rows(table, drawn)
     is_drawn = source >= 0
@@ -360,8 +376,8 @@ def join_replies(
 
 
 def _match_rows(table: UnitTable, drawn: Draw) -> tuple[IntArray, IntArray]:
-    """Rows of the table, one per expert in line, and the row of the draw that each belongs to, or −1."""
-    # of a draw until the first "no" every row of the table has its own place; else its question has one
+    """Return rows of the table, one per expert in the queue, and the row of the draw of each; −1 if none."""
+    # "first no" draws rows of the table, but the other schemes draw questions, which several rows may share
     is_ordered = bool((drawn.order > 0).any())
     key, mine = (np.arange(len(table)), drawn.row) if is_ordered else (table.question, drawn.question)
     order = np.lexsort([drawn.attempt, mine])
@@ -375,7 +391,7 @@ def _match_rows(table: UnitTable, drawn: Draw) -> tuple[IntArray, IntArray]:
 
 
 def _keep(column: ObjectArray, rows: BoolArray) -> ObjectArray:
-    """The column with None in all other rows."""
+    """Return a copy of the column with None in every row that `rows` does not select."""
     kept = column.copy()
     kept[~rows] = None
     return kept

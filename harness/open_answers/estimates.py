@@ -1,8 +1,9 @@
 """Estimates of models on open answers, from judgements of some of their units.
 
-`oversight.harness.open_answers.means` says what is estimated, `…intervals` how sure it is. Missing judgements
-(asked about, no yes or no) are left out of the number. `worst_low` and `worst_high` hold whatever they would
-be. If these ends are hardly wider, they are the interval; if not, `why` says so.
+The estimated means are defined in `oversight.harness.open_answers.means`, the intervals in `…intervals`. A
+judgement is missing if the unit was asked about but has no yes or no. Estimates leave missing judgements out.
+The interval from `worst_low` to `worst_high` is valid whatever the missing judgements are. If it is hardly
+wider, it is reported as the interval; otherwise `why` says that the reported interval may not be valid.
 """
 
 from __future__ import annotations
@@ -46,36 +47,40 @@ _MEANS: dict[str, Callable[[ModelUnits, str, str | None, list[Any]], ItemMean]] 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenEstimate:
-    """One number of a model, or of the difference of two, with its interval.
+    """Estimate of one metric for a model, or for the difference of two models, with its interval.
 
     Attributes
     ----------
     metric
-        "score" (mean over items of points of what is met by the sum of positive points), "score_by_item"
-        (the same with every item's score clipped to [0, 1]), "met" (share of units met), or "no_error"
-        (share of answers without an error).
+        "score": mean over items of the points of met units divided by the sum of positive points.
+        "score_by_item": the same with every item's score clipped to [0, 1]. "met": share of units that are
+        met. "no_error": share of answers without an error.
     model, other
-        The model; the model that it is compared with (model − other), else None.
+        The model, and the model it is compared with (the estimate is model − other); `other` is None for an
+        estimate of one model.
     field
-        None for all fields.
+        Field of the units; None for all fields together.
     value, low, high
-        Estimate and interval from the units that were judged; None if withheld.
+        Estimate and ends of the interval; None if withheld.
     worst_low, worst_high
-        Ends of an interval that holds whatever missing judgements would be; None if withheld for few items.
-    corrected, corrected_low, corrected_high
-        "score" and "met" with experts' errors taken into account, as control questions show them
-        (`oversight.harness.open_answers.experts.ErrorRates`), and an interval that allows for what is not
-        known of the errors and for missing judgements: the distances of both from the number, squared and
-        added (Zou & Donner 2008, Stat. Med. 27). None unless experts gave wrong replies to control questions.
+        Ends of an interval that is valid whatever the missing judgements are; None if there are too few
+        items.
+    level
+        Confidence level.
     items, judged, missing
-        Items with a judged unit; units judged; units asked about without a yes or no ("no_error": answers
-        that may have an error or not).
+        Number of items with a judged unit, of judged units, and of units that were asked about without a yes
+        or no. For "no_error", `missing` is the number of answers not known to have, or to have no, error.
     method
-        How the interval was made.
+        Name of the method of the interval.
+    corrected, corrected_low, corrected_high
+        "score" or "met" corrected for experts' errors on control questions
+        (`oversight.harness.open_answers.experts.ErrorRates`), with an interval that allows for uncertain
+        error rates and for missing judgements. The squared distances of both from the estimate are added
+        (Zou & Donner 2008, Stat. Med. 27). None unless experts gave wrong replies to control questions.
     why
-        Why the interval may not hold; empty if it does.
+        Reason why the interval may not be valid; empty if it is.
     withheld
-        Why there is no number; empty if there is one.
+        Reason why there is no estimate; empty if there is one.
 
     Examples
     --------
@@ -108,13 +113,13 @@ class OpenEstimate:
 
     @property
     def holds(self) -> bool:
-        """Whether the interval covers the truth as often as its level says."""
+        """Whether there is an estimate whose interval has its nominal coverage."""
         return not self.why and not self.withheld
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenResult:
-    """All estimates of a study of open answers, and what is known of its experts.
+    """All estimates of a study of open answers, and the experts' error and agreement rates.
 
     Examples
     --------
@@ -131,12 +136,12 @@ class OpenResult:
     def find_estimate(
         self, metric: str, model: str, *, other: str | None = None, field: str | None = None
     ) -> OpenEstimate:
-        """One estimate by its names.
+        """Return the estimate with this metric, model, other model and field.
 
         Raises
         ------
         KeyError
-            If there is none.
+            If there is no such estimate.
         """
         wanted = (metric, model, other, field)
         for estimate in self.estimates:
@@ -158,30 +163,35 @@ def estimate_open(
     anytime: bool = False,
     widest: float = 1.25,
 ) -> OpenResult:
-    """Estimate every model's numbers, and the differences of every two models.
+    """Estimate the metrics of every model, and the differences of every two models.
 
-    Items none of whose questions were put yet are left out, which needs that questions are put in random
-    order; of an item that was begun, questions that were not put count as missing.
+    Items without any question asked so far are left out, which is valid if questions are asked in random
+    order. If some questions of an item were asked, its other drawn questions count as missing.
 
     Parameters
     ----------
     judgements
-        All units of all answers, and what was said of them.
+        Experts' judgements of all units of all answers.
     experts
         Expert → field.
+    level
+        Confidence level.
     metrics
         Some of `METRICS`.
+    by_field, differences
+        Whether to estimate every field too, and differences of models.
     judge
-        Shape (R,): a judge's probability that the reply is "yes", NaN where unknown: a control variate of
-        "score" and "met". Not used at any time.
+        Shape (R,): a judge's probability that the reply is "yes", NaN if unknown. It is used as a control
+        variate for "score" and "met", but not with `anytime`.
     clip
-        "mean": the mean score is clipped to [0, 1]; "item": every item's score is, which gives the metric
-        "score_by_item" and needs complete items; "none".
+        "mean" clips the mean score to [0, 1]; "item" clips every item's score, which gives the metric
+        "score_by_item" and needs completely judged items; "none" clips nothing.
     anytime
-        Make intervals that hold however often one looks.
+        Whether to compute intervals that stay valid if the results are inspected repeatedly.
     widest
-        How many times as wide an interval may become that allows for missing judgements. Beyond it, the
-        interval is that of what was judged, and `OpenEstimate.why` says that it may not hold.
+        Largest ratio of the width of the interval that allows for missing judgements to the width of the
+        interval without them. Above it, the interval without them is reported, and `OpenEstimate.why` says
+        that it may not be valid.
 
     Raises
     ------
@@ -237,7 +247,7 @@ def _check(level: float, metrics: Sequence[str], clip: str, judge: FloatArray | 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Maker:
-    """Makes estimates of a study."""
+    """Computes estimates from the units of all models with fixed options."""
 
     models: Mapping[Any, ModelUnits]
     items: list[Any]
@@ -248,7 +258,7 @@ class _Maker:
     widest: float
 
     def make(self, metric: str, model: str, other: str | None, field: str | None) -> OpenEstimate:
-        """One number, of one model or of the difference of two, or why there is none."""
+        """Estimate a metric of one model, or of the difference of two; or say why it is withheld."""
         sides = [self.models[name] for name in (model, other) if name is not None]
         if len(sides) == 2:
             common = np.intersect1d(sides[0].item, sides[1].item)
@@ -265,7 +275,7 @@ class _Maker:
     def _count(
         self, metric: str, field: str | None, sides: list[ModelUnits], model: str, other: str | None
     ) -> OpenEstimate:
-        """An estimate without numbers: its names, and what it rests on."""
+        """Return an estimate without values: its names, and the counts of items and judgements."""
         rows = [units.of_field(field) for units in sides]
         if metric in (SCORE, MET):
             rows = [units.take(np.flatnonzero(units.order <= 1)) for units in rows]
@@ -289,7 +299,7 @@ class _Maker:
         )
 
     def _fill(self, nothing: OpenEstimate, sides: list[ModelUnits]) -> OpenEstimate:
-        """The estimate with its numbers."""
+        """Return the estimate with its values."""
         least, negatives = self._combine(nothing, sides, LOW, HIGH)
         is_bounded = nothing.metric in (NO_ERROR, BY_ITEM)
         is_known = not (least.open if is_bounded else nothing.missing)
@@ -311,7 +321,10 @@ class _Maker:
     def _combine(
         self, named: OpenEstimate, sides: list[ModelUnits], *fills: str
     ) -> tuple[ItemMean, list[float]]:
-        """The mean of the model, or the difference of two; and the negative points of each."""
+        """Return the mean of a model or the difference of two, and each model's `ItemMean.negative`.
+
+        `fills` says how missing judgements count for the first and the second model.
+        """
         means = [
             _MEANS[named.metric](units, fill, named.field, self.items)
             for units, fill in zip(sides, fills, strict=False)
@@ -329,14 +342,16 @@ class _Maker:
     def _correct(
         self, found: OpenEstimate, means: Sequence[ItemMean], negatives: Sequence[float], width: float
     ) -> OpenEstimate:
-        """Add the number corrected for experts' errors, and a doubt if they move it.
+        """Add the value corrected for experts' errors, and a reason for doubt if the correction matters.
 
         Parameters
         ----------
         means
-            With missing judgements at their worst, without them, and at their best.
+            Mean with missing judgements at their worst, without them, and at their best.
+        negatives
+            Each model's `ItemMean.negative`.
         width
-            Of the interval of what was judged.
+            Width of the interval without missing judgements.
         """
         rates = self.rates
         if rates is None or not rates.wrong:
@@ -364,7 +379,10 @@ class _Maker:
 
 
 def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
-    """The estimate with ends that hold whatever is missing, if they are near; or with why it may not hold."""
+    """Return the estimate with its worst-case interval if `is_near`, otherwise with a reason for doubt.
+
+    `is_near` says whether the worst-case interval is hardly wider than the reported one.
+    """
     if is_near:
         method = f"{found.method}+worst-case"
         return replace(found, low=found.worst_low, high=found.worst_high, method=method)
@@ -374,7 +392,10 @@ def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
 
 
 def _between(found: OpenEstimate, least: ItemMean, most: ItemMean, models: int) -> OpenEstimate:
-    """The number between those in which every open answer is as bad, and as good, as it can be."""
+    """Return the estimate halfway between the extremes in which all open answers are bad, and all are good.
+
+    An answer is open if missing judgements decide its value. The estimate is withheld if too many are open.
+    """
     answers = models * len(least.item)
     found = replace(found, missing=least.open)
     if found.metric == BY_ITEM and least.open:

@@ -1,4 +1,4 @@
-"""How often experts err and disagree, from control questions and repeated ones."""
+"""Measure how often experts err, from control questions, and disagree, from questions to several experts."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from oversight.harness.estimate import Rate, clopper_pearson
 from oversight.harness.open_answers.units import NO, YES, Judgements, number_values
 
 _LEAST_YOUDEN = 0.2
-"""Sum of both rates less one, from which a number is corrected."""
+"""Youden's index (sum of both rates − 1) above which estimates are corrected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpertReplies:
-    """Information about an expert from the expert's replies.
+    """Accuracy of an expert on control questions, and agreement with other experts.
 
     Attributes
     ----------
     expert
-        Name; "" for all together.
+        Name of the expert; "" for all experts together.
     yes_for_yes, no_for_no
-        Share of right replies to control questions whose true reply is "yes", and "no"; None without any.
+        Share of right replies to control questions whose true reply is "yes", and "no"; None without such
+        questions.
     agrees
-        Share of other experts' yes and no about the same units that the expert shares; None without any.
-        Intervals take pairs as independent.
+        Share of other experts' yes or no replies to the same questions that equal the expert's reply; None
+        without such replies. The interval assumes that pairs of replies are independent.
     """
 
     expert: str
@@ -39,17 +40,23 @@ class ExpertReplies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRates:
-    """Ranges of P("yes" | yes) and of P("no" | no), and how many control questions they rest on.
+    """Experts' accuracy on control questions, s = P("yes" | yes) and t = P("no" | no).
 
-    An observed share v of "yes" stands for the true share (v − (1 − t))/(s + t − 1), with s and t these two
-    probabilities (Rogan & Gladen 1978, Am. J. Epidemiol. 107). Units with positive points are bad if they
-    are not met, the others if they are, so that an observed loss ℓ stands for the loss
+    From an observed share v of "yes", the true share is estimated as (v − (1 − t))/(s + t − 1) (Rogan &
+    Gladen 1978, Am. J. Epidemiol. 107). Units with positive points are bad if they are not met, other units
+    if they are met. So an observed loss ℓ is corrected to
 
-        (ℓ − (1 − s) − (1 − t) n)/(s + t − 1),   n = mean of negative over positive points,
+        (ℓ − (1 − s) − (1 − t) n)/(s + t − 1),   n = mean of negative points divided by positive points,
 
-    and a score 1 − ℓ for the score (1 − ℓ − (1 − t)(1 − n))/(s + t − 1).
+    and an observed score 1 − ℓ to (1 − ℓ − (1 − t)(1 − n))/(s + t − 1). The correction assumes the same rates
+    for all units and experts.
 
-    Rates are taken to be the same for all units and experts.
+    Attributes
+    ----------
+    yes_for_yes, no_for_no
+        Lower end of the interval, value, and upper end of s, and of t.
+    wrong, of
+        Number of wrong replies to control questions, and of all replies to them.
     """
 
     yes_for_yes: tuple[float, float, float]
@@ -59,16 +66,19 @@ class ErrorRates:
 
     @property
     def is_useful(self) -> bool:
-        """Whether replies distinguish yes from no for all rates in their ranges."""
+        """Whether a correction is possible: replies distinguish yes from no at all rates in the intervals."""
         return self.yes_for_yes[0] + self.no_for_no[0] - 1 > _LEAST_YOUDEN
 
     def correct(self, value: float, negatives: Sequence[float]) -> tuple[float, float, float]:
-        """The number that an observed one stands for: smallest, at the rates' values, and largest.
+        """Correct an observed value for experts' errors.
+
+        Return the smallest corrected value over the rates' intervals, the corrected value at the rates' own
+        values, and the largest.
 
         Parameters
         ----------
         negatives
-            n of the model, or of the two models of a difference; 0 for a share of units met.
+            n of the model, or of the two models of a difference; 0 for a share of met units.
         """
         (s_low, s, s_high), (t_low, t, t_high) = self.yes_for_yes, self.no_for_no
         n = 1 - negatives[0] if len(negatives) == 1 else negatives[1] - negatives[0]
@@ -80,7 +90,7 @@ class ErrorRates:
 
 
 def find_rates(experts: Sequence[ExpertReplies]) -> ErrorRates | None:
-    """Rates of all experts together, with their intervals; None without control questions of both kinds."""
+    """Return the error rates of all experts together; None unless both kinds of control questions exist."""
     both = next((found for found in experts if found.expert == ""), None)
     if both is None or both.yes_for_yes is None or both.no_for_no is None:
         return None
@@ -91,7 +101,7 @@ def find_rates(experts: Sequence[ExpertReplies]) -> ErrorRates | None:
 
 
 def measure_experts(judgements: Judgements, *, level: float = 0.95) -> tuple[ExpertReplies, ...]:
-    """Measure all experts together, then each by name; rates are of replies "yes" and "no" alone.
+    """Measure all experts together, then each expert; only replies "yes" and "no" count.
 
     Examples
     --------
@@ -107,7 +117,7 @@ def measure_experts(judgements: Judgements, *, level: float = 0.95) -> tuple[Exp
         return ()
     expert, names = number_values(judgements.expert[said])
     key = judgements.question[said] * len(names) + expert
-    # a reply that settles units of several answers is one reply
+    # A reply about a question that several answers share counts once.
     kept = np.unique(key, return_index=True)[1]
     rows, expert = said[kept], expert[kept]
     yes = judgements.reply[rows] == YES
@@ -134,7 +144,7 @@ def _rate(right: BoolArray, level: float) -> Rate | None:
 
 
 def _count(successes: float, of: float, level: float) -> Rate | None:
-    """The rate with its interval, or None of nothing."""
+    """Return the rate with its Clopper-Pearson interval; None if `of` is 0."""
     x, n = round(float(successes)), round(float(of))
     if n == 0:
         return None

@@ -1,19 +1,20 @@
-"""Intervals for means over items, also for few items and for values near the limits of their range.
+"""Intervals for means over items, valid also for few items and near the limits of the range.
 
-θ solves Σ_i (a_i − θ b_i) = 0 over items: a mean has b = 1, a ratio has its denominator there. The upper end
+θ solves Σ_i (a_i − θ b_i) = 0 over items; b is 1 for a mean, and the denominator for a ratio. The upper end
 is the θ at which
 
     P( Σ_i E_i (a_i − θ b_i) + E_0 s (h − θ) ≥ 0 ) = α/2,   E independent standard exponentials,
 
-where h is the largest value of an item. The lower end mirrors it with the smallest value. This is the
-Bayesian bootstrap (Rubin 1981, Ann. Stat. 9) with one extra item at the limit of the range, whose weight s =
-Σb²/Σb is a mean of the items' weights. For items that are right or wrong it is nearly the interval of Clopper
-& Pearson. For independent values in a known range with b = 1 it is the bound of Gaffke (2005), which is
-conjectured to hold for every distribution and was never seen to fail (Learned-Miller & Thomas 2019, arXiv
-1905.06208). The tail probability is that of Lugannani & Rice (1980, Adv. Appl. Probab. 12) with K(t) = −Σ
-log(1 − t r), r the terms in front of E.
+where h is the largest possible value of an item. The lower end mirrors this with the smallest possible value.
+This is the Bayesian bootstrap (Rubin 1981, Ann. Stat. 9) with one extra item at the limit of the range, whose
+weight s = Σb²/Σb is the weighted mean of the items' weights b. For items that are right or wrong it is nearly
+the interval of Clopper & Pearson. For independent values in a known range with b = 1 it is the bound of
+Gaffke (2005), which is conjectured to be valid for every distribution, without a known counterexample
+(Learned-Miller & Thomas 2019, arXiv 1905.06208). The tail probability is the saddlepoint approximation of
+Lugannani & Rice (1980, Adv. Appl. Probab. 12) with K(t) = −Σ log(1 − t r), where r are the factors of the
+exponentials E.
 
-The sequence that holds at every moment bets on the same residuals (`betting_sequence`).
+`betting_sequence` gives an interval that is valid under repeated inspection.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ _NEAR_ZERO = 1e-5
 _LEAST, _ROUNDING = 1e-30, 1e-15
 _HALVINGS = 24
 _BETS = np.geomspace(0.01, 0.999, 16)
-"""Shares of the largest bet that cannot ruin."""
+"""Bets as shares of the bet at which the wealth could reach 0."""
 _SHARES = 400
 
 
 def chance_below(residual: FloatArray, count: FloatArray) -> float:
-    """P(Σ E r ≤ 0) with independent standard exponentials E, `count` of them per residual r.
+    """Return P(Σ E r ≤ 0) with independent standard exponentials E, `count` of them per residual r.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def chance_below(residual: FloatArray, count: FloatArray) -> float:
 
 
 def _find_equal_items(a: FloatArray, b: FloatArray) -> tuple[IntArray, IntArray]:
-    """The first of all items with equal values, and which of these every item is."""
+    """Return the position of the first item of each distinct (a, b), and each item's place among these."""
     rounded = np.round(np.column_stack([a, b]), 12) + 0.0
     return find_equal(np.asarray(rounded, dtype=np.float64))
 
@@ -92,16 +93,18 @@ def bootstrap_interval(
     *,
     limits: tuple[float, float] | None = None,
 ) -> tuple[float, float]:
-    """Interval of the θ that solves Σ (a − θ b) = 0.
+    """Return the bootstrap interval of the θ that solves Σ (a − θ b) = 0.
 
     Parameters
     ----------
     a, b
-        Shape (N,): values of the items, with Σb > 0.
+        Shape (N,): terms of the items, with Σb > 0.
     ends
         Smallest and largest value that θ can have.
+    level
+        Confidence level.
     limits
-        Values of the items that are added at either end, by default `ends`.
+        Values of the items that are added for the lower and for the upper end; by default `ends`.
 
     Examples
     --------
@@ -125,7 +128,7 @@ def bootstrap_interval(
         def excess(step: float) -> float:
             theta = value + sign * step
             residual = sign * np.append(theta * b - a, weight * (theta - limit))
-            # on the normal scale it is nearly a straight line, which the search for its root needs
+            # On the normal scale the function is nearly linear in theta, so its root is found in few steps.
             chance = min(1 - _ROUNDING, max(_LEAST, chance_below(residual, count)))
             return float(ndtri(chance)) - at
 
@@ -143,12 +146,13 @@ def bootstrap_interval(
 def betting_sequence(
     a: FloatArray, b: FloatArray, ends: tuple[float, float], level: float
 ) -> tuple[float, float]:
-    """Interval of the θ that solves Σ (a − θ b) = 0, valid however often one looks while items come in.
+    """Return an interval of the θ that solves Σ (a − θ b) = 0, valid under repeated inspection.
 
-    Items bet that θ is larger, or smaller, than each of many values. A residual a − θ b has mean 0 at the
-    truth and lies within (θ − h) and (l − θ) times the largest b; Π (1 + λ residual) is then a martingale
-    that reaches 1/α with probability at most α (Ville 1939), and so is its mean over λ and both directions
-    (Waudby-Smith & Ramdas 2024, J. R. Stat. Soc. B 86). Parameters as in `bootstrap_interval`.
+    Each of many values of θ is tested by bets that θ is larger, or smaller. At the true θ, the residual
+    a − θ b has mean 0 and is bounded. So Π (1 + λ residual) is a martingale, which reaches 1/α with
+    probability at most α (Ville 1939). The mean over λ and both directions is also a martingale (Waudby-Smith &
+    Ramdas 2024, J. R. Stat. Soc. B 86). The interval contains the values that are not rejected. Parameters are those of
+    `bootstrap_interval`.
     """
     first, inverse = _find_equal_items(a, b)
     times = np.bincount(inverse).astype(np.float64)
@@ -158,7 +162,7 @@ def betting_sequence(
     residual = a - grid[:, None] * b
     logs = []
     for sign, room in ((1, grid - low), (-1, high - grid)):
-        # at an end of the range any residual of the other sign refutes it
+        # At an end of the range, any residual of the wrong sign rejects this value of theta.
         largest = np.maximum(room, _ROUNDING)[:, None] * float(b.max())
         gain = np.maximum(sign * residual / largest, -1.0)
         logs += [np.log1p(bet * gain) @ times for bet in _BETS.tolist()]

@@ -1,4 +1,4 @@
-"""The page of open answers: every answer with its units by judgement, and results by model and field."""
+"""Data of the page of open answers: answers with their judged units, and results by model and field."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from oversight.harness.store import Store, StoredAnswer, StoredUnit
 from oversight.harness.types import Item
 
 PAGE_SIZE = 40
-"""Answers of one page."""
+"""Number of answers on a page."""
 OUTCOMES = ("error", "right", "open", "unasked")
-"""States of a unit, by which answers are filtered; an open one has no yes or no so far."""
+"""States of a unit, by which answers are filtered; an open unit was asked about but has no yes or no."""
 _WORDS = {"open": "open", "unasked": "not asked"}
 
 
 def read_judged_answers(
     study: Study, store: Store, model: str = "", field: str = "", outcome: str = "", start: str = "0"
 ) -> dict[str, Any]:
-    """Read the answers of a study with their units, filtered, and results by model and field.
+    """Read one page of a study's answers with their units, and the results by model and field.
 
     Parameters
     ----------
     model, field
-        Only answers of the model; only answers with a unit of the field.
+        Return only answers of this model, and only answers with a unit of this field; empty for all.
     outcome
-        Only answers with a unit of this state (of the field, if one is given): see `OUTCOMES`.
+        Return only answers with a unit (of the field, if given) in this state of `OUTCOMES`; empty for all.
     start
-        Place of the first answer to show, from 0.
+        Position of the first answer among the matching ones, from 0.
 
     Returns
     -------
     dict
         ``models``, ``fields``: names. ``results``: for each field ("" for all) and model, ``met`` and
-        ``score`` in words, and the score as ``value``, None if there is none. ``answers``: at most
-        `PAGE_SIZE`, each with item, text, model, answer and units; a unit has a state and a word for it.
-        ``matches``, ``of``: how many answers match, of how many. ``why``: why there is nothing to show;
-        empty if there is.
+        ``score`` as text, and the score as ``value``, None if there is none. ``answers``: at most
+        `PAGE_SIZE`, each with item, text, model, raw answer and units; a unit has a state and a word for it.
+        ``matches``, ``of``: number of matching answers, and of all answers. ``why``: reason why there is
+        nothing to show, with all other entries missing; otherwise empty.
     """
     if not start.isdecimal():
         raise BadInput(f"start must be a whole number, is {start!r}")
@@ -78,9 +78,9 @@ def read_judged_answers(
 
 
 def find_states(judged: JudgedStudy) -> dict[tuple[str, str], str]:
-    """Answer and unit → one of `OUTCOMES`.
+    """Return (id of the answer, id of the unit) → one of `OUTCOMES`.
 
-    A unit with negative points is an error if it is met; any other, if it is not.
+    A unit with negative points is an error if it is met, any other unit if it is not met.
     """
     table, found = judged.judgements, dict[tuple[str, str], str]()
     asked = {(row.answer, row.unit_id) for row in judged.drawn if row.question_id}
@@ -114,7 +114,7 @@ def _matches(
 
 
 _Comments = Mapping[tuple[str, str], Sequence[str]]
-"""Answer and unit → comments of its experts."""
+"""(Id of the answer, id of the unit) → comments of its experts."""
 
 
 def _read_comments(store: Store, judged: JudgedStudy) -> _Comments:
@@ -155,14 +155,14 @@ def _describe(
 
 
 def _name_state(unit: StoredUnit, state: str) -> str:
-    """The experts' judgement in words: a criterion is met or not, anything else is right or an error."""
+    """Return a word for a unit's state: judged criteria are met or not met, claims are right or an error."""
     if state in _WORDS or unit.answer:
         return _WORDS.get(state, state)
     return "met" if (state == "right") == (unit.points > 0) else "not met"
 
 
 def _list_results(study: Study, judged: JudgedStudy) -> list[dict[str, Any]]:
-    """Score and share of units met of every model: of all fields first, then of each."""
+    """Return score and share of met units of every model, for all fields together and for each field."""
     result = estimate_study(study, judged)
     known = {(e.metric, e.model, e.field): e for e in result.estimates if e.other is None}
     return [

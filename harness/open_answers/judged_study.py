@@ -1,4 +1,4 @@
-"""A study of open answers as the table of judgements that estimates are made of."""
+"""Read the experts' judgements of a study of open answers into a table, and estimate from it."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ class JudgedStudy:
     frame
         All answers and units.
     drawn
-        Who is in line for which question.
+        Queue of experts of every question; one row per question and expert.
     judgements
-        Every unit of every answer, with what was said of it.
+        Every unit of every answer, with the experts' replies.
     experts
-        Expert → field. One who was drawn for several fields has a name per field.
+        Expert → field. An expert who was drawn for several fields has one name per field.
     judge
-        A judge's probability of each row of `judgements`; None without a judge.
+        A judge's probability that the unit of each row of `judgements` is met; None without a judge.
     answered
         Number of questions with a reply.
     later
-        Model → sentence that says how many of its answers came after the draw, which are not judged.
+        Model → sentence that says how many of its answers came after the draw and are therefore not judged.
     """
 
     frame: Frame
@@ -69,7 +69,7 @@ class JudgedStudy:
 
     @property
     def put(self) -> int:
-        """Number of questions that were put to experts."""
+        """Number of questions that experts were asked."""
         return len({row.question_id for row in self.drawn if row.question_id})
 
 
@@ -101,11 +101,11 @@ def read_judged(study: Study, store: Store) -> JudgedStudy:
 
 
 def _find_later(study: Study, store: Store, frame: Frame) -> dict[str, str]:
-    """Say which models have other answers now than when questions were drawn."""
+    """Return model → message, for models that have other answers now than when questions were drawn."""
     drawn = {(answer.item_id, answer.model): answer.id for answer in frame.answers}
     try:
         now = collect_answers(study, store)
-    except BadInput:  # a model that study.toml names now has no answers
+    except BadInput:  # for example, a model that study.toml names now has no answers
         return {}
     later = Counter(a.model for a in now if drawn.get((a.item_id, a.model)) != a.id)
     return {
@@ -115,7 +115,7 @@ def _find_later(study: Study, store: Store, frame: Frame) -> dict[str, str]:
 
 
 def _name_experts(drawn: Sequence[DrawnExpert]) -> list[str]:
-    """Name of the expert of each row; the field is part of it if the expert was drawn for several."""
+    """Return the name of each row's expert, with the field if the expert was drawn for several fields."""
     fields = defaultdict[str, set[str]](set)
     for row in drawn:
         fields[row.expert].add(row.field)
@@ -136,9 +136,9 @@ def _make_draw(drawn: Sequence[DrawnExpert], names: Sequence[str]) -> Draw:
 
 
 def _list_replies(drawn: Sequence[DrawnExpert], said: Mapping[str, str]) -> list[str | None]:
-    """The reply of each row: None if it is outstanding, empty if the question was not put to the expert.
+    """Return the reply of each row: None if it is outstanding, empty if the expert was not asked.
 
-    A reply "not my field" counts for each of the expert's fields.
+    A reply "not my field" counts for each field of the expert.
     """
     passed = {(row.number, row.expert) for row in drawn if said.get(row.question_id) == Verdict.SKIP.value}
     found = list[str | None]()
@@ -151,7 +151,7 @@ def _list_replies(drawn: Sequence[DrawnExpert], said: Mapping[str, str]) -> list
 
 
 def _match_gold(study: Study, frame: Frame, table: UnitTable) -> ObjectArray | None:
-    """The true reply of each unit of the table that the study's gold file knows; None without a file."""
+    """Return the true reply of each row of the table, None if unknown; None without a gold file."""
     if study.experts.gold is None:
         return None
     known = read_unit_key(study.path(study.experts.gold))
@@ -165,14 +165,14 @@ def _match_gold(study: Study, frame: Frame, table: UnitTable) -> ObjectArray | N
 
 
 def match_probabilities(study: Study, store: Store, frame: Frame) -> FloatArray | None:
-    """A judge's probability that each unit of the frame's table is met; None without a judge.
+    """Return a judge's probability that each unit of the frame's table is met; None without a judge.
 
-    It is NaN where a model's reply has no probability.
+    A probability is NaN if the judge is a model whose reply contains no probability.
 
     Raises
     ------
     BadInput
-        If the judge was not asked yet, or says nothing of a unit.
+        If the judge was not asked yet, or has no entry for a unit.
     """
     if not study.open.judge:
         return None
@@ -188,7 +188,7 @@ def match_probabilities(study: Study, store: Store, frame: Frame) -> FloatArray 
 
 
 def _match_file(study: Study, frame: Frame) -> dict[tuple[str, str], float]:
-    """Answer and unit → probability in the study's file."""
+    """Return (id of the answer, id of the unit) → probability in the study's file."""
     said, found = read_probabilities(study), dict[tuple[str, str], float]()
     for answer, unit in frame.pairs:
         about = (answer.item_id, answer.model)
@@ -199,7 +199,7 @@ def _match_file(study: Study, frame: Frame) -> dict[tuple[str, str], float]:
 
 
 def _spread(probabilities: FloatArray, table: UnitTable, judgements: Judgements) -> FloatArray:
-    """The probabilities by row of the judgements, where a unit has a row per expert in line."""
+    """Convert probabilities per row of the table into probabilities per row of the judgements."""
     keys = zip(table.answer.tolist(), table.unit.tolist(), strict=True)
     known = dict(zip(keys, probabilities.tolist(), strict=True))
     rows = zip(judgements.answer.tolist(), judgements.unit.tolist(), strict=True)
@@ -207,7 +207,7 @@ def _spread(probabilities: FloatArray, table: UnitTable, judgements: Judgements)
 
 
 def estimate_study(study: Study, judged: JudgedStudy, *, anytime: bool = False) -> OpenResult:
-    """Estimate scores, shares of units met and of answers without an error, and differences of models.
+    """Estimate scores, shares of met units and of answers without an error, and differences of models.
 
     Examples
     --------

@@ -1,29 +1,30 @@
 """Means over items, from the judged units of one model's answers.
 
-Unit j of item i is *good* if it has positive points and is met, or negative points and is not; else it is
-bad. With weights w_ij = |points| / (sum of the item's positive points) the score of an item is one minus its
-loss,
+Unit j of item i is *good* if it has positive points and is met, or has negative points and is not met;
+otherwise it is *bad*. With weights w_ij = |points| / (sum of the item's positive points), the score of an
+item is one minus its loss,
 
     s_i = Σ_met points / Σ positive points = 1 − Σ_j w_ij bad_ij,
 
-which is linear in the judgements. With recorded chances π the sums over judged units
+which is linear in the judgements. With recorded probabilities π, the sums
 
-    D_i = Σ w bad/π,   T_i = Σ w/π,   W_i = Σ_all w
+    D_i = Σ_judged w bad/π,   T_i = Σ_judged w/π,   W_i = Σ_all w
 
-have E D_i = loss and E T_i = W_i (Horvitz & Thompson 1952, J. Am. Stat. Assoc. 47). The loss ℓ solves
+have E D_i = loss and E T_i = W_i (Horvitz & Thompson 1952, J. Am. Stat. Assoc. 47). The mean loss ℓ solves
 Σ_i (D_i − ℓ (1 + (T_i − W_i)/W̄)) = 0, that is ℓ = W̄ ΣD/ΣT, a ratio of two unbiased sums (Hájek 1971, in:
-Foundations of Statistical Inference). Items are independent; units of one item may go together in any way.
+Foundations of Statistical Inference). Items are independent; units of one item may depend on each other.
 
-* "met" is the share of units met: w = 1, bad = met, over all units alike.
+* "met" is the share of units that are met: w = 1 for every unit, and "met" takes the place of bad.
 * A judge's probabilities q of bad, calibrated on judgements of other items, are a control variate: D_i is
-  Σ_all w q + Σ w (bad − q)/π, with the same expectation whatever q is (Cassel, Särndal & Wretman 1976,
+  Σ_all w q + Σ_judged w (bad − q)/π, with the same expectation for every q (Cassel, Särndal & Wretman 1976,
   Biometrika 63). The judge is never taken as the truth.
-* A difference is of the items that both models answered, item by item.
-* "no_error" is the share of answers of which no unit is bad. It is known to be 0 from the first bad unit on,
-  and to be 1 once all units are judged; an answer in between may be either.
-* Of a field, units and positive points are those of the field. If fields become known only when an expert
-  accepts a unit, the score is one minus the field's ΣD over the same sum of its positive units.
-* Clipping every item's score is not linear: that mean needs all units of all items.
+* A difference of two models is computed item by item, on the items that both answered. * "no_error" is the
+share of answers without a bad unit. An answer counts as 0 once a unit is judged bad, and as
+  1 once all units are judged good; until then it is open.
+* The mean of a field counts only the field's units and their positive points. If fields become known only
+when
+  an expert accepts a unit, the score is one minus the field's ΣD divided by ΣT of its positive units.
+* The mean of scores clipped per item is not linear in the judgements, so it needs all units of all items.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from oversight.harness.open_answers.reading import BAD, GOOD, MISSING, UNASKED, 
 
 _FOLDS = 5
 _FEWEST = 20
-"""Judged units, and a quarter as many of the rarer outcome, from which anything is learned of a judge."""
+"""Smallest number of judged units to calibrate a judge; a quarter as many must have the rarer outcome."""
 _PRIOR = np.array([0.01, 1.0])
 _ROUNDS = 25
 
@@ -51,17 +52,18 @@ _ROUNDS = 25
 def calibrate(
     probability: FloatArray, bad: BoolArray, judged: BoolArray, weight: FloatArray, item: IntArray
 ) -> FloatArray:
-    """Probabilities of bad units, shape (U,), each made from judgements of other items.
+    """Calibrate a judge by cross-fitting: return probabilities that units are bad, shape (U,).
 
-    A logistic curve of the judge's log-odds, fitted to the judged units of four in five items. With few
-    judgements, or of a unit that the judge says nothing of, it is the mean of the other items' judgements.
+    Each unit's probability uses only judgements of other items: a logistic regression on the judge's log-odds
+    is fitted to the judged units of the other four folds of items. With few judgements, or for a unit without
+    a probability of the judge, the result is the weighted mean of the other folds' judgements.
 
     Parameters
     ----------
     probability
-        Shape (U,): the judge's probability that the unit is bad, NaN where it says nothing.
+        Shape (U,): the judge's probability that the unit is bad; NaN if it gave none.
     bad, judged
-        Shape (U,): what experts said, and whether they did.
+        Shape (U,): whether experts judged the unit bad, and whether they judged it.
     weight, item
         Shape (U,): weight of a judged unit in the mean, and number of its item.
     """
@@ -84,7 +86,7 @@ def calibrate(
 
 
 def _fit(x: FloatArray, bad: BoolArray) -> tuple[float, float]:
-    """Level and slope of a logistic curve, with a normal prior around 0; Newton's method."""
+    """Fit intercept and slope of a logistic regression with a normal prior around 0, by Newton's method."""
     design = np.column_stack([np.ones(len(x)), x])
     theta: FloatArray = np.zeros(2)
     for _ in range(_ROUNDS):
@@ -98,37 +100,39 @@ def _fit(x: FloatArray, bad: BoolArray) -> tuple[float, float]:
 
 
 SEEN, LOW, HIGH = "seen", "low", "high"
-"""How missing judgements count: not at all, or so that the number is lowest, or highest."""
+"""How missing judgements count: not at all, or so that the mean is lowest, or highest."""
 
 
 _LOST, _MOSTLY, _SKEWED = 0.8, 0.5, 0.03
-"""From which share lost, or from which share of the variance and skewness over √N, the weights of items are
-doubted. Samples that miss the heavy items look little skewed: of those below .2, intervals hold .7."""
+"""Limits of `_doubt_weights`: mean loss as a share of W, share of the variance due to W, and skewness of W
+divided by √N. The last limit is low, because a sample that misses the few items with a large W has a small
+skewness."""
 _ROUNDING = 1e-9
 
 
 class Withheld(Exception):
-    """Why there is no number."""
+    """Raised with the reason why an estimate is withheld."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemMean:
-    """A mean over items: θ solves Σ (a − θ norm) = 0.
+    """A mean θ over items, which solves Σ (a − θ norm) = 0.
 
     Attributes
     ----------
     item, a, norm
-        Shape (N,), items in ascending order.
+        Shape (N,): number of the item, in ascending order, and its terms a and norm.
     ends
         Smallest and largest value that θ can have.
     limits
-        Worst and best values of an item of typical weight; None if they are the ends.
+        Smallest and largest value of an item of typical weight; None if they equal `ends`.
     open
-        Items whose value may be either end because judgements are missing.
+        Number of items whose value may be either end because judgements are missing.
     doubt
-        Why intervals may not hold; else empty.
+        Reason why intervals may not be valid; empty if there is none.
     negative
-        Mean sum of negative points over that of positive ones; 0 if the mean is not of points.
+        Mean over items of the absolute sum of negative points divided by the sum of positive points; 0 if
+        the mean is not a score.
     """
 
     item: IntArray
@@ -142,16 +146,16 @@ class ItemMean:
 
     @property
     def value(self) -> float:
-        """θ."""
+        """The mean θ."""
         return float(self.a.sum() / self.norm.sum())
 
     def interval(self, level: float, *, anytime: bool) -> tuple[float, float]:
-        """Interval of θ.
+        """Return an interval of θ; with `anytime`, one that is valid under repeated inspection.
 
         Raises
         ------
         Withheld
-            If the items are too few.
+            If there are too few items.
         """
         effective = count_effective(np.maximum(self.norm, 0.0))
         if effective < FEWEST_EFFECTIVE:
@@ -164,9 +168,9 @@ class ItemMean:
         return bootstrap_interval(self.a, self.norm, self.ends, level, limits=self.limits)
 
     def minus(self, other: ItemMean) -> ItemMean:
-        """The difference on the items that both have, in the same items' order."""
+        """Return the difference self − other on their common items."""
         mine, theirs = (self.take(other.item), other.take(self.item))
-        # values of the items around both means, which a common norm then weighs
+        # Linearise both ratios around their values, so that the difference has one common norm.
         norm = (mine.norm + theirs.norm) / 2
         difference = mine.value - theirs.value
         one, two = (mean.a - mean.value * (mean.norm - 1) for mean in (mine, theirs))
@@ -180,7 +184,7 @@ class ItemMean:
         )
 
     def take(self, items: IntArray) -> ItemMean:
-        """The mean of some items."""
+        """Return the mean over the given items."""
         rows = np.flatnonzero(np.isin(self.item, items))
         if not rows.size:
             raise Withheld("no item has judged units of both models")
@@ -188,7 +192,7 @@ class ItemMean:
 
 
 def mean_score(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
-    """The mean score of the module; `names` are the items' for messages."""
+    """Return the mean score (see the module); `names` are the items' names for messages."""
     units = _first_asked(units)
     if field is None or units.fields_known:
         units = units.of_field(field)
@@ -241,7 +245,7 @@ def _known_score(units: ModelUnits) -> ItemMean:
 
 
 def share_met(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
-    """The share of units met."""
+    """Return the share of units that are met."""
     del names
     units = _first_asked(units)
     units = units.take(units.rows_of_field(field))
@@ -262,7 +266,7 @@ def share_met(units: ModelUnits, fill: str, field: str | None, names: list[Any])
 
 
 def without_error(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
-    """Share of answers without an error; `fill` says how answers that are not fully judged count."""
+    """Return the share of answers without an error; open answers count as right only if `fill` is HIGH."""
     del names
     if field is not None and not units.fields_known:
         raise Withheld(
@@ -288,7 +292,10 @@ def without_error(units: ModelUnits, fill: str, field: str | None, names: list[A
 
 
 def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
-    """The mean of scores that are each clipped to [0, 1]; units that are not judged as `fill` says."""
+    """Return the mean of item scores clipped to [0, 1].
+
+    Units that are not judged count as bad if `fill` is LOW, otherwise as good.
+    """
     if field is not None and not units.fields_known:
         raise Withheld("fields of some units are not known, so that no item's score is known")
     units = units.of_field(field)
@@ -303,7 +310,7 @@ def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[A
 
 
 def _first_asked(units: ModelUnits) -> ModelUnits:
-    """Units whose being asked about depends on no other reply, all others as if nobody was asked."""
+    """Mark units after the first of an order as not asked, because asking depended on earlier replies."""
     ordered = units.order > 0
     if (ordered & (units.propensity == 0)).any():
         raise Withheld(
@@ -314,7 +321,7 @@ def _first_asked(units: ModelUnits) -> ModelUnits:
 
 
 def _fill(units: ModelUnits, fill: str, state: Any) -> ModelUnits:
-    """Units with missing judgements put to a state, or left out."""
+    """Set the state of units with missing judgements to `state`, or to UNASKED if `fill` is SEEN."""
     put = UNASKED if fill == SEEN else state
     return replace(units, state=np.where(units.state == MISSING, put, units.state))
 
@@ -322,7 +329,7 @@ def _fill(units: ModelUnits, fill: str, state: Any) -> ModelUnits:
 def _sums(
     units: ModelUnits, weight: FloatArray, counted: BoolArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """ΣD, ΣT and ΣW of every item, shape (N,)."""
+    """Return D, T and W of every item (see the module), shape (N,); `counted` marks bad (or met) units."""
     number = np.unique(units.item, return_inverse=True)[1]
     judged = units.state <= BAD
     inverse: FloatArray = np.where(judged, weight / np.where(judged, units.propensity, 1.0), 0.0)
@@ -337,7 +344,10 @@ def _sums(
 def _with_judge(
     units: ModelUnits, weight: FloatArray, counted: BoolArray, probability: FloatArray
 ) -> FloatArray:
-    """D of every item with a judge's probabilities that a unit counts as control variate."""
+    """Return D of every item with a judge's probabilities as control variate.
+
+    `probability` is the judge's probability that a unit is `counted`; NaN if it gave none.
+    """
     judged = units.state <= BAD
     inverse: FloatArray = np.where(judged, weight / np.where(judged, units.propensity, 1.0), 0.0)
     q = calibrate(probability, counted, judged, inverse, units.item)
@@ -347,10 +357,10 @@ def _with_judge(
 
 
 def _doubt_weights(whole: FloatArray, share: float, residual: FloatArray) -> str:
-    """Why a mean may be off that a few items decide, whose negative points are far above their positive ones.
+    """Return the reason why few items with large negative points decide a mean; empty if they do not.
 
-    The loss of an item is up to W. If most of it is lost, the mean is one of W, which few items with a large
-    W decide; its skewness over the root of their number says how far off a normal tail is.
+    The loss of an item is at most W. If most of W is lost, the mean depends mainly on the few items with a
+    large W. The skewness of W divided by √N measures the error of a normal approximation.
     """
     centred = whole - whole.mean()
     spread = float((centred**2).mean())
@@ -372,7 +382,7 @@ def _difference(one: tuple[float, float], two: tuple[float, float]) -> tuple[flo
 
 
 def _typical(values: FloatArray) -> float:
-    """Mean of values, each weighted by itself."""
+    """Return the mean of values, each weighted by itself."""
     return float((values**2).sum() / values.sum())
 
 

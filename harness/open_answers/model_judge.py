@@ -1,7 +1,7 @@
-"""A model of the study judges open answers: it says how likely each unit is met.
+"""Ask a model of the study for the probability that each unit of the open answers is met.
 
-Its probabilities say where questions are worth most, and narrow intervals as a control variate. They never
-count as replies.
+The probabilities decide where questions are most useful, and narrow intervals as a control variate. They
+never count as experts' replies.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ $text
 How likely is it that the right reply to this question is yes? Write a probability between 0 and 1, and \
 nothing else.
 """
-"""Template of the prompt by which a model judges a unit."""
+"""Template of the prompt that asks a model to judge a unit."""
 _NUMBER = re.compile(r"(?<![\w.,-])(\d+(?:\.\d+)?|\.\d+)\s*(%?)(?![\w]|[.,]\d)")
 
 
 def read_probability(reply: str) -> float:
-    """Read the last number of a reply as a probability; NaN if it is not between 0 and 1.
+    """Return the last number of a reply as a probability; NaN without a number between 0 and 1.
 
     Examples
     --------
@@ -55,9 +55,9 @@ def ask_judge(
     items: Mapping[str, Item],
     terms: RunTerms = DEFAULT_TERMS,
 ) -> None:
-    """Ask the model that is the study's judge about every unit of every answer, if there is one.
+    """Ask the study's judge about every unit of every answer; do nothing if the judge is not a model.
 
-    Equal answers to an item are asked about once, and no unit is paid for twice.
+    Equal units of equal answers to an item are asked about once, and stored replies are used again.
 
     Raises
     ------
@@ -82,8 +82,8 @@ def read_judge(study: Study, store: Store, frame: Frame) -> dict[tuple[str, str]
     Returns
     -------
     dict
-        Answer and unit → probability that the unit is met, NaN if the reply has none. Units that the judge
-        was not asked about are left out.
+        (Id of the answer, id of the unit) → probability that the unit is met; NaN if the reply has none.
+        Units that the judge was not asked about are left out.
 
     Raises
     ------
@@ -105,6 +105,6 @@ def read_judge(study: Study, store: Store, frame: Frame) -> dict[tuple[str, str]
 
 
 def _name_question(answer: StoredAnswer, unit: StoredUnit) -> str:
-    """The same name for equal units of equal answers to an item."""
+    """Return the name of a question to the judge; equal units of equal answers to an item share it."""
     told = "\x1f".join((answer.item_id, answer.text, unit.text))
     return f"{UNIT_PREFIX}judge-{sha256(told.encode()).hexdigest()[:16]}"

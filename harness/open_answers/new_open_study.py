@@ -1,4 +1,4 @@
-"""The files of a new study of open answers."""
+"""Create the files of a new study of open answers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _HEALTHBENCH = ("prompt_id", "prompt")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreatedStudy:
-    """Written files, what experts judge, and the fields that the rubrics name."""
+    """Written files, the kind of unit that experts judge, and the fields that the rubrics name."""
 
     written: Sequence[Path]
     units: str
@@ -72,16 +72,16 @@ def begin_open_study(
     text: str | None = None,
     seed: int | None = None,
 ) -> CreatedStudy:
-    """Write study.toml and experts.toml for a file of questions; never over a file.
+    """Write study.toml and experts.toml for a file of questions, without overwriting files.
 
-    Units are criteria if the file has rubrics, else sentences. The roster gets an expert per field.
+    Units are criteria if the file has rubrics, otherwise sentences. The roster gets one expert per field.
 
     Raises
     ------
     BadInput
-        If the folder holds a study already, or no column holds the text.
+        If the folder already contains a study, or the column of the text is unknown.
     DataError
-        If the items or their rubrics are wrong; then nothing is written.
+        If the items or their rubrics are invalid; nothing is written then.
 
     Examples
     --------
@@ -97,7 +97,10 @@ def begin_open_study(
     id_column, asked = _HEALTHBENCH if is_healthbench else (found.id, text or found.text)
     if asked not in found.columns:
         known = ", ".join(found.columns)
-        raise BadInput(f"{items}: which column holds the text? there are: {known}; give --text COLUMN")
+        raise BadInput(
+            f"{items}: no column is known to hold the text; its columns are: {known}; name the text column "
+            "with --text COLUMN"
+        )
     columns = f"id = {to_toml(id_column)}\n" * bool(id_column) + f"text = {to_toml(asked)}\n"
     content = _STUDY.format(
         name=to_toml(folder.resolve().name),

@@ -1,8 +1,9 @@
 """Compare the models of a study of open answers with bars, for `oversight gate`.
 
-The bets are those of `oversight.harness.open_answers.intervals.betting_sequence`: without a planned analysis,
-the interval holds however often the gate runs. A missing judgement counts for the other side. A verdict is
-withheld if its model has other answers now than those that experts judge.
+Without a planned analysis, the interval is that of
+`oversight.harness.open_answers.intervals.betting_sequence`, which is valid however often the gate runs. A
+missing judgement counts against the verdict. A verdict is withheld if its model has other answers now than
+those that experts judge.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from oversight.harness.output import counted, did_you_mean
 from oversight.harness.store import PlannedLook, Store
 
 _MANY_MISSING = 0.02
-"""Share of the items that may have no answer of a model: those left out may be the hard ones."""
+"""Largest share of items without an answer of a model for which a verdict is given."""
 
 
 def gate_open_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) -> GateReport:
@@ -46,13 +47,13 @@ def gate_open_study(study: Study, bars: Bars, *, names: Sequence[str] | None = N
     Parameters
     ----------
     names
-        Models; None for the only one besides the baseline.
+        Models to compare; None for the only model besides the baseline.
 
     Raises
     ------
     BadInput
-        If a bar is invalid, no question was drawn, a model has no answers, several models have some and none
-        is named, or a planned analysis is not the next one.
+        If a bar is invalid, no question was drawn, a named model has no answers, no model is named although
+        several have answers, or a planned analysis is not the next one.
     """
     bars.check()
     level = study.estimate.level
@@ -96,13 +97,13 @@ def gate_open_study(study: Study, bars: Bars, *, names: Sequence[str] | None = N
 
 
 def _list_bars(bars: Bars) -> list[tuple[str, float]]:
-    """Baseline (empty without one) and bar."""
+    """Return pairs of a baseline (empty for none) and the bar for the score, or difference of scores."""
     alone = [] if bars.at_least is None else [("", bars.at_least)]
     return alone if bars.margin is None else [*alone, (bars.baseline or "", -bars.margin)]
 
 
 def _find_score(result: OpenResult, model: str, other: str) -> OpenEstimate:
-    """Find a model's score, or its difference to another model's, whichever of the two comes first."""
+    """Return the estimate of a model's score, or of its difference model − other, reversed if necessary."""
     for estimate in result.estimates:
         if (estimate.model, estimate.other or "") == (model, other):
             return estimate
@@ -120,9 +121,9 @@ def judge_score(found: OpenEstimate, bar: float, level: float, method: str = "")
     found
         Estimate whose interval allows for missing judgements: ``widest=math.inf`` of `estimate_open`.
     level
-        Level of the verdict; that of the interval may be higher, at a planned analysis.
+        Level of the verdict; the interval of a planned analysis may have a higher level.
     method
-        The planned analysis in words; empty for an interval that holds at any time.
+        Text that names the planned analysis; empty for an interval that is valid at any time.
 
     Examples
     --------
@@ -147,7 +148,7 @@ def judge_score(found: OpenEstimate, bar: float, level: float, method: str = "")
 
 
 def _check(judged: JudgedStudy, items: int, verdict: GateVerdict, model: str, baseline: str) -> GateCheck:
-    """The verdict with remarks, withheld if the answers drawn are not those of the model."""
+    """Return the verdict with remarks; it is withheld if the judged answers are outdated or incomplete."""
     answers = Counter(answer.model for answer in judged.frame.answers)
     whys = list[str]()
     for name in filter(None, [model, baseline]):

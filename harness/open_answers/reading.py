@@ -1,4 +1,4 @@
-"""The state of every unit of a model's answers, from replies in a table of judgements."""
+"""Find the state of every unit of each model's answers from experts' replies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from oversight.harness.open_answers.units import (
 )
 
 GOOD, BAD, MISSING, UNASKED = 0, 1, 2, 3
-"""States of a unit; missing: asked about, without a yes or no."""
+"""States of a unit; MISSING: the unit was asked about, but there is no yes or no."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,14 +29,16 @@ class ModelUnits:
 
     Attributes
     ----------
-    item, points, propensity, order
-        Number of the item, and as in `Judgements`.
+    item
+        Number of the unit's item.
+    points, propensity, order
+        As in `Judgements`.
     field
-        Field of the unit, or of who accepted it; None if neither is known.
+        Field of the unit, or of the expert who accepted it; None if unknown.
     state
-        One of the states above.
+        GOOD, BAD, MISSING or UNASKED.
     judge
-        A judge's probability of "yes"; NaN where it says nothing.
+        A judge's probability of "yes"; NaN if it gave none.
     fields_known
         Whether the fields of all units were known before anyone was asked.
     """
@@ -51,36 +53,36 @@ class ModelUnits:
     fields_known: bool
 
     def take(self, rows: IntArray) -> ModelUnits:
-        """Some of the units."""
+        """Return the units at the given positions."""
         columns = (name for name in self.__slots__ if name != "fields_known")
         return ModelUnits(
             **{name: getattr(self, name)[rows] for name in columns}, fields_known=self.fields_known
         )
 
     def rows_of_field(self, field: str | None) -> IntArray:
-        """Units of a field, and missing ones that may be of it; all for None."""
+        """Return positions of the field's units, including missing units of unknown field; all for None."""
         if field is None:
             return np.arange(len(self.item))
         may_be = (self.field == None) & (self.state == MISSING)  # noqa: E711
         return np.flatnonzero((self.field == field) | may_be)
 
     def of_field(self, field: str | None) -> ModelUnits:
-        """The units of `rows_of_field`."""
+        """Return the units of `rows_of_field`."""
         return self if field is None else self.take(self.rows_of_field(field))
 
     @property
     def judge_bad(self) -> FloatArray:
-        """The judge's probability that the unit is bad."""
+        """The judge's probability that each unit is bad, shape (U,)."""
         return np.where(self.points < 0, self.judge, 1 - self.judge)
 
 
 def read_units(
     judgements: Judgements, experts: Mapping[str, str], judge: FloatArray | None = None
 ) -> tuple[dict[Any, ModelUnits], list[Any]]:
-    """Units of every model, and the names of the items.
+    """Return model → its units, and the names of the items.
 
-    The first yes or no about a unit counts. A unit that all experts in line refuse is missing if its field
-    was known or every field's expert was asked; else it was not drawn (see
+    The first yes or no about a unit counts. A unit that all experts of its queue refused is missing if its
+    field was known or experts of all fields were asked; otherwise it counts as not asked (see
     `oversight.harness.open_answers.draw`). Control questions are left out.
 
     Raises
@@ -126,7 +128,7 @@ def read_units(
 def _find_states(
     judgements: Judgements, first: IntArray, code: IntArray, item: IntArray, fields: int
 ) -> tuple[IntArray, BoolArray]:
-    """State of every unit, and which rows' experts accepted theirs."""
+    """Return the state of every unit, and which rows have an expert who accepted the unit."""
     size, reply = len(first), judgements.reply
 
     def count(mask: BoolArray) -> IntArray:

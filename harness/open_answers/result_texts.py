@@ -1,4 +1,4 @@
-"""Estimates about open answers as JSON and as text: the verdict first, then the numbers, then fields."""
+"""Format estimates on open answers as JSON and as terminal text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TITLES = {"score": "score", "met": "units met", "no_error": "without error"}
 
 
 def result_to_json(result: OpenResult, judged: JudgedStudy) -> dict[str, Any]:
-    """All estimates as JSON holds them: per model, per field, and differences of models.
+    """Convert all estimates to JSON: by model, by field, and differences of models.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def result_to_json(result: OpenResult, judged: JudgedStudy) -> dict[str, Any]:
 
 
 def result_to_text(result: OpenResult, judged: JudgedStudy) -> list[RenderableType]:
-    """All estimates as the terminal shows them.
+    """Format all estimates for the terminal: scores and differences, a table, fields, and remarks.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def result_to_text(result: OpenResult, judged: JudgedStudy) -> list[RenderableTy
 
 
 def _say_experts(result: OpenResult) -> list[str]:
-    """How often experts were right about units of known truth, and the scores corrected for it."""
+    """Return sentences on how often experts were right on control questions, and on the corrected scores."""
     told = [
         f"experts said {word} to {rate.successes} of {counted(rate.of, 'unit')} whose truth is {word}"
         for expert in result.experts
@@ -134,7 +134,7 @@ def _to_json(estimate: OpenEstimate) -> dict[str, Any]:
 
 
 def describe(estimate: OpenEstimate) -> str:
-    """Value and interval, with a mark if the interval may not hold; or why there is none."""
+    """Return value and interval, with (!) if the interval may not be valid; or why there is no value."""
     if estimate.value is None:
         return f"no number: {estimate.withheld}"
     ends = [estimate.low, estimate.high]
@@ -178,7 +178,7 @@ def _table(result: OpenResult, models: Sequence[str], field: str | None) -> Tabl
 
 
 def _find_doubts(result: OpenResult) -> list[str]:
-    """Why intervals of all fields together may not hold, and why numbers are withheld, each reason once."""
+    """Return the distinct reasons for doubted intervals and withheld values, for all fields together."""
     whole = [e for e in result.estimates if e.field is None]
     doubts = dict.fromkeys(e.why for e in whole if e.why)
     withheld = dict.fromkeys(e.withheld for e in whole if e.withheld)

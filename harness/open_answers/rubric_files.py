@@ -1,4 +1,4 @@
-"""Files about units: rubrics, units that people correct by hand, and a judge's probabilities."""
+"""Read and write files about units: rubrics, units corrected by hand, keys, and a judge's probabilities."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from oversight.harness.platform import write_whole
 from oversight.harness.store import StoredAnswer, StoredUnit
 
 RUBRIC = "rubric"
-"""Origin of a criterion."""
+"""Origin of units that are criteria."""
 _LISTS = ("rubrics", "rubric")
-"""Columns that hold a list of criteria, if study.toml names none."""
+"""Names of columns with a list of criteria, if study.toml names no column."""
 _ITEM_IDS = ("item", "id", "prompt_id")
 _NUMBERED = re.compile(r"criterion_(\d+)")
 _FIELD_TAGS = ("field:", "axis:")
-"""Beginnings of the tag that names the field of a criterion, most specific first."""
+"""Prefixes of the tag that names the field of a criterion, most specific first."""
 _FILES = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".gz")
 UNIT_COLUMNS = ("unit", "item", "answer", "text", "points", "field")
 
 
 def name_unit(item_id: str, answer: str, place: int, text: str) -> str:
-    """Hash what defines a unit: 16 hexadecimal digits of SHA-256.
+    """Return the id of a unit: 16 hexadecimal digits of a SHA-256 hash of its item, answer, place and text.
 
     Examples
     --------
@@ -43,17 +43,17 @@ def name_unit(item_id: str, answer: str, place: int, text: str) -> str:
 
 
 def read_rubrics(study: Study, item_ids: Iterable[str]) -> list[StoredUnit]:
-    """Read the criteria of all items, from a file of rubrics or from the items' own columns.
+    """Read the criteria of all items, from a rubric file or from columns of the items.
 
-    A file has a row per criterion (columns item, criterion, points, field), or a row per item with a list of
-    criteria, as HealthBench has it (``prompt_id`` and ``rubrics`` with ``criterion``, ``points``, ``tags``).
-    The items' own columns are such a list, or ``criterion_1``, ``points_1``, ``field_1`` and so on.
+    A rubric file has one row per criterion (columns item, criterion, points, field), or one row per item with
+    a list of criteria, like HealthBench (``prompt_id`` and ``rubrics`` with ``criterion``, ``points``,
+    ``tags``). Columns of the items are such a list, or ``criterion_1``, ``points_1``, ``field_1`` and so on.
 
     Raises
     ------
     DataError
-        Naming file, line and field: a criterion without text, points that are no number or 0, a rubric of an
-        unknown item; an item without a criterion, or without one of positive points.
+        If a criterion has no text, points are not a number or 0, a rubric's item is unknown, or an item has
+        no criterion with positive points. The message names file, line and field.
     """
     ids, units = dict.fromkeys(item_ids), list[StoredUnit]()
     is_file = (study.open.rubric or "").lower().endswith(_FILES)
@@ -64,7 +64,7 @@ def read_rubrics(study: Study, item_ids: Iterable[str]) -> list[StoredUnit]:
         item = _find_item(row, names)
         if item not in ids:
             if not is_file:
-                continue  # beyond the limit, or left out as a wrong row
+                continue  # the study leaves this item out: beyond its limit, or an invalid row
             known = did_you_mean(item, ids)
             raise row.error(names[0], f"a rubric of {item!r}, which is no item of the study{known}")
         for text, points, field in _read_criteria(row, study, is_file=is_file):
@@ -144,7 +144,7 @@ def _read_criterion(row: Row, fields: Mapping[str, Any], columns: tuple[str, str
 
 
 def _find_field(tags: Any) -> str:
-    """The field that tags such as ``axis:accuracy`` name; empty if none does."""
+    """Return the field named by a tag such as ``axis:accuracy``; empty if no tag names one."""
     names = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
     for start in _FIELD_TAGS:
         for tag in names:
@@ -154,7 +154,7 @@ def _find_field(tags: Any) -> str:
 
 
 def has_rubrics(columns: Iterable[str]) -> bool:
-    """Whether columns of items hold rubrics, in one of the forms of `read_rubrics`.
+    """Return whether items with these columns have rubrics, in a form that `read_rubrics` accepts.
 
     Examples
     --------
@@ -166,12 +166,12 @@ def has_rubrics(columns: Iterable[str]) -> bool:
 
 
 def write_units(units: Sequence[StoredUnit], texts: Mapping[str, str], path: Path) -> None:
-    """Write units as CSV for people to correct, each beside the answer that it is from.
+    """Write units as a new CSV file for people to correct, each with the text of its answer.
 
     Parameters
     ----------
     texts
-        Answer → its text.
+        Id of an answer → its text.
 
     Examples
     --------
@@ -195,13 +195,13 @@ def write_units(units: Sequence[StoredUnit], texts: Mapping[str, str], path: Pat
 def read_units(
     path: str | Path, answers: Sequence[StoredAnswer], item_ids: Iterable[str]
 ) -> list[StoredUnit]:
-    """Read units that people corrected, in the form of `write_units`; rows may be added and removed.
+    """Read a file of `write_units` after people corrected it; they may also have added or removed rows.
 
     Raises
     ------
     DataError
-        Naming file, line and field: an unknown item or answer, a unit without text, points that are no
-        number or 0, an answer without a unit.
+        If an item or answer is unknown, a unit has no text, points are not a number or 0, or an answer has no
+        unit although others have. The message names file, line and field.
 
     Examples
     --------
@@ -234,14 +234,14 @@ def read_units(
 
 
 def read_probabilities(study: Study) -> dict[tuple[str, str, str], float]:
-    """Read the file of a judge's probabilities: item, model and unit (id or text) → probability in [0, 1].
+    """Read a judge's probabilities from a file: (item, model, unit id or text) → probability in [0, 1].
 
     Raises
     ------
     BadInput
-        If there is neither such a file nor such a model.
+        If the file does not exist.
     DataError
-        If a probability is missing or outside [0, 1], or one occurs twice.
+        If a probability is missing or outside [0, 1], or a unit has two different ones.
     """
     found, path = dict[tuple[str, str, str], float](), study.path(study.open.judge or "")
     if not path.is_file():
@@ -259,12 +259,12 @@ def read_probabilities(study: Study) -> dict[tuple[str, str, str], float]:
 
 
 def read_unit_key(key: str | Path) -> dict[tuple[str, str, str], tuple[str, str]]:
-    """Read a key: item, model and unit (id or text) → yes or no, and the unit's field (empty if unknown).
+    """Read true labels: (item, model, unit id or text) → (yes or no, the unit's field or empty).
 
     Raises
     ------
     DataError
-        If a label is neither yes nor no, or one occurs twice.
+        If a label is neither yes nor no, or a unit has two different labels.
 
     Examples
     --------

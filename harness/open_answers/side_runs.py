@@ -1,6 +1,6 @@
-"""Calls of models that help with open answers: one lists claims, one judges units.
+"""Ask models to help with open answers by listing claims or judging units.
 
-Their replies are stored as a run of their own, so that no text is paid for twice.
+The replies are stored as separate runs, so that no text is sent twice.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from oversight.harness.store import Store
 from oversight.harness.types import OPEN_ANSWER, Item, PredictionStatus
 
 CLAIMS, JUDGE = USES = ("claims", "judge")
-"""Tasks of a model that helps."""
+"""Tasks of helping models."""
 
 
 def name_side_run(model: str, use: str) -> str:
-    """Name of the run with a model's replies for a use.
+    """Return the name of the run that stores a model's replies for a task.
 
     Examples
     --------
@@ -46,26 +46,26 @@ def ask_aside(
     texts: Mapping[str, str],
     terms: RunTerms = DEFAULT_TERMS,
 ) -> dict[str, str]:
-    """Ask a model of the study about texts that it was not asked about yet.
+    """Ask a model of the study about texts; texts with a stored reply are not sent again.
 
     Parameters
     ----------
     use
-        One of `USES`.
+        Task of the model, one of `USES`.
     prompt
-        Template with ``$text``.
+        Template of the prompt, with ``$text`` for the text.
     texts
-        Name → text. A name is stored as an item's id and must begin with `UNIT_PREFIX`.
+        Name → text. The name is stored as an item's id and must begin with `UNIT_PREFIX`.
 
     Returns
     -------
     dict
-        Name → reply without the model's thoughts.
+        Name → reply without the model's reasoning.
 
     Raises
     ------
     ModelError
-        If a reply is missing; the others are stored.
+        If a reply is missing; the other replies are stored.
     """
     settings = study.model(model).model_copy(update={"structured": "never"})
     items = [Item(name, text, (OPEN_ANSWER,), (0,)) for name, text in texts.items()]

@@ -1,9 +1,9 @@
-"""Units of open answers, and the tables that draws and estimates work on.
+"""Units of open answers, and the tables that draws and estimates use.
 
-An *answer* is the text that a model wrote to an item. A *unit* is a criterion of the item's rubric (met or
-not; its points may be negative), or a claim of one answer (true or not; a whole answer is also a claim). A
-*question* shows one expert one answer and one unit. Units that read the same in answers of several models,
-and criteria of answers that read the same, are one question.
+An *answer* is the text that a model wrote for an item. A *unit* is a criterion of the item's rubric (met or
+not met; its points may be negative), or a claim of one answer (true or not; a whole answer can also be a
+claim). A *question* shows an answer and a unit to an expert. Equal claims in answers of several models are
+one question, and so is a criterion for several equal answers.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ ObjectArray = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """The unit of an answer that an expert judges.
+    """A criterion or claim that experts judge.
 
     Attributes
     ----------
     id, item, text
-        Its id, its item's, and what the expert reads.
+        Id of the unit, id of its item, and the text that experts read.
     points
-        Points of an answer that meets it; below 0 for what an answer should not do.
+        Points of an answer that meets the unit; negative for something an answer should not do.
     field
-        Field whose experts can judge it; None if unknown.
+        Field whose experts can judge the unit; None if unknown.
     answer
-        Id of the only answer it belongs to; None for a criterion, which belongs to every answer of the item.
+        Id of the answer that makes the claim; None for a criterion, which applies to every answer to the
+        item.
 
     Examples
     --------
@@ -57,7 +58,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class OpenAnswer:
-    """A model's text for an item.
+    """A model's answer to an item: a text.
 
     Examples
     --------
@@ -73,16 +74,16 @@ class OpenAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitTable:
-    """Every unit of every answer: one row each, the frame that questions are drawn from.
+    """One row per unit of every answer; questions are drawn from these rows.
 
     Attributes
     ----------
     item, model, answer, unit
-        Shape (R,): ids. A model has one answer per item.
+        Shape (R,): ids. A model has at most one answer per item.
     points, field
         Shape (R,): as in `Unit`.
     question
-        Shape (R,): number of the question, equal in rows that one judgement settles.
+        Shape (R,): number of the question; one judgement answers all rows with the same number.
 
     Examples
     --------
@@ -158,7 +159,7 @@ def _objects(values: Iterable[Any]) -> ObjectArray:
 
 
 def number_values(column: ObjectArray) -> tuple[IntArray, list[Any]]:
-    """Number the different values of a column in the order of their first rows; and the values."""
+    """Return the number of each row's value, and the distinct values in the order of their first rows."""
     values = column.tolist()
     names = {value: number for number, value in enumerate(dict.fromkeys(values))}
     return np.array([names[value] for value in values], dtype=np.int64), list(names)
@@ -166,32 +167,33 @@ def number_values(column: ObjectArray) -> tuple[IntArray, list[Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
-    """Every unit of every answer with what experts said of it; one row per unit and expert asked.
+    """Experts' judgements of units; one row per unit of every answer and expert in the unit's queue.
 
-    A unit that nobody was asked about has one row. Columns have shape (R,).
+    A unit that was not drawn has one row. Columns have shape (R,).
 
     Attributes
     ----------
     item, model, answer, unit, points, field, question
         As in `UnitTable`.
     asked
-        Whether the question was put to the row's expert.
+        Whether the row's expert was asked.
     propensity
-        Chance, fixed before any reply, with which the unit is asked about; of units asked until the first
-        "no", with which it is the first of its answer. NaN if it was inserted as a control question only.
+        Probability, fixed before any reply, that the unit is asked about; if units are asked about until the
+        first "no", probability that it is the first of its answer. NaN if the unit was not drawn, or was
+        asked about only as a control question.
     order
-        Place within the answer, from 1, if units are asked until the first "no"; else 0.
+        Place within the answer, from 1, if units are asked about until the first "no"; otherwise 0.
     expert
-        Whom the question is or would be put to; None if it was not drawn.
+        Expert who is or would be asked; None if the unit was not drawn.
     reply
         One of `REPLIES`, or None.
     gold
-        True reply, "yes" or "no", where it is known; else None.
+        True reply, "yes" or "no"; None if unknown.
 
     Raises
     ------
     EstimateError
-        If columns differ in length or a value is none of those above; the message names column and row.
+        If columns differ in length or a value is not allowed; the message names column and row.
 
     Examples
     --------
@@ -233,7 +235,7 @@ class Judgements:
         return len(self.item)
 
     def take(self, rows: NDArray[Any]) -> Judgements:
-        """Some of the rows, by place or by a mask."""
+        """Return the selected rows; `rows` holds positions or is a mask."""
         return Judgements(**{name: getattr(self, name)[rows] for name in self.__slots__})
 
 

@@ -1,9 +1,9 @@
-r"""Make texts of others safe to store and show: remove secrets, make control characters visible.
+r"""Make foreign texts safe to store and show: mask secrets, and make control characters visible.
 
-Characters that a database or a terminal cannot take are written as in JSON (``\u0000``, ``\u001b``), so
-that a reader sees them and JSON remains the same JSON.
+Characters that a database cannot store, or that a terminal would interpret, are written as JSON escapes
+(``\u0000``, ``\u001b``), so that readers see them and JSON keeps its meaning.
 
-Cells of CSV files are guarded, so that no spreadsheet program takes them for formulas.
+Cells of CSV files are guarded, so that no spreadsheet program interprets them as formulas.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from urllib.parse import quote
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 expert``, ``3 experts``."""
+    """Return a number with its noun, for example ``1 expert`` or ``3 experts``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def pool_text(drawn: int, size: int) -> str:
-    """Return ``300 of 12,000 items drawn``."""
+    """Return for example ``300 of 12,000 items drawn``."""
     return f"{drawn:,} of {size:,} items drawn"
 
 
@@ -35,7 +35,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 SHORTEST_SECRET = 8
-"""Shortest secret that is replaced; shorter ones ("none", "test") occur in ordinary text."""
+"""Length of the shortest secret that is masked; shorter values ("none", "test") occur in ordinary text."""
 
 _LONG = 16
 _REDACTED = "[redacted]"
@@ -53,7 +53,7 @@ _results = dict[str, None]()
 
 
 def keep_secret(text: str | None) -> None:
-    """Register a key or password that `redact` replaces, also in its URL-encoded and JSON forms.
+    """Register a key or password as a secret that `redact` masks, also in its URL-encoded and JSON forms.
 
     Values shorter than 8 characters are ignored, and so are values shorter than 16 that are one lower-case
     word ("postgres"), because ordinary text contains them.
@@ -65,7 +65,7 @@ def keep_secret(text: str | None) -> None:
 
 
 def redact_secrets(text: str) -> str:
-    """Replace only the registered secrets, for texts that are otherwise stored unchanged."""
+    """Mask only the registered secrets, for texts that are otherwise stored unchanged."""
     for secret in _secrets:
         if secret in text:
             text = text.replace(secret, _REDACTED)
@@ -73,7 +73,7 @@ def redact_secrets(text: str) -> str:
 
 
 def redact_bytes(text: bytes) -> bytes:
-    """Replace the registered secrets in UTF-8 bytes, which may be large."""
+    """Mask the registered secrets in UTF-8 bytes, without decoding them."""
     for secret in _secrets:
         if (known := secret.encode()) in text:
             text = text.replace(known, _REDACTED.encode())
@@ -81,7 +81,7 @@ def redact_bytes(text: bytes) -> bytes:
 
 
 def redact(text: str) -> str:
-    """Replace the registered secrets and the passwords in URLs, for messages."""
+    """Mask the registered secrets and the passwords in URLs, for messages."""
     text = redact_secrets(text)
     if "://" in text:
         text = _URL_FIELD.sub(r"\1***", _URL_PASSWORD.sub(r"\1***@", text))
@@ -89,7 +89,7 @@ def redact(text: str) -> str:
 
 
 def make_storable(text: str) -> str:
-    """Remove secrets, NUL and half surrogate pairs, which not every database can store."""
+    """Mask secrets, and escape NUL and unpaired surrogates, which not every database can store."""
     text = redact_secrets(text)
     if "\0" in text or not text.isascii():
         return _UNSTORABLE.sub(_escape, text)
@@ -97,12 +97,12 @@ def make_storable(text: str) -> str:
 
 
 def make_printable(text: str) -> str:
-    """Remove secrets, and make all characters visible that a terminal would interpret."""
+    """Mask secrets, and escape all characters that a terminal would interpret."""
     return _INVISIBLE.sub(_escape, redact(text))
 
 
 def make_encodable(text: str, encoding: str | None) -> str:
-    """Write characters that an encoding lacks as JSON escapes, so that JSON keeps its meaning."""
+    """Replace characters that an encoding lacks by JSON escapes, so that JSON keeps its meaning."""
     try:
         text.encode(encoding or "utf-8")
     except UnicodeEncodeError:
@@ -128,7 +128,7 @@ def reveal(text: str) -> None:
 
 
 def make_result(text: str) -> str:
-    """Make a command's result printable as `make_printable` does, but show allowed secrets."""
+    """Make a command's result printable like `make_printable`, but show the secrets that `reveal` allows."""
     whole = sorted((secret for secret in _results if secret in text), key=len, reverse=True)
     if not whole:
         return make_printable(text)
@@ -139,7 +139,7 @@ def make_result(text: str) -> str:
 
 
 def shorten(value: object, most: int = 80) -> str:
-    """Format a bad value for a message, shortened to `most` characters."""
+    """Return the repr of an invalid value for a message, shortened to `most` characters."""
     try:
         shown = repr(value)
     except (RecursionError, ValueError):  # too many digits of an integer raise ValueError
@@ -152,7 +152,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def join_lines(text: str) -> str:
-    """Replace each line break by one character."""
+    r"""Replace the line breaks ``\r\n`` and ``\r`` by ``\n``."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 

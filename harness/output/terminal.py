@@ -1,8 +1,8 @@
-"""All output to a terminal; every printed text passes `make_printable`.
+"""Print to a terminal; every printed text passes through `make_printable`.
 
 A command runs inside `guarded_terminal`, so that output of libraries (argparse, progress bars, warnings) is
-covered. `say` is for code that is also called from Python. On narrow terminals, tables fold names and keep
-numbers whole.
+also cleaned. `say` is for code that is also called from Python. On narrow terminals, tables wrap names and
+keep numbers on one line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from oversight.harness.output.safe_text import make_encodable, make_printable, m
 
 
 class _Printable(logging.Formatter):
-    """Removes secrets and control characters, because messages may quote an endpoint."""
+    """Log formatter that masks secrets and escapes control characters, which endpoints may have sent."""
 
     def format(self, record: logging.LogRecord) -> str:
         return make_printable(super().format(record))
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 
 _NARROW, _WIDE = 80, 120
 _ESTIMATES = {"accuracy", "interval", "found"}
-"""Titles that mark a table of estimates; rich lays out other tables."""
+"""Column titles that mark a table of estimates, whose layout is set here; rich lays out other tables."""
 _UNITS = re.compile(r"\b(?:of|points?|q|s|min|h|tie)\b")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
 def plain_table(*titles: str) -> Table:
-    """Create a table without a frame, as printed below a verdict."""
+    """Return a new table without a frame."""
     from rich.table import Table
 
     return Table(*titles, box=None, padding=(0, 1, 0, 2))
@@ -59,8 +59,8 @@ def keep_numbers(renderable: RenderableType, width: int) -> None:
     """Make columns of names narrower before columns of numbers, in every table of estimates.
 
     A column counts as numeric if its cells contain digits and no words except units, as in "3 of 40". Other
-    columns are folded, so that names that differ only at the end remain distinct. A table without a frame is
-    unchanged.
+    columns are wrapped instead of cut, so that names that differ only at the end remain distinct. A table
+    without a frame is unchanged.
     """
     from rich import box
     from rich.console import Group
@@ -120,9 +120,9 @@ class _GuardedStream:
         self.stream, self._clean = stream, clean
 
     def write(self, text: str) -> int:
-        """Write text; a progress bar may begin and end with a carriage return.
+        """Write printable text, keeping a carriage return at both ends, as progress bars use it.
 
-        If the reader has closed the stream, the text is dropped and the program continues.
+        If the reading end of the stream is closed, the text is dropped and the program continues.
         """
         bar = text.strip("\r")
         start = "\r" if text.startswith("\r") else ""
@@ -150,7 +150,7 @@ class _GuardedStream:
                 os.close(nowhere)
 
     def writelines(self, lines: list[str]) -> None:
-        """Write several."""
+        """Write several texts."""
         for line in lines:
             self.write(line)
 
@@ -192,8 +192,7 @@ def show(renderable: RenderableType) -> None:
             for text, style, control in super().render(*given, **options):
                 yield Segment(text if control else _showable(text, encoding), style, control)
 
-    # No markup, so that square brackets in items, names and paths are printed unchanged. A pipe or a
-    # log file has no width.
+    # No markup, so that square brackets in items, names and paths are printed unchanged.
     stream = cast("IO[str]", _GuardedStream(_plain(sys.stdout), str))  # the console makes texts printable
     console = _Console(markup=False, file=stream)
     if not console.is_terminal:
@@ -203,7 +202,7 @@ def show(renderable: RenderableType) -> None:
 
 
 def _showable(text: str, encoding: str | None) -> str:
-    """Make a table's text printable; dashes and signs that an encoding lacks become ASCII."""
+    """Make a table's text printable; replace dashes and symbols that the encoding lacks by ASCII."""
     text = make_printable(text)
     if make_encodable(text, encoding) == text:
         return text
@@ -221,7 +220,7 @@ T = TypeVar("T")
 
 
 def with_bar(rows: Sequence[T], what: str, unit: str) -> Iterable[T]:
-    """Yield the rows; on a terminal, show a progress bar if they take long."""
+    """Iterate over rows; on a terminal, show a progress bar after two seconds."""
     if not sys.stderr.isatty():
         return rows
     from tqdm import tqdm

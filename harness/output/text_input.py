@@ -32,7 +32,7 @@ def decode_text(data: bytes) -> str:
     Raises
     ------
     UnicodeDecodeError
-        If the data are neither.
+        If the data are neither UTF-8 nor UTF-16.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def read_text(path: Path) -> str:
 
 
 def explain_kind(start: bytes, name: str) -> str:
-    """Say what a file with this beginning is, and what to do; empty if it may be a data file.
+    """Return what kind of file begins with these bytes, and what to do; empty if it may be a data file.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Several annotators per item: agreement, certification, human level, parity. Pure functions."""
+"""Analyses of several annotators per item: agreement, certification, human level, parity. Pure functions."""
 
 import lazy_loader
 

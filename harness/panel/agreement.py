@@ -1,8 +1,9 @@
 """Agreement of annotators: every coefficient of a panel in one call.
 
-Beside Krippendorff's α (`alpha`) these are Fleiss' κ, Gwet's AC1, and Cohen's κ of every two annotators:
-(p_a − p_e)/(1 − p_e) each, with p_a the share of agreeing pairs. They differ in p_e, and where one
-class dominates they differ a lot: AC1 stays high, κ and α fall.
+The coefficients are Krippendorff's α (module `alpha`), Fleiss' κ, Gwet's AC1, and Cohen's κ of every two
+annotators. Fleiss' κ, AC1 and Cohen's κ have the form (p_a − p_e)/(1 − p_e), where p_a is the share of
+agreeing pairs, and differ in the agreement by chance p_e. If one class dominates, they differ a lot: AC1
+stays high, κ and α fall.
 
 Sources: Cohen 1960 (Educ. Psychol. Meas. 20); Fleiss 1971 (Psychol. Bull. 76); Gwet 2008 (Br. J.
 Math. Stat. Psychol. 61), and the "Handbook of Inter-Rater Reliability" (4th ed.) for missing ratings.
@@ -32,7 +33,7 @@ _MINUS = str.maketrans("−–﹣－", "----")
 
 
 def parse_number(name: str) -> float | None:
-    """The number that a label denotes, with a point before its decimals; None if it is not a number.
+    """Return the number that a label denotes; None if the label is not a number with a decimal point.
 
     Examples
     --------
@@ -45,12 +46,12 @@ def parse_number(name: str) -> float | None:
 
 
 def find_class_values(panel: Panel, level: str) -> FloatArray | None:
-    """Numbers of the classes, shape (K,).
+    """Return the numbers of the classes, shape (K,); None if the level of measurement needs no numbers.
 
     Raises
     ------
     EstimateError
-        Naming a class that is no number, at a level that needs numbers or an order.
+        If the level needs numbers or an order, and a class is not a number; the message names the class.
 
     Examples
     --------
@@ -76,7 +77,10 @@ def find_class_values(panel: Panel, level: str) -> FloatArray | None:
 
 
 def pair_agreement(votes: Any) -> FloatArray:
-    """X_n = Σ_c v_nc(v_nc − 1)/(m_n(m_n − 1)): share of an item's pairs that agree; nan below 2 votes."""
+    """Return the share of each item's pairs of votes that agree, shape (N,); nan below 2 votes.
+
+    The share is X_n = Σ_c v_nc(v_nc − 1)/(m_n(m_n − 1)).
+    """
     votes = sparse.csr_array(votes)
     m = votes.sum(axis=1).astype(np.float64)
     pairs = votes.multiply(votes).sum(axis=1) - m
@@ -84,7 +88,7 @@ def pair_agreement(votes: Any) -> FloatArray:
 
 
 def class_shares(votes: Any) -> FloatArray:
-    """π_c: mean of v_nc/m_n over items with a rating; shape (K,)."""
+    """Return π_c, the mean of v_nc/m_n over items with a rating, for every class c; shape (K,)."""
     votes = sparse.csr_array(votes)
     m = votes.sum(axis=1)
     shares: FloatArray = votes.T @ divide(1.0, m, where=m > 0, empty=0.0) / int((m > 0).sum())
@@ -92,15 +96,15 @@ def class_shares(votes: Any) -> FloatArray:
 
 
 def fleiss_kappa(votes: Any) -> float:
-    """κ = (p_a − p_e)/(1 − p_e) with p_a the mean of X_n and p_e = Σ π_c².
+    """Return Fleiss' κ = (p_a − p_e)/(1 − p_e) with p_a the mean of X_n and p_e = Σ π_c².
 
-    This is Fleiss' κ if all items have the same number of ratings. Otherwise it is Gwet's generalisation:
-    p_a over items with two or more ratings, π over items with one or more.
+    If items have different numbers of ratings, this is Gwet's generalisation: p_a is the mean over items with
+    two or more ratings, π the mean over items with one or more.
 
     Raises
     ------
     NotIdentified
-        If all ratings are alike, which gives 0/0 as for α.
+        If all ratings are alike, so that κ is 0/0.
     """
     check_votes(votes)
     shares = class_shares(votes)
@@ -108,9 +112,9 @@ def fleiss_kappa(votes: Any) -> float:
 
 
 def gwet_ac1(votes: Any) -> float:
-    """AC1 = (p_a − p_e)/(1 − p_e) with p_e = Σ π_c(1 − π_c)/(K − 1); K counts all classes offered.
+    """Return Gwet's AC1 = (p_a − p_e)/(1 − p_e) with p_e = Σ π_c(1 − π_c)/(K − 1).
 
-    It is defined even if all ratings are alike (p_e = 0, AC1 = 1).
+    K counts all classes, also unused ones. AC1 is 1 if all ratings are alike (p_e = 0).
     """
     check_votes(votes)
     shares = class_shares(votes)
@@ -119,12 +123,12 @@ def gwet_ac1(votes: Any) -> float:
 
 
 def beyond_chance(observed: float, chance: float, name: str) -> float:
-    """(p_a − p_e)/(1 − p_e).
+    """Return (p_a − p_e)/(1 − p_e), with p_a = `observed` and p_e = `chance`.
 
     Raises
     ------
     NotIdentified
-        If p_e = 1.
+        If p_e = 1; the message names the coefficient `name`.
     """
     if chance >= 1 - 1e-12:
         raise NotIdentified(f"all ratings are alike: agreement by chance is 1, {name} is 0/0")
@@ -133,16 +137,16 @@ def beyond_chance(observed: float, chance: float, name: str) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairwise:
-    """Agreement of every two annotators on the items that both rated; shape (annotators, annotators).
+    """Agreement of every two annotators on their common items; arrays have shape (annotators, annotators).
 
     Attributes
     ----------
     common
-        Number of items that both rated.
+        Number of common items, which both annotators rated.
     agreement
-        Share of these items on which they agree; nan if there is none.
+        Share of the common items on which both annotators agree; nan without common items.
     kappa
-        Cohen's κ; nan where undefined.
+        Cohen's κ on the common items; nan if undefined.
     """
 
     annotators: tuple[str, ...]
@@ -152,7 +156,7 @@ class Pairwise:
 
 
 def pairwise(panel: Panel) -> Pairwise:
-    """Agreement and Cohen's κ of all pairs, by sparse products.
+    """Compute agreement and Cohen's κ of all pairs of annotators by sparse matrix products.
 
     Examples
     --------
@@ -176,7 +180,7 @@ def pairwise(panel: Panel) -> Pairwise:
 
 
 def _split_by_class(panel: Panel) -> Iterator[IntArray]:
-    """Yield groups of rows with several classes each, small enough for `_chance` to stay within `CELLS`."""
+    """Yield groups of rating rows by class, small enough that the arrays of `_chance` stay within `CELLS`."""
     A, m = len(panel.annotators), np.bincount(panel.item)
     cells = np.minimum(A * A, np.bincount(panel.label, weights=m[panel.item], minlength=panel.K))
     part = (np.cumsum(cells) // CELLS)[panel.label]
@@ -185,7 +189,10 @@ def _split_by_class(panel: Panel) -> Iterator[IntArray]:
 
 
 def _chance(panel: Panel, rows: IntArray, rated: Any) -> FloatArray:
-    """Σ_c of how often a gave class c times how often b did, on their common items; of the rows' classes."""
+    """Return Σ_c n_ac n_bc for all pairs of annotators a and b, over the classes c of the given rating rows.
+
+    n_ac is the number of ratings of class c that a gave on the items that both a and b rated.
+    """
     A, label, annotator = len(panel.annotators), panel.label[rows], panel.annotator[rows]
     kinds, label = np.unique(label, return_inverse=True)
     shape = (A * len(kinds), len(panel.items))
@@ -211,14 +218,24 @@ _NAMES = {
     "observed": "agreeing pairs",
 }
 _SHOWN = 20
-"""Classes that a notebook shows."""
+"""Largest number of classes that a notebook shows."""
 RELIABLE = 0.8
-"""Rule of thumb of content analysis (Krippendorff 2004): below it a category is not well defined."""
+"""Value of α below which a category is not well defined, by rule of thumb (Krippendorff 2004)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatorAgreement:
-    """Agreement of one annotator with the others: mean over items of the share that agrees."""
+    """Agreement of one annotator with the other annotators.
+
+    Attributes
+    ----------
+    ratings
+        Number of items that the annotator rated.
+    agreement
+        Share of the other annotators' ratings on the annotator's items that agree; None without such ratings.
+    median_kappa
+        Median of Cohen's κ with each other annotator; None if every κ is undefined.
+    """
 
     name: str
     ratings: int
@@ -237,14 +254,17 @@ class AgreementReport(Displayable):
     observed
         Mean share of agreeing pairs.
     fleiss, ac1, mean_cohen
-        None where undefined; mean Cohen's κ is over pairs where it is defined.
+        Fleiss' κ, Gwet's AC1, and the mean of Cohen's κ over pairs of annotators for whom κ is defined; None
+        if undefined.
     categories
-        Class → its α against all other classes together; None if all ratings of it are alike.
+        Class → α of this class against all other classes together; None if undefined.
+    people
+        Agreement of every annotator with the others.
     undefined
-        Coefficient → why it is None.
+        Coefficient → reason why it is None.
     clusters, assumptions
-        Number of clusters of items, which are the independent units of the interval (None if items are
-        independent), and the assumptions of that interval.
+        Number of clusters of items (None if items are independent), and the assumptions of the interval.
+        Clusters are the independent units of the interval.
     unreliable
         Classes with α below 0.8.
 
@@ -276,7 +296,7 @@ class AgreementReport(Displayable):
     picture: ClassVar[str] = "agreement"
 
     def __str__(self) -> str:
-        """Krippendorff's α with its interval, and how many annotators and items it rests on."""
+        """Return Krippendorff's α with its interval, and the numbers of annotators and items."""
         rests = f"{self.annotators} annotators, {self.items:,} items"
         if self.alpha is None:
             return f"Krippendorff's α is undefined: {self.undefined.get('alpha', '')} · {rests}"
@@ -288,7 +308,7 @@ class AgreementReport(Displayable):
         return f"Krippendorff's α {format_number(self.alpha.value)}{interval}{verdict} · {rests}"
 
     def records(self) -> list[dict[str, Any]]:
-        """One row per coefficient; the coefficient of a class is its α against the rest."""
+        """Return one row per coefficient, then one row per class with its α against all other classes."""
         ends = (None, None) if self.alpha is None else (self.alpha.low, self.alpha.high)
         value = None if self.alpha is None else self.alpha.value
         found = [{"coefficient": "alpha", "class": "", "value": value, "low": ends[0], "high": ends[1]}]
@@ -303,7 +323,7 @@ class AgreementReport(Displayable):
         return found + [{"coefficient": "alpha", "class": name, "value": value} for name, value in classes]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """HTML shown in a notebook."""
+        """Return the tables that a notebook shows."""
         rows = []
         left = max(0, len(self.categories) - _SHOWN)
         for row in self.records()[: len(_NAMES) + _SHOWN]:
@@ -337,14 +357,15 @@ def measure_agreement(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> AgreementReport:
-    """Compute α, κ and AC1 of a panel, also per class and per annotator.
+    """Compute α, κ and AC1 of a panel, α of every class, and the agreement of every annotator.
 
     Parameters
     ----------
     panel
-        At least two annotators, and at least one item that two of them rated.
+        Panel of at least two annotators, with at least one item that two of them rated.
     values
-        Shape (K,): numbers of the classes; by default those that their names denote (`find_class_values`).
+        Shape (K,): numbers of the classes; by default the numbers that the class names denote
+        (`find_class_values`).
     level, bootstrap, seed, confidence
         As in `krippendorff_alpha`.
 

@@ -3,22 +3,20 @@
 α = 1 − D_o/D_e with D_o = Σ_ck o_ck δ²_ck / n and D_e = Σ_ck n_c n_k δ²_ck / (n(n − 1)); Source:
 Krippendorff, "Content Analysis" (2004), ch. 11, and "Computing Krippendorff's Alpha-Reliability" (2011).
 
-If all ratings are alike, D_e = 0 and α = 0/0: annotators who agree cannot be told from annotators who
-always give the same label. Other implementations return 1, nan or an error; this one raises
-`NotIdentified`.
+If all ratings are alike, D_e = 0 and α = 0/0, because annotators who agree cannot be distinguished from
+annotators who always give the same label. Other implementations return 1 or nan, or raise an error; this one
+raises `NotIdentified`. The project has its own implementation because the published fast one is GPL, and the
+free ones loop over items or ratings in Python.
 
-The published fast implementation is GPL, and the free ones loop over items or ratings in Python, which is
-fifty to a hundred times slower.
-
-Both sums are taken over the labels that occur, so no (K, K) table is made (`WeightedVotes`). Coincidences
-o_ck and distances δ²_ck are those of Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011),
-sections C and D. An item with v_c of its m labels in class c adds Σ_ck v_c v_k δ²_ck / (m − 1) to Σ_ck o_ck
-δ²_ck, and v_c to the marginal n_c. Chance gives Σ_ck n_c n_k δ²_ck. δ² is:
+Both sums run only over the labels that occur, so no (K, K) table is made (`WeightedVotes`). Coincidences o_ck
+and distances δ²_ck are defined in sections C and D of the 2011 paper. An item with v_c of its m labels in
+class c adds Σ_ck v_c v_k δ²_ck / (m − 1) to Σ_ck o_ck δ²_ck, and v_c to the marginal n_c. δ² depends on the
+level of measurement:
 
 nominal 1{c≠k} · ordinal (r_c − r_k)², r_c the middle rank of c among the n labels · interval (x_c − x_k)² ·
 ratio ((x_c − x_k)/(x_c + x_k))².
 
-The squares of differences reduce to sums: Σ_ck w_c w_k (x_c − x_k)² = 2 (Σ w Σ w x² − (Σ w x)²).
+Squared differences reduce to sums: Σ_ck w_c w_k (x_c − x_k)² = 2 (Σ w Σ w x² − (Σ w x)²).
 """
 
 from __future__ import annotations
@@ -39,29 +37,30 @@ from oversight.harness.types import Note, NoteKind, ResultWithNotes
 
 NO_DRAWS = "bootstrap is 0, so no interval was computed"
 _MANY_CLASSES = 12
-"""Number of classes up to which all are tried for the extra unit; of more, the most and least frequent."""
+"""Number of classes that are tried for the extra unit: if there are more, the most and least frequent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement(ResultWithNotes):
-    """One coefficient with its interval.
+    """Krippendorff's α with its interval.
 
     Attributes
     ----------
     value
-        The coefficient; at most 1, negative below chance.
+        α; at most 1, and negative if agreement is below chance.
     low, high
-        Ends of its interval over items or clusters; None if it is withheld.
+        Ends of the interval, whose units are items or clusters; None if it is withheld.
     level
         Confidence level of the interval.
     pairable
-        Number of ratings on items with at least two ratings; only these count.
+        Number of ratings on items with at least two ratings; other ratings do not count.
     items, clusters
-        Number of items with at least two ratings, and of their clusters (None if items are independent).
+        Number of items with at least two ratings, and number of their clusters (None if items are
+        independent).
     notes
         ``NoteKind.NO_INTERVAL`` if the interval is withheld.
     why
-        Why the interval is withheld; empty if it is given.
+        Reason why the interval is withheld; empty if it is given.
     """
 
     value: float
@@ -76,7 +75,7 @@ class Agreement(ResultWithNotes):
 
     @property
     def holds(self) -> bool:
-        """Whether there is an interval that covers α as often as its level says."""
+        """Whether an interval is given; an interval that is given has its nominal coverage."""
         return not self.why
 
 
@@ -90,29 +89,34 @@ def krippendorff_alpha(
     confidence: float = 0.95,
     cluster: IntArray | None = None,
 ) -> Agreement:
-    """Compute α with an interval over items, or over whole clusters of items.
+    """Compute α with an interval whose units are items, or clusters of items.
 
-    The interval gives units random weights and adds one unit that lowers or raises α most
-    (`weighted_units`). In simulations it covers from 5 items on, with rare classes, and if all ratings
-    agree.
+    The interval gives units random weights and adds one unit that lowers or raises α most (module
+    `weighted_units`). In simulations it has its nominal coverage from 5 items on, also with rare classes and
+    if all ratings agree.
 
     Parameters
     ----------
     votes
-        Shape (N, K): number of annotators that gave the item the class, as an array (`Panel.votes`) or as
-        sparse rows of scipy (`Panel.sparse_votes`).
+        Shape (N, K): number of annotators that gave the item the class, as an array (`Panel.votes`) or as a
+        sparse array of scipy (`Panel.sparse_votes`).
     level
-        ``"nominal"``, ``"ordinal"`` (by `values`, without them by the order of the classes),
-        ``"interval"``, ``"ratio"``.
+        Level of measurement: ``"nominal"``, ``"ordinal"``, ``"interval"`` or ``"ratio"``. Ordinal classes
+        are ordered by `values` if given, otherwise by their columns.
     values
         Shape (K,): numbers of the classes, for the interval and ratio levels. At the ordinal level only
         their order counts, and classes with equal numbers are tied.
     bootstrap
-        Number of draws of weights; 0 for no interval. All ratings of an item share a weight, which is valid
-        if items are a random sample.
+        Number of draws of random weights; 0 for no interval. The weights are per item, which is valid if
+        items are a random sample.
+    seed
+        Seed of the random weights.
+    confidence
+        Confidence level of the interval.
     cluster
-        Shape (N,): number of the item's cluster (`Panel.cluster`). Clusters then get the weights, which is
-        valid if they are a random sample. With fewer than 4 effective clusters the interval is withheld.
+        Shape (N,): number of the item's cluster (`Panel.cluster`). The weights are then per cluster, which
+        is valid if clusters are a random sample. With fewer than 4 effective clusters the interval is
+        withheld.
 
     Raises
     ------
@@ -174,7 +178,7 @@ def _pairable(votes: Any) -> tuple[Any, IntArray]:
 
 
 def _distinct(votes: Any) -> tuple[Any, IntArray, IntArray]:
-    """Return the distinct rows in dense order, how often each occurs, and 0 … rows − 1."""
+    """Return the distinct rows, how often each occurs, and the positions 0 … (number of rows) − 1."""
     N, K = votes.shape
     row = np.repeat(np.arange(N), np.diff(votes.indptr))
     cell = np.arange(votes.nnz) - votes.indptr[row]
@@ -186,9 +190,10 @@ def _distinct(votes: Any) -> tuple[Any, IntArray, IntArray]:
 
 
 def _extreme_rows(votes: Any) -> Any:
-    """Votes of items that agree fully on a class, or disagree as much as possible; sparse, shape (c, K).
+    """Return votes of invented items with full agreement on a class, or with strong disagreement.
 
-    Each of these items has the mean number of ratings.
+    The sparse array has shape (number of invented items, K). Each item has the mean number of ratings, all in
+    one class, half in each of two classes, or spread evenly over all classes.
     """
     K, m = votes.shape[1], max(2, round(float(votes.sum(axis=1).mean())))
     classes = np.argsort(votes.sum(axis=0), kind="stable")
@@ -205,16 +210,18 @@ def _extreme_rows(votes: Any) -> Any:
 def _draw(
     together: WeightedVotes, units: tuple[IntArray, IntArray], size: float, times: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """α of units with random weights and one extra extreme unit; two arrays of shape (times,).
+    """Draw α of units with random weights and one extra unit; return two arrays of shape (times,).
 
-    The extra unit is the one of `together`'s last rows that lowers α most, then the one that raises it
-    most. Items with equal votes share one gamma-distributed weight, which has the same distribution and is
-    much faster.
+    The extra unit is the extreme row of `together` that lowers α most (first array) or raises it most (second
+    array). Units with equal votes share one gamma-distributed weight, which has the same distribution as the
+    sum of their weights and is much faster.
 
     Parameters
     ----------
+    together
+        R rows of votes, followed by the extreme rows.
     units
-        Shape (U,): number of units that share a weight. Shape (R,): position of every other row's weight.
+        Number of units that share each weight, shape (U,), and position of every row's weight, shape (R,).
     size
         Weight that makes an extreme row as large as the mean unit.
     """
@@ -226,7 +233,7 @@ def _draw(
         together.alphas(_with_unit(np.tile(counts[place], (len(some), 1)), rows, some, size), n)
         for some in np.array_split(np.arange(R, rows), -(-(rows - R) // steps))
     ]
-    least = np.round(np.concatenate(reached), 12)  # the first of units that differ only by rounding
+    least = np.round(np.concatenate(reached), 12)  # ties that differ only by rounding: take the first
     lowest, highest = R + np.argmin(least), R + np.argmax(least)
     rng, more = np.random.default_rng(seed), size * draw_unit_more(times, seed)
     lowered, raised = list[FloatArray](), list[FloatArray]()
@@ -239,7 +246,10 @@ def _draw(
 
 
 def _with_unit(drawn: FloatArray, rows: int, one: IntArray, weight: FloatArray | float) -> FloatArray:
-    """Append one row, `one`, to the weights of every draw; shape (draws, R) to (draws, rows)."""
+    """Extend the weights from shape (draws, R) to (draws, rows), and set that of row `one` to `weight`.
+
+    `one` is the position of one extreme row per draw; all other extreme rows have weight 0.
+    """
     found = np.zeros((len(drawn), rows))
     found[:, : drawn.shape[1]] = drawn
     found[np.arange(len(drawn)), one] = weight
@@ -247,7 +257,7 @@ def _with_unit(drawn: FloatArray, rows: int, one: IntArray, weight: FloatArray |
 
 
 def category_alphas(votes: Any) -> dict[int, float | None]:
-    """α of every class against all others; None for a class whose ratings are all alike."""
+    """Return α of every class against all other classes; None if no rating or every rating has the class."""
     check_votes(votes)
     kept, _ = _pairable(votes)
     m = kept.sum(axis=1)
@@ -261,9 +271,9 @@ def category_alphas(votes: Any) -> dict[int, float | None]:
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 CELLS = 4_000_000
-"""Numbers that an array may have in memory at once."""
+"""Largest number of elements of an intermediate array."""
 _STEP = 0.25
-"""Width of a step of the trapezoidal rule."""
+"""Step width of the trapezoidal rule."""
 
 
 class WeightedVotes:
@@ -301,9 +311,9 @@ class WeightedVotes:
             self._fixed = self._within_rows()
 
     def alphas(self, weights: FloatArray, n: float) -> FloatArray:
-        """α of the rows under several weightings, each scaled to n ratings; shape (B, R) to (B,).
+        """Return α under each of B weightings of the rows; shape (B, R) to (B,).
 
-        The weighted ratings must not be all alike.
+        Each weighting is scaled to n ratings. The weighted ratings must not be all alike.
         """
         found = np.empty(len(weights))
         step = max(1, CELLS // max(*self.votes.shape, self.votes.nnz))
@@ -313,12 +323,12 @@ class WeightedVotes:
         return found
 
     def refuse_alike(self, weights: FloatArray) -> None:
-        """Raise an error if all ratings are alike; weights have shape (R,).
+        """Check that not all ratings of the rows with positive weights are alike; weights have shape (R,).
 
         Raises
         ------
         NotIdentified
-            If they are.
+            If all these ratings are alike.
         """
         if len(np.unique(self.values[np.flatnonzero(self.votes.T @ weights)])) < 2:
             raise NotIdentified(
@@ -344,7 +354,10 @@ class WeightedVotes:
         return alpha
 
     def _within_rows(self) -> FloatArray:
-        """Disagreement within every row, at a level at which it does not depend on weights; shape (R,)."""
+        """Return the disagreement within every row, shape (R,).
+
+        Not for the ordinal level, whose disagreement depends on the weights of all rows.
+        """
         if self.level == "nominal":
             same = self.votes.multiply(self.votes).sum(axis=1)
             return np.asarray((self.m**2 - same) / (self.m - 1))
@@ -357,9 +370,9 @@ class WeightedVotes:
         return np.array(pairs) / (self.m - 1)
 
     def _spread_within(self, x: FloatArray) -> FloatArray:
-        """Σ_ck v_c v_k (x_c − x_k)² / (m − 1) of every row; shape (B, K) to (B, R).
+        """Return Σ_ck v_c v_k (x_c − x_k)² / (m − 1) of every row; shape (B, K) to (B, R).
 
-        Differences to the row's first class are summed, so that a row with one class gives exactly 0.
+        x is measured from its value at the row's first class, so that a row with one class gives exactly 0.
         """
         starts, classes, counts = self.votes.indptr[:-1], self.votes.indices, self.votes.data
         first = np.repeat(classes[starts], np.diff(self.votes.indptr))
@@ -381,7 +394,10 @@ def _check_values(level: str, K: int, values: FloatArray | None) -> FloatArray:
 
 
 def _spread(w: FloatArray, x: FloatArray) -> FloatArray:
-    """Σ_ck w_c w_k (x_c − x_k)², around the mean; w of shape (B, K), x of (B, K) or (1, K)."""
+    """Return Σ_ck w_c w_k (x_c − x_k)², shape (B,); w has shape (B, K), x (B, K) or (1, K).
+
+    The sum is computed around the mean of x, which avoids cancellation.
+    """
     total = w.sum(axis=1)
     mean = (w * x).sum(axis=1) / total
     found: FloatArray = 2 * total * (w * (x - mean[:, None]) ** 2).sum(axis=1)
@@ -389,10 +405,11 @@ def _spread(w: FloatArray, x: FloatArray) -> FloatArray:
 
 
 def _ratio_spread(w: FloatArray, x: FloatArray) -> FloatArray:
-    """Σ_ck w_c w_k ((x_c − x_k)/(x_c + x_k))², shape (B, K) to (B,), in O(K) by an integral.
+    """Return Σ_ck w_c w_k ((x_c − x_k)/(x_c + x_k))², shape (B, K) to (B,), in O(K) by an integral.
 
-    As 1/(x + y)² = ∫ t e^{−(x + y)t} dt, it is ∫ t Σ_ck u_c u_k (x_c − x_k)² dt with u_c = w_c e^{−x_c t}.
-    With t = e^s the trapezoidal rule errs by 2 |Γ(2 + 2πi/h)| of each summand, 2e-15 at the step h = 1/4.
+    Because 1/(x + y)² = ∫ t e^{−(x + y)t} dt, the sum is ∫ t Σ_ck u_c u_k (x_c − x_k)² dt with
+    u_c = w_c e^{−x_c t}. With t = e^s, the trapezoidal rule of step h has the relative error
+    2 |Γ(2 + 2πi/h)| per summand, which is 2e-15 at h = 1/4.
     """
     x = x / max(float(x.max()), 1e-300)
     least = float(x[x > 0].min()) if x.any() else 1.0
@@ -409,6 +426,6 @@ def _ratio_spread(w: FloatArray, x: FloatArray) -> FloatArray:
 
 
 def _ratio(x: FloatArray) -> FloatArray:
-    """((x_c − x_k)/(x_c + x_k))² of all pairs, 0 for two zeros."""
+    """Return ((x_c − x_k)/(x_c + x_k))² of all pairs; 0 if both values are 0."""
     total = x[:, None] + x
     return divide(x[:, None] - x, total, where=total > 0, empty=0.0) ** 2

@@ -1,15 +1,17 @@
-"""Whether a model may take the place of annotators: the alternative annotator test.
+"""Alternative annotator test: whether a model may replace annotators.
 
-Each annotator j is left out in turn. On each item that j rated, the others' labels say with whom they agree
-more: with the model or with j. The difference is the share of items on which j agrees at least as much, less
-that of the model. H₀: difference ≥ ε is tested one-sided by Student's t; ε is what the model's lower cost is
-worth.
-Over annotators the false discovery rate is held at q (Benjamini & Yekutieli 2001). The winning rate is the
-share of annotators against whom H₀ is rejected; the test is passed from ½ on. The advantage probability is
-the mean share of items on which the model agrees at least as much as the annotator.
+Each annotator j is left out in turn. On each item that j rated, the model and j are compared by the share of
+the other annotators' labels that each of them matches. The test statistic is the share of items on which j
+matches at least as many labels as the model, minus the share on which the model matches at least as many as
+j. H₀: statistic ≥ ε is tested one-sided by Student's t; ε is the disadvantage that is accepted because the
+model costs less. The false discovery rate over annotators is at most q (Benjamini & Yekutieli 2001).
 
-Source: Calderon, Reichart & Dror 2025, The Alternative Annotator Test for LLM-as-a-Judge, ACL. Below 30 items
-per annotator the t-test is not to be trusted, and the annotator is left out with that reason.
+The winning rate is the share of annotators against whom H₀ is rejected; the model passes if it is at least ½.
+The advantage probability is the mean share of items on which the model agrees at least as much as the
+annotator.
+
+Source: Calderon, Reichart & Dror 2025, The Alternative Annotator Test for LLM-as-a-Judge, ACL. With fewer
+than 30 items the t-test is unreliable, so such an annotator is not tested, and `AnnotatorDuel.why` says so.
 """
 
 from __future__ import annotations
@@ -26,29 +28,32 @@ from oversight.harness.estimate import clopper_pearson
 from oversight.harness.panel.ratings import Panel
 
 LEAST_ITEMS = 30
-"""Items of an annotator below which the t-test is not made."""
+"""Smallest number of an annotator's items for which the t-test is made."""
 EPSILON, FALSE_DISCOVERY = 0.2, 0.05
-"""The authors' recommendation for experts (0.15 for skilled annotators, 0.1 for crowd workers), and q."""
+"""ε as the authors recommend it for experts (0.15: skilled annotators, 0.1: crowd workers), and q."""
 PASSED = 0.5
-"""Winning rate from which on the model may take the annotators' place."""
+"""Smallest winning rate at which the model may replace the annotators."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatorDuel:
-    """The model against one annotator.
+    """Comparison of the model with one annotator.
 
     Attributes
     ----------
     items
-        Items that the annotator and at least one other rated.
-    model, human
-        Share of items on which the model, or the annotator, agrees at least as much with the others.
+        Number of items that the model, the annotator and at least one other annotator labelled.
+    model
+        Share of these items on which the model agrees with the other annotators at least as much as this
+        annotator does; None without items.
+    human
+        Share of these items on which this annotator agrees at least as much as the model; None without items.
     p
-        p-value of H₀; None if it is withheld.
+        p-value of H₀; None if the test is not made.
     won
         Whether H₀ is rejected at the false discovery rate.
     why
-        Why the test is withheld; empty if it is made.
+        Reason why the test is not made; empty if it is made.
     """
 
     annotator: str
@@ -69,11 +74,16 @@ class Alternative:
     passed
         Whether the winning rate is at least ½; None if too few annotators could be tested.
     winning_rate, advantage
-        ω and ρ; None like `passed`.
+        Winning rate ω and advantage probability ρ; None if `passed` is None.
     winning_interval
-        Clopper and Pearson's interval of ω, as if the annotators were drawn from many; None like `passed`.
+        95 % Clopper–Pearson interval of ω, which treats the annotators as a random sample; None if `passed`
+        is None.
+    epsilon, false_discovery
+        ε and q.
+    annotators
+        One entry per annotator of the panel, also for those who could not be tested.
     why
-        Why there is no result; empty if there is one.
+        Reason why there is no result; empty if there is one.
     """
 
     passed: bool | None = None
@@ -89,21 +99,23 @@ class Alternative:
 def assess_alternative(
     panel: Panel, predicted: IntArray, *, epsilon: float = EPSILON, false_discovery: float = FALSE_DISCOVERY
 ) -> Alternative:
-    """Test whether the model may take the annotators' place.
+    """Test whether the model may replace the annotators.
 
     Parameters
     ----------
     panel
-        Items in clusters are refused: the t-test takes items as independent.
+        Panel with independent items; items in clusters are refused, because the t-test assumes independence.
     predicted
-        Shape (N,): the model's label, −1 for none; such items are left out.
+        Shape (N,): the model's label; −1 if there is none, and the item is then left out.
     epsilon
-        In [0, 1): by how much the model may fall behind and still be preferred.
+        ε in [0, 1): how far the model may fall behind an annotator and still be preferred.
+    false_discovery
+        q in (0, 1): largest expected share of false rejections among the rejections of H₀.
 
     Raises
     ------
     EstimateError
-        If epsilon or the rate is out of range, or items share clusters.
+        If epsilon or the false discovery rate is out of range, or items are in clusters.
 
     Examples
     --------
@@ -145,7 +157,7 @@ def assess_alternative(
 
 
 def _duel(name: str, j: int, grid: IntArray, predicted: IntArray, epsilon: float) -> AnnotatorDuel:
-    """The model against annotator j."""
+    """Compare the model with annotator j."""
     others = np.delete(grid, j, axis=1)
     rated = others != NO_LABEL
     rows = np.flatnonzero((grid[:, j] != NO_LABEL) & rated.any(axis=1) & (predicted >= 0))
@@ -164,7 +176,7 @@ def _duel(name: str, j: int, grid: IntArray, predicted: IntArray, epsilon: float
 
 
 def _agreement(label: IntArray, others: IntArray) -> FloatArray:
-    """Share of the others' labels that equal this one, by item."""
+    """Return the share of the other annotators' labels that equal `label`, per item."""
     rated = others != NO_LABEL
     same = (others == label[:, None]) & rated
     found: FloatArray = same.sum(axis=1) / rated.sum(axis=1)
@@ -172,7 +184,7 @@ def _agreement(label: IntArray, others: IntArray) -> FloatArray:
 
 
 def _p_value(difference: FloatArray, epsilon: float) -> float:
-    """P-value of H₀: mean ≥ ε against a smaller one."""
+    """Return the p-value of H₀: mean ≥ ε against the alternative mean < ε."""
     n, spread = len(difference), float(difference.std(ddof=1))
     gap = float(difference.mean()) - epsilon
     if spread == 0:
@@ -181,7 +193,7 @@ def _p_value(difference: FloatArray, epsilon: float) -> float:
 
 
 def _discover(p: Mapping[str, float], rate: float) -> set[str]:
-    """Names whose null hypothesis is rejected by the procedure of Benjamini and Yekutieli."""
+    """Return the names whose null hypothesis the procedure of Benjamini and Yekutieli rejects."""
     names = sorted(p, key=lambda name: p[name])
     m = len(names)
     harmonic = sum(1 / k for k in range(1, m + 1))

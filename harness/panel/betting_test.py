@@ -1,21 +1,23 @@
 """Test whether a model is better than the average annotator, by betting on one mean.
 
-The test concerns L − c(E X) > 0, where c is a concave ceiling (`ceiling`) and X is its argument per item. A
-concave function lies below its tangents: c(E X) ≤ c(x0) + c'(x0)(E X − x0) for every x0. With D the
-agreement of model and aggregate on an item, define
+The tested claim is L > c(E X). L is the model's mean agreement with the aggregate, c is a concave ceiling of
+the annotators' accuracy (module `ceiling`), and X is the argument of c on one item. A concave function lies
+below its tangents: c(E X) ≤ c(x0) + c'(x0)(E X − x0) for every x0. With D the agreement of model and
+aggregate on an item, define
 
     Z = D − c(x0) − c'(x0)(X − x0),        E Z > 0  ⇒  L > c(E X),
 
-and test E Z ≤ 0. For c = √ this is D − X/(2 U0) − U0/2 with U0 = √x0. The test uses the agreement of the
-model and of the annotators on the same item together, which two separate tails (`certificate`) cannot.
+and test E Z ≤ 0. For c = √ this is Z = D − X/(2 U0) − U0/2 with U0 = √x0. Z uses the correlation of D and X
+on the same item, unlike the two separate bounds of the module `certificate`.
 
-The test bets: if E Z ≤ 0, the wealth Π (1 + λ_n Z_n) with 0 ≤ λ_n < 1/|least Z_n| is a supermartingale that
-starts at 1, and it reaches 1/p with probability at most p (Ville). x0 and λ may change from item to item if
-they depend on earlier items only. So x0 is their mean X, and no pilot sample is needed. The test is valid
+If E Z ≤ 0, the wealth Π (1 + λ_n Z_n) with 0 ≤ λ_n < 1/|min Z_n| is a supermartingale that starts at 1, and
+it reaches 1/p with probability at most p (Ville). x0 and λ may change from item to item if they depend only
+on earlier items. So x0 is the mean X of the earlier items, and no pilot sample is needed. The test is valid
 for any number of items and any distribution.
 
-For items in clusters, one bet is made per cluster: Σ Z of its items divided by M, the largest cluster size,
-has the same bounds as Z and a mean of the same sign, whatever the dependence within clusters.
+If items are in clusters, one bet is made per cluster, on the sum of Z over its items divided by the largest
+cluster size M. This value has the same bounds as Z, and its mean has the same sign, whatever the dependence
+within clusters.
 
 Source: the paired form of the margin of "Humanly Certifying Superhuman Classifiers" (ICLR 2023) is ours;
 bets as in Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by betting".
@@ -32,20 +34,23 @@ from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.panel.ceiling import pool_ceiling
 
 CAP = 0.75
-"""Share of the largest bet that cannot lose everything."""
+"""Largest bet as a share of the bet at which the wealth could reach 0."""
 
 Tangent = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """x0 → (c(x0), c'(x0))."""
 
 
 def root(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Tangent of √x, for the ceilings U(e) and U(t)."""
+    """Return the tangent of c(x) = √x at x0, for the ceilings U(e) and U(t)."""
     c = np.sqrt(np.maximum(x, 1e-3))
     return c, 1 / (2 * c)
 
 
 def pool_tangent(C: int) -> Tangent:
-    """Tangent of U*; its x is at least 1/C, where the slope is infinite."""
+    """Return the tangent function of the ceiling U* for C classes.
+
+    The tangent touches U* slightly above 1/C at the least, because the slope at 1/C is infinite.
+    """
 
     def tangent(x: FloatArray) -> tuple[FloatArray, FloatArray]:
         inside = np.maximum(x, 1 / C + 1e-3)
@@ -57,7 +62,7 @@ def pool_tangent(C: int) -> Tangent:
 
 
 def itself(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Tangent of c(x) = x, for U(p)."""
+    """Return the tangent of c(x) = x at x0, for the ceiling U(p)."""
     return x, np.ones_like(x)
 
 
@@ -70,30 +75,29 @@ def betting_confidence(
     level: float = 0.95,
     unit: IntArray | None = None,
 ) -> float:
-    """Compute 1 − p of "the model does not exceed the ceiling".
+    """Return 1 − p, where p is the p-value of "the model's agreement does not exceed the ceiling".
 
     Parameters
     ----------
     hits
         Shape (n,): agreement of model and aggregate, in [0, 1].
     x
-        Shape (n,): the ceiling's X of the same items, in [0, 1].
+        Shape (n,): the argument X of the ceiling on the same items, in [0, 1].
     tangent
-        Tangent of the ceiling.
+        Function that returns the value and the slope of the ceiling's tangent.
     seed
-        Seed of the order in which units are processed.
+        Seed of the random order of the bets.
     level
-        Level at which the bets are most powerful; the result is valid at every level.
+        Level for which the bets are chosen; the result is valid at every level.
     unit
-        Shape (n,): number of the item's independent unit (`Panel.unit`); by default every item is one.
-
+        Shape (n,): number of the item's independent unit (`Panel.unit`); by default every item is a unit.
     """
     _, place = np.unique(np.arange(len(hits)) if unit is None else unit, return_inverse=True)
     n = int(place.max()) + 1
     order = np.random.default_rng(seed).permutation(n)
     rows = (hits, x, np.ones(len(hits)))
     d, x, size = (np.bincount(place, w)[order].astype(np.float64) for w in rows)
-    past = np.arange(1, n + 1)  # with one made-up item or cluster before the first one
+    past = np.arange(1, n + 1)  # counts one invented unit before the first, so that means are defined
     x0 = (1 + _before(x)) / (1 + _before(size))
     c, slope = tangent(x0)
     z = (d - size * c - slope * (x - size * x0)) / size.max()
@@ -106,5 +110,5 @@ def betting_confidence(
 
 
 def _before(values: FloatArray) -> FloatArray:
-    """Sum of all values before each value."""
+    """Return, for each position, the sum of all earlier values."""
     return np.concatenate([[0.0], np.cumsum(values)[:-1]])

@@ -1,23 +1,24 @@
 """Upper bounds on the accuracy of annotators from their agreement, without ground truth.
 
-With X the share of an item's annotator pairs that agree and x = E X:
+X is the share of an item's pairs of annotators that agree, and x = E X:
 
     U(e) = √x                                  pairs of different annotators, Definition 1
     U(t) = √(1/m + (m − 1)/m · x)              all pairs of m annotators, Theorem 1
     U*   = [1 + √((C − 1)(C x − 1))]/C         annotators drawn from a pool, C classes
-    U(p) = E max_c v_c/m                       these very annotators, v_c votes for class c
+    U(p) = E max_c v_c/m                       the given annotators, v_c votes for class c
 
-U(p) needs nothing: whatever the truth, the share of an item's annotators who name it is at most the
-largest share. Nor does U(t), although the source derives it from its assumption (2): its square is
-E Σ_c (v_c/m)² ≥ E (share that is right)² ≥ (average accuracy)². U(e) needs that assumption, and exchangeable
-slots (annotators drawn from a pool): with fixed accuracies a, mean(a)² may exceed x by var(a)/(m − 1).
-U* needs the pool and nothing about the oracle: if every annotator of an item is drawn from shares p_c,
-accuracy is at most E max_c p_c, and max_c p_c at most the root above of Σ p_c², concave in it (Jensen).
-U* ≤ U(e) ≤ U(t), and U(p) ≤ the root above at 1/m + (m − 1)/m · x ≤ U(t).
+U(p) needs no assumption: whatever the truth, the share of an item's annotators who name it is at most the
+share of the most frequent class. U(t) needs none either, although the paper derives it from its assumption
+(2): its square is E Σ_c (v_c/m)² ≥ E (share of right annotators)² ≥ (average accuracy)². U(e) needs
+assumption (2) and exchangeable slots (annotators drawn from a pool): with fixed accuracies a, mean(a)² may
+exceed x by var(a)/(m − 1). U* needs the pool, but no assumption on the truth: if an item's annotators are
+drawn from a pool with class shares p_c, accuracy is at most E max_c p_c. max_c p_c is at most the formula of
+U* at x = Σ p_c², which is concave, so Jensen's inequality applies. U* ≤ U(e) ≤ U(t), and U(p) is at most the
+formula of U* at 1/m + (m − 1)/m · x, which is at most U(t).
 
-Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023), equations 3 and 4; the others are ours.
+Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023), equations 3 and 4; U* and U(p) are ours.
 
-`compute_bounds_by_size` follows the bounds as annotators are added (Figure 3 there).
+`compute_bounds_by_size` computes the bounds for growing numbers of annotators (Figure 3 of the paper).
 """
 
 from __future__ import annotations
@@ -35,18 +36,19 @@ from oversight.harness.panel.ratings import Panel, agreement_with, check_votes, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
-    """Bounds of one panel.
+    """Upper bounds of the annotators' accuracy for one panel, and the values per item that they average.
 
     Attributes
     ----------
     U_e, U_t, U_star, U_panel
-        As above.
+        U(e), U(t), U* and U(p) of the module.
     pairs
-        X_n of items with two or more votes, shape (n,).
+        Shape (n,): X_n of the n items with two or more votes.
     pairs_t
-        1/m_n + (m_n − 1)/m_n · X_n of these items: all pairs, including an annotator paired with itself.
+        Shape (n,): 1/m_n + (m_n − 1)/m_n · X_n, the agreement of all pairs, including each annotator with
+        itself.
     largest
-        max_c v_nc/m_n of these items.
+        Shape (n,): max_c v_nc/m_n, the share of the most frequent class.
     """
 
     U_e: float
@@ -59,31 +61,31 @@ class Ceiling:
 
 
 def empirical(x: float) -> float:
-    """U(e) = √x for x in [0, 1]."""
+    """Return U(e) = √x for x in [0, 1]."""
     return math.sqrt(x)
 
 
 def theoretical(x: float, annotators: float) -> float:
-    """U(t) = √(1/m + (m − 1)/m · x) of m ≥ 2 annotators, for x in [0, 1]."""
+    """Return U(t) = √(1/m + (m − 1)/m · x) of m ≥ 2 annotators, for x in [0, 1]."""
     return math.sqrt(1 / annotators + (annotators - 1) / annotators * x)
 
 
 def pool_ceiling(x: float, C: int) -> float:
-    """U* = [1 + √((C − 1)(C x − 1))]/C, C ≥ 2; 1/C if annotators agree less often than by guessing."""
+    """Return U* = [1 + √((C − 1)(C x − 1))]/C for C ≥ 2 classes; 1/C if x is below 1/C (guessing)."""
     return (1 + math.sqrt((C - 1) * max(0.0, C * x - 1))) / C
 
 
 def pool_agreement(u: float, C: int) -> float:
-    """The x at which U* = u: u² + (1 − u)²/(C − 1) for u in [1/C, 1]; 1/C for smaller u."""
+    """Return the x at which U* = u: u² + (1 − u)²/(C − 1) for u in [1/C, 1]; 1/C for smaller u."""
     v = max(u, 1 / C)
     return v * v + (1 - v) ** 2 / (C - 1)
 
 
 def ceilings(votes: IntArray, C: int | None = None) -> Ceiling:
-    """Compute all bounds; items have equal weight for any number of annotators (at least two).
+    """Compute all bounds; every item with at least two votes has the same weight.
 
-    Unequal and missing annotators are allowed if what is missing is independent of the labels. `C` is the
-    number of classes if those of `votes` are numbered within items.
+    The number of annotators may vary if labels are missing independently of their values. `C` is the total
+    number of classes, which must be given if the classes of `votes` are numbered within items.
 
     Raises
     ------
@@ -110,10 +112,10 @@ def ceilings(votes: IntArray, C: int | None = None) -> Ceiling:
 
 
 def shuffled(grid: IntArray, seed: int) -> IntArray:
-    """Put the labels of every item into random slots, missing ones last; the shape does not change.
+    """Return the grid with the labels of every item in random order, and missing labels last.
 
-    This makes slots exchangeable, as U(e) requires. Mean pairwise agreement does not change; bounds that
-    use single slots do.
+    This makes the slots (columns) exchangeable, as U(e) requires. It does not change the mean pairwise
+    agreement, but bounds from only some of the slots.
     """
     rng = np.random.default_rng(seed)
     key = np.where(grid >= 0, rng.random(grid.shape), 2.0)
@@ -123,7 +125,7 @@ def shuffled(grid: IntArray, seed: int) -> IntArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowthPoint:
-    """Mean bounds over the shuffles with k annotators per item; ceilings are None at k = 1."""
+    """Bounds from `annotators` labels per item, averaged over shuffles; ceilings are None for one label."""
 
     annotators: int
     L: float
@@ -136,10 +138,10 @@ class GrowthPoint:
 def compute_bounds_by_size(
     panel: Panel, predicted: IntArray, *, points: int = 12, shuffles: int = 20, seed: int = 0
 ) -> tuple[GrowthPoint, ...]:
-    """L, U(e), U(t), U* and U(p) of k labels per item, k = 1 … all, with slots shuffled within items.
+    """Compute L, U(e), U(t), U* and U(p) from k randomly chosen labels per item, for k = 1 … all.
 
-    Only items with at least the most common full number of labels are used. They are the same for every k,
-    so that the curve does not reflect a change of items.
+    Only items with at least the most common number of labels are used, so that the items are the same for
+    every k.
 
     Raises
     ------
@@ -162,7 +164,7 @@ def compute_bounds_by_size(
     values, counts = np.unique(m, return_counts=True)
     full = int(values[np.argmax(counts)])
     if full < 2:
-        raise EstimateError("most items have 1 annotator: there is no bound to follow")
+        raise EstimateError("most items have 1 annotator, so the bound cannot be computed")
     rows = m >= full
     grid, own = panel.grid()[rows], predicted[rows]
     ks = sorted({round(k) for k in np.linspace(1, full, min(points, full))})
@@ -180,7 +182,7 @@ def _point(k: int, L: float, *bounds: float) -> GrowthPoint:
 
 
 def _bounds(slots: IntArray, K: int, C: int, predicted: IntArray) -> tuple[float, float, float, float, float]:
-    """L and the bounds for labels that are numbered 0 … K − 1 within items, with C classes in all."""
+    """Return L and the bounds from labels 0 … K − 1 numbered within items; C is the number of all classes."""
     votes = np.stack([(slots == c).sum(axis=1) for c in range(K)], axis=1)
     L = float(np.nanmean(agreement_with(plurality(votes), predicted)))
     if slots.shape[1] < 2:

@@ -1,9 +1,8 @@
-"""Certainty p_d of an item's label, which is the share of the largest vote, and bins of it.
+"""Certainty p_d of an item's label, which is the vote share of its most frequent class, and bins of p_d.
 
-By default a rater's own label counts in the vote of its item. Raters who are scored by a majority with
-their own vote, in bins of a certainty that includes it, have an advantage over a model: at p_d → 1 each of
-them is right by construction. `leave_rater_out` removes the rater from both, for the rater's score and for
-the model's.
+Raters who are scored by a majority that includes their own vote, in bins of a certainty that includes it too,
+have an advantage over a model: at p_d → 1 every rater is right by construction. `leave_rater_out` removes the
+rater's vote from majority and certainty, for the scores of the rater and of the model.
 
 Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500), section 2; the
 leave-one-out form is ours.
@@ -24,18 +23,18 @@ EDGES = (0.7, 0.9)
 
 
 def compute_certainty(votes: IntArray) -> FloatArray:
-    """p_d = max_c v_nc/m_n, shape (N,); nan without a vote."""
+    """Return p_d = max_c v_nc/m_n of every item, shape (N,); nan for an item without votes."""
     m = votes.sum(axis=1)
     return divide(votes.max(axis=1), m, where=m > 0)
 
 
 def assign_bins(p_d: FloatArray, edges: tuple[float, ...]) -> IntArray:
-    """Bin of every p_d: b if edges[b−1] < p_d ≤ edges[b]; −1 if p_d is nan.
+    """Return the bin of every p_d: b if edges[b−1] < p_d ≤ edges[b]; −1 if p_d is nan.
 
     Raises
     ------
     EstimateError
-        If edges do not rise within (0, 1).
+        If the edges do not increase or lie outside (0, 1).
     """
     if list(edges) != sorted(set(edges)) or any(not 0 < e < 1 for e in edges):
         raise EstimateError(f"edges must rise within (0, 1), are {list(edges)}")
@@ -45,7 +44,7 @@ def assign_bins(p_d: FloatArray, edges: tuple[float, ...]) -> IntArray:
 
 
 def bin_names(edges: tuple[float, ...]) -> tuple[str, ...]:
-    """``("p ≤ 0.7", "0.7 < p ≤ 0.9", "p > 0.9")``."""
+    """Return the names of the bins, for example ``("p ≤ 0.7", "0.7 < p ≤ 0.9", "p > 0.9")``."""
     if not edges:
         return ("all",)
     middle = [f"{low:g} < p ≤ {high:g}" for low, high in pairwise(edges)]
@@ -53,13 +52,13 @@ def bin_names(edges: tuple[float, ...]) -> tuple[str, ...]:
 
 
 def split_by_certainty(p_d: FloatArray, edges: tuple[float, ...]) -> dict[str, BoolArray]:
-    """Return which p_d lie in every bin that is not empty, by the name of the bin."""
+    """Return name of each non-empty bin → mask of the p_d in this bin, shape of `p_d`."""
     place = assign_bins(p_d, edges)
     return {name: place == b for b, name in enumerate(bin_names(edges)) if (place == b).any()}
 
 
 def stratify_by_certainty(panel: Panel) -> dict[str, str]:
-    """Return the name of every item's bin of p_d, which depends on the panel's votes only.
+    """Return item → name of its bin of p_d, computed from all votes of the panel.
 
     Examples
     --------
@@ -75,18 +74,19 @@ def stratify_by_certainty(panel: Panel) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
-    """One row per pair of item and judged rater; shape (rows,) unless said otherwise.
+    """One row per pair of item and judged rater; attributes have shape (rows,), except `reference`.
 
     Attributes
     ----------
     item
         Position of the item.
     p_d
-        Certainty of the reference against which the row is judged.
+        Certainty of the vote against which the row is judged.
     reference
-        Weight of every class, shape (rows, K): 1 for the winner, shared equally among ties.
+        Shape (rows, K): weight of every class, which is 1 for the winner of the vote, shared equally by tied
+        classes.
     human, model
-        Chosen class; the model's is negative if unreadable.
+        Class that the rater, or the model, chose; negative if the model's answer is unreadable.
     """
 
     item: IntArray
@@ -96,11 +96,11 @@ class Judgements:
     model: IntArray
 
     def select(self, rows: BoolArray) -> Judgements:
-        """Select rows."""
+        """Return the rows that the mask `rows` selects."""
         return Judgements(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
     def right(self, chosen: IntArray) -> FloatArray:
-        """Probability that a choice equals the reference, with ties broken at random; shape (rows,)."""
+        """Return P(choice = reference) if ties are broken at random; shape (rows,)."""
         return agreement_with(self.reference > 0, chosen)
 
 
@@ -112,12 +112,12 @@ def leave_rater_out(
     voters: list[int] | None = None,
     circular: bool = False,
 ) -> Judgements:
-    """Judge every rating by the vote of the other annotators.
+    """Return the rating of every judged annotator with the vote of the other annotators as its reference.
 
     Parameters
     ----------
     predicted
-        Shape (N,).
+        Shape (N,): the model's class of every item; negative if its answer is unreadable.
     judged
         Positions of the annotators that are judged; by default all.
     voters

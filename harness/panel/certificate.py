@@ -1,35 +1,35 @@
 """Confidence that a model is better than the average annotator, valid at any sample size.
 
-The model's accuracy is at least L = P(aggregate = model) and the annotators' at most a ceiling c(x) of their
-agreement x = E X (`ceiling`). For a split point u let p_L(u) be the p-value of L ≤ u and p_U(u) that of
-c(x) ≥ u. If in truth L ≤ c(x), there is a u0 between them, and for every u either p_L(u0) ≤ p_L(u) or
-p_U(u0) ≤ p_U(u); so
+The model's accuracy is at least L = P(aggregate = model). The annotators' average accuracy is at most c(x), a
+ceiling that depends on their agreement x = E X (module `ceiling`). For a split point u, let p_L(u) be the
+p-value of L ≤ u and p_U(u) the p-value of c(x) ≥ u. If L ≤ c(x) is true, a u0 exists with L ≤ u0 ≤ c(x), and
+for every u either p_L(u0) ≤ p_L(u) or p_U(u0) ≤ p_U(u). So
 
     S = 1 − 2 · min_u max(p_L(u), p_U(u))
 
-reaches 1 − α with probability at most α, although u is chosen after the data. p_L is exact binomial
-(Chernoff–KL where ties make the agreement fractional); p_U is exact binomial where X takes two values
-(two annotators; three of two classes, who split or do not), else Chernoff–KL. Of items in clusters both are
-Chernoff–KL over clusters (`Units`), at any number of them and any dependence within.
+reaches 1 − α with probability at most α, although u is chosen after seeing the data. p_L is exact binomial,
+or Chernoff–KL if ties make the agreement fractional. p_U is exact binomial if X takes only two values (two
+annotators, or three annotators of two classes), otherwise Chernoff–KL. For items in clusters both are
+Chernoff–KL over clusters (`Units`), for any number of clusters and any dependence within them.
 
-Source: replaces sections 2.4–2.5 of "Humanly Certifying Superhuman Classifiers" (ICLR 2023), whose
-lower bound (Theorem 3) and assumptions it keeps.
+This replaces sections 2.4–2.5 of "Humanly Certifying Superhuman Classifiers" (ICLR 2023), and keeps the
+paper's lower bound (Theorem 3) and assumptions.
 
-`Units` are the items themselves, or clusters of them. Let a cluster drawn have m items, M at most, whose
-values in [0, 1] add up to S, and θ = E S/E m be their mean over items. For a bound u, W = (S − u m)/M + u
-lies in [0, 1], however the items of a cluster depend on each other, and E W ≤ u is θ ≤ u. So the inequality
-of Chernoff and Hoeffding for means of independent values in [0, 1] applies to W, whose mean over clusters
-is u + (θ̂ − u) m̄/M. With m = M = 1 it is that for items.
+`Units` are items, or clusters of items. Let a random cluster have m ≤ M items whose values in [0, 1] add up
+to T, and let θ = E T/E m be the mean over items. For a bound u, W = (T − u m)/M + u lies in [0, 1] however
+the items of a cluster depend on each other, and E W ≤ u is equivalent to θ ≤ u. So the inequality of Chernoff
+and Hoeffding for means of independent values in [0, 1] applies to W, whose mean over clusters is u + (θ̂ − u)
+m̄/M. With m = M = 1 this is the inequality for items.
 
-The scores of that paper, HMS and OMS as published and OMS at its true optimum, are
-S = 1 − exp(−2N t_u²) − exp(−2N t_l²) with t_l = L − √(t_u + U²): what is left of certainty after two
+The paper's scores are HMS and OMS, here as published and with OMS at its true optimum too. They are
+S = 1 − exp(−2N t_u²) − exp(−2N t_l²) with t_l = L − √(t_u + U²): 1 minus the error probabilities of two
 Hoeffding bounds that share the margin between L and U.
 
 Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023), Theorems 5 and 6 and section 2.5,
-Algorithms 1 and 2. Both choose the split after seeing L and U, so the guarantee is P(S ≥ 1 − α) ≤ 2α, not α;
-`certify` gives one that holds. Published OMS is 100 gradient steps of 1e-4 from t_u = (L − U)/2; it
-has not converged at N = 10,000, and the published code keeps HMS where that is below 0, although the
-optimum may be above.
+Algorithms 1 and 2. Both algorithms choose the split after seeing L and U, so they guarantee only
+P(S ≥ 1 − α) ≤ 2α; `certify` guarantees α. Published OMS makes 100 gradient steps of 1e-4 from
+t_u = (L − U)/2, which has not converged at N = 10,000. If HMS is negative, the published code returns it
+unchanged, although the optimum may be positive.
 """
 
 from __future__ import annotations
@@ -55,27 +55,35 @@ from oversight.harness.panel.ceiling import empirical, pool_agreement, pool_ceil
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Units:
-    """The number of drawn units, and `fullness`, the mean number of items per unit over the largest."""
+    """Independent units: items, or clusters of items.
+
+    Attributes
+    ----------
+    number
+        Number of units.
+    fullness
+        Mean number of items per unit divided by the largest number, in (0, 1].
+    """
 
     number: int
     fullness: float = 1.0
 
     def at_most(self, mean: float, bound: float) -> float:
-        """Bound on the p-value of "θ is at most `bound`", given the mean over the items."""
+        """Return an upper bound on the p-value of "θ is at most `bound`"; `mean` is the mean over items."""
         return chernoff_high(self._over_units(mean, bound), self.number, bound)
 
     def at_least(self, mean: float, bound: float) -> float:
-        """Bound on the p-value of "θ is at least `bound`"."""
+        """Return an upper bound on the p-value of "θ is at least `bound`"; `mean` is the mean over items."""
         return chernoff_low(self._over_units(mean, bound), self.number, bound)
 
     def highest(self, mean: float, alpha: float) -> float:
-        """Upper confidence bound of θ: the value at which that p-value falls to α."""
+        """Return the upper confidence bound of θ: the value at which `at_least` falls to α."""
         if mean >= 1:
             return 1.0
         return find_root(lambda bound: self.at_least(mean, bound) - alpha, mean, 1.0)
 
     def lowest(self, mean: float, alpha: float) -> float:
-        """Lower confidence bound of θ: the value at which that p-value falls to α."""
+        """Return the lower confidence bound of θ: the value at which `at_most` falls to α."""
         return 1 - self.highest(1 - mean, alpha)
 
     def _over_units(self, mean: float, bound: float) -> float:
@@ -83,7 +91,7 @@ class Units:
 
 
 def count_units(unit: IntArray) -> Units:
-    """Make units from the number of every item's unit; shape (N,)."""
+    """Count units and their sizes; `unit` is the number of every item's unit, shape (N,)."""
     _, sizes = np.unique(unit, return_counts=True)
     return Units(number=len(sizes), fullness=float(sizes.mean() / sizes.max()))
 
@@ -103,25 +111,27 @@ PValue = Callable[[float], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Counts on N items.
+    """Agreements and counts on N items, from which confidences are computed.
 
     Attributes
     ----------
     L
-        Share of items on which the model gives the aggregate (ties count in part).
+        Share of items on which the model gives the aggregate's class (a tie counts in part).
     x
-        Mean agreeing share of annotator pairs.
-    N
-        Items.
+        Share of agreeing pairs of different annotators per item, averaged over items.
+    N, C
+        Number of items, and number of classes.
     m
-        Annotators per item, 0 if the number varies; `C` is the number of classes.
+        Number of annotators per item; 0 if it varies.
     whole
-        Whether agreement with the aggregate was 0 or 1 on every item.
-    x_t, largest, N_x
-        From labels: mean agreement of all pairs, mean largest share, and number of items with two or more
-        labels.
+        Whether agreement with the aggregate is 0 or 1 on every item.
+    x_t, largest
+        Mean agreement of all pairs, including each annotator with itself, and mean share of an item's most
+        frequent class. None if only published counts are known.
+    N_x
+        Number of items with two or more labels; None means N.
     clusters, clusters_x
-        The clusters as units of L, and those of the items with two or more labels; None if items are
+        Clusters of all items, and clusters of the items with two or more labels; None if items are
         independent.
     """
 
@@ -139,12 +149,12 @@ class Evidence:
 
     @property
     def units_x(self) -> Units:
-        """The independent units among the items with two or more labels."""
+        """Independent units of the items with two or more labels."""
         return self.clusters_x or Units(number=self.N_x or self.N)
 
     @property
     def tail(self) -> str:
-        """Name of the bound for a mean that is not a share of independent items."""
+        """Name of the bound for means that have no exact binomial p-value."""
         return "Chernoff-KL over clusters" if self.clusters else "Chernoff-KL"
 
 
@@ -155,15 +165,17 @@ class Certainty:
     Attributes
     ----------
     ceiling
-        One of `CEILINGS`; `bound` is its estimate.
+        One of `CEILINGS`.
+    bound
+        Estimate of the ceiling.
     high
         One-sided upper confidence bound of the ceiling at the chosen level.
     confidence
-        S above, within [0, 1).
+        S (see the module), in [0, 1).
     split
-        The split point u that separates best; None if none does.
+        Split point u that minimises max(p_L(u), p_U(u)); None if the confidence is 0.
     tails
-        How p_L and p_U were computed.
+        Names of the methods that computed p_L and p_U.
     """
 
     ceiling: str
@@ -175,7 +187,9 @@ class Certainty:
 
 
 def certify(e: Evidence, ceilings: Iterable[str] = CEILINGS, *, level: float = 0.95) -> dict[str, Certainty]:
-    """Confidence against every named ceiling; `level` is that of the ceiling's upper bound.
+    """Return the confidence that the model beats each named ceiling.
+
+    `level` is the level of the ceilings' upper confidence bounds.
 
     Raises
     ------
@@ -200,14 +214,14 @@ def certify(e: Evidence, ceilings: Iterable[str] = CEILINGS, *, level: float = 0
 
 
 def lower_bound(e: Evidence, level: float = 0.95) -> float:
-    """One-sided lower confidence bound of L: the smallest u with p_L(u) above 1 − level."""
+    """Return the one-sided lower confidence bound of L: the smallest u with p_L(u) above 1 − level."""
     _check(e)
     p_L, _ = lower_tail(e)
     return _where(p_L, 1 - level, e.L, 0.0)
 
 
 def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
-    """The u at which p falls to α between the likely and the unlikely end; an end if p never crosses α."""
+    """Return the u between `likely` and `unlikely` at which p falls to α; an end if p does not cross α."""
     if p(likely) <= alpha:
         return likely
     if p(unlikely) > alpha:
@@ -218,7 +232,7 @@ def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
 
 
 def lower_tail(e: Evidence) -> tuple[PValue, str]:
-    """p_L(u) of "the model agrees with the aggregate on at most a share u", and its method."""
+    """Return p_L(u), the p-value of "model and aggregate agree on at most a share u", and its method."""
     if e.whole and not e.clusters:
         hits = round(e.L * e.N)
         return (lambda u: binomial_at_least(hits, e.N, u)), "exact binomial"
@@ -227,7 +241,7 @@ def lower_tail(e: Evidence) -> tuple[PValue, str]:
 
 
 def agreement_tail(e: Evidence) -> tuple[PValue, str]:
-    """p_x(x0) of "pairs agree at least at the rate x0", and its method."""
+    """Return p_x(x0), the p-value of "pairs agree at least at the rate x0", and its method."""
     units, least = e.units_x, two_point(e)
     if least is not None and e.clusters:
         share = (e.x - least) / (1 - least)
@@ -246,14 +260,14 @@ def agreement_tail(e: Evidence) -> tuple[PValue, str]:
 
 
 def two_point(e: Evidence) -> float | None:
-    """The lower of the two values that X can take, the other being 1; None if there are more values."""
+    """Return the smaller value of X if X takes only one value besides 1; None if it takes more."""
     if e.m == 2:
         return 0.0
     return 1 / 3 if (e.m, e.C) == (3, 2) else None
 
 
 def _upper_tail(ceiling: str, e: Evidence) -> tuple[float, PValue, str]:
-    """The estimate of a ceiling, p_U(u) of "it is at least u", and its method."""
+    """Return a ceiling's estimate, p_U(u) (the p-value of "the ceiling is at least u"), and its method."""
     p_x, tail = agreement_tail(e)
     if ceiling == "U_e":
         return empirical(e.x), lambda u: p_x(u * u), tail
@@ -264,14 +278,14 @@ def _upper_tail(ceiling: str, e: Evidence) -> tuple[float, PValue, str]:
     if e.m:
         return theoretical(e.x, e.m), lambda u: p_x(_different(u * u, e.m)), tail
     if e.x_t is None:
-        raise EstimateError("x_t is needed where the number of annotators varies")
+        raise EstimateError("x_t is needed if the number of annotators varies")
     x_t, units = e.x_t, e.units_x
     return empirical(x_t), lambda u: units.at_least(x_t, u * u), e.tail
 
 
 def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
     least = two_point(e)
-    if least is not None:  # the largest share of a split item is 1/2 (two annotators) or 2/3 (three)
+    if least is not None:  # if annotators split, the largest share is 1/2 of two or 2/3 of three
         share = 1 / 2 if e.m == 2 else 2 / 3
         slope = (1 - share) / (1 - least)
         return 1 - slope * (1 - e.x), lambda u: p_x(max(0.0, 1 - (1 - u) / slope)), tail
@@ -283,20 +297,23 @@ def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
             return units.at_least((mean - floor) / (1 - floor), max(0.0, (u - floor) / (1 - floor)))
 
         return mean, p_largest, e.tail
-    bound = pool_ceiling(1 / e.m + (e.m - 1) / e.m * e.x, e.C)  # by Jensen, from x alone
+    bound = pool_ceiling(1 / e.m + (e.m - 1) / e.m * e.x, e.C)  # by Jensen, because only x is known
     return bound, lambda u: p_x(_different(pool_agreement(u, e.C), e.m)), tail
 
 
 def _different(all_pairs: float, m: int) -> float:
-    """Convert the agreement of all pairs into that of different annotators."""
+    """Convert the agreement of all pairs of m annotators into the agreement of different annotators."""
     return max(0.0, (all_pairs * m - 1) / (m - 1))
 
 
 def _against(p_L: PValue, p_U: PValue) -> tuple[float, float | None]:
-    """S against one ceiling, and u: p_L rises and p_U falls, so their larger is least where they cross."""
+    """Return S against one ceiling, and its split point u; None for u if S is 0.
+
+    p_L increases and p_U decreases in u, so max(p_L, p_U) is smallest where they cross.
+    """
     u = 1.0
-    if p_L(u) > p_U(u):  # otherwise p_U is the larger one for every u, and u = 1 is the best split
-        # Far tails underflow to equal zeros; below the crossing, p_U is the larger one.
+    if p_L(u) > p_U(u):  # otherwise p_U exceeds p_L for every u, and u = 1 is the best split
+        # Extreme tails underflow, so that both p-values are 0; such a u counts as below the crossing.
         u = find_root(lambda t: -1.0 if p_L(t) > p_U(t) else 1.0, 0.0, 1.0, (1.0, -1.0))
     p = min(max(p_L(v), p_U(v)) for v in (max(0.0, u - 1e-10), u, min(1.0, u + 1e-10)))
     confidence = max(0.0, 1 - 2 * p)
@@ -313,22 +330,22 @@ def _check(e: Evidence) -> None:
 
 
 def margin_score(t_u: float, L: float, U: float, N: int) -> float:
-    """S(t_u) = 1 − exp(−2N t_u²) − exp(−2N t_l²), for 0 ≤ t_u.
+    """Return S(t_u) = 1 − exp(−2N t_u²) − exp(−2N t_l²), for t_u ≥ 0.
 
-    A negative t_l gives no bound (probability 1), although its square would equal that of a positive one.
+    A negative t_l is set to 0, because Hoeffding's inequality gives no bound for it.
     """
     t_l = max(0.0, L - math.sqrt(t_u + U * U))
     return 1 - math.exp(-2 * N * t_u * t_u) - math.exp(-2 * N * t_l * t_l)
 
 
 def heuristic_score(L: float, U: float, N: int) -> float | None:
-    """S at t_u = (L − U)/2, half of the margin (Algorithm 1); None without a margin, L ≤ U."""
+    """Return HMS, which is S at half of the margin, t_u = (L − U)/2 (Algorithm 1); None if L ≤ U."""
     _check_score(L, U, N)
     return margin_score((L - U) / 2, L, U, N) if L > U else None
 
 
 def published_score(L: float, U: float, N: int) -> float | None:
-    """OMS: S after gradient ascent as in the paper (Algorithm 2); None without a margin."""
+    """Return OMS as published: S after the gradient ascent of Algorithm 2; None if L ≤ U."""
     _check_score(L, U, N)
     if L <= U:
         return None
@@ -341,7 +358,7 @@ def published_score(L: float, U: float, N: int) -> float | None:
 
 
 def optimal_score(L: float, U: float, N: int) -> float | None:
-    """OMS at its optimum: max of S over t_u in [0, L² − U²]; None without a margin."""
+    """Return OMS at its true optimum: the maximum of S over t_u in [0, L² − U²]; None if L ≤ U."""
     _check_score(L, U, N)
     if L <= U:
         return None
@@ -349,13 +366,13 @@ def optimal_score(L: float, U: float, N: int) -> float | None:
     grid = [most * j / 200 for j in range(201)]
     start = max(range(201), key=lambda j: margin_score(grid[j], L, U, N))
     low, high = grid[max(0, start - 1)], grid[min(200, start + 1)]
-    # the gradient starts infinite at U = 0
+    # The signs (1.0, -1.0) of the slope at both ends are given, because it is infinite at U = t_u = 0.
     best = find_root(lambda t: _slope(t, L, U, N), low, high, (1.0, -1.0))
     return max(margin_score(best, L, U, N), margin_score(grid[start], L, U, N))
 
 
 def _slope(t_u: float, L: float, U: float, N: int) -> float:
-    """dS/dt_u, for t_u + U² > 0."""
+    """Return dS/dt_u, for t_u + U² > 0."""
     root = math.sqrt(t_u + U * U)
     t_l = L - root
     return 4 * N * (t_u * math.exp(-2 * N * t_u**2) - t_l * math.exp(-2 * N * t_l**2) / (2 * root))

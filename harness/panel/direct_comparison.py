@@ -1,14 +1,14 @@
-"""Direct comparison: ask domain experts only where the model and an annotator differ.
+"""Direct comparison: ask domain experts only about items on which the model and an annotator differ.
 
-Draw one annotator per item at random. If the model gives the same label, both are right or both are wrong,
-so the difference of their accuracies is 0 on this item whatever the truth; only the other items need an
-expert. On these the model wins (its label is the truth), loses (the annotator's label is), or neither is
-right:
+Draw one annotator per item at random. If the model gives the same label as this annotator, both are right or
+both are wrong, so the item adds 0 to the difference of their accuracies. Only the other items need an expert.
+On such an item the model wins (its label is the truth), loses (the annotator's label is the truth), or
+neither is right:
 
     accuracy of the model − accuracy of the average annotator = (wins − losses)/N
 
-Given wins + losses, wins are Binomial(·, ½) if there is no difference: the exact sign test. It needs no
-assumption on how annotators err, and it works if agreement-based bounds cannot certify.
+If the accuracies are equal, wins are Binomial(wins + losses, ½), which gives the exact sign test. It assumes
+nothing on the annotators' errors, and can succeed where bounds from agreement cannot certify.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ MOST, POWER = 20_000, 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectPlan:
-    """Cost of the sign test.
+    """Expected cost of a sign test with 80 % power.
 
     Attributes
     ----------
     win_share
         Assumed P(model right | exactly one of the two is right).
     questions
-        Number of items put to an expert.
+        Number of items about which an expert is asked.
     decisive
-        Number of these items on which exactly one of the two is right.
+        Number of these items on which exactly one of model and annotator is right.
     screened
-        Number of items needed to find this many disagreements.
+        Number of items to compare in order to find `questions` disagreements.
     """
 
     win_share: float
@@ -57,12 +57,17 @@ class DirectResult:
     Attributes
     ----------
     difference, low, high
-        Accuracy of the model minus that of the average annotator, with a two-sided interval whose ends hold
-        for any outcome of the unsettled items.
+        Accuracy of the model minus that of the average annotator, and its two-sided interval, which is valid
+        whatever the truth on the unsettled items.
     p_value
         One-sided p-value of "the model is not better"; unsettled items count as losses.
-    superhuman
-        Whether p_value ≤ 1 − level.
+    level
+        Confidence level of the interval.
+    wins, losses, neither, unsettled
+        Number of items on which the model is right, the annotator is right, neither is right, and on which
+        experts abstained.
+    screened
+        Number of items on which model and annotator were compared.
 
     Examples
     --------
@@ -83,19 +88,19 @@ class DirectResult:
 
     @property
     def superhuman(self) -> bool:
-        """Whether the model is better, at `level`."""
+        """Whether the model is significantly better: `p_value` ≤ 1 − `level`."""
         return self.p_value <= 1 - self.level
 
 
 def disagreement_rate(votes: IntArray, predicted: IntArray) -> float:
-    """P(model ≠ an annotator drawn at random): mean over items of 1 − v_nŷ/m_n."""
-    # An unreadable prediction differs from every annotator.
+    """Return P(model ≠ an annotator drawn at random): the mean over items of 1 − v_nŷ/m_n."""
+    # An unreadable prediction (negative) differs from every annotator.
     own = np.where(predicted >= 0, votes[np.arange(len(votes)), np.maximum(predicted, 0)], 0)
     return float((1 - own / votes.sum(axis=1)).mean())
 
 
 def draw_annotators(panel: Panel, seed: int) -> IntArray:
-    """Label of one annotator per item, drawn uniformly from those who rated it; shape (N,).
+    """Draw the label of one annotator per item, uniformly from the annotators who rated it; shape (N,).
 
     Examples
     --------
@@ -113,7 +118,7 @@ def draw_annotators(panel: Panel, seed: int) -> IntArray:
 
 
 def differing(drawn: IntArray, predicted: IntArray) -> IntArray:
-    """Positions of the items on which the drawn annotator and the model differ.
+    """Return the positions of the items on which the drawn annotator and the model differ.
 
     Examples
     --------
@@ -124,14 +129,14 @@ def differing(drawn: IntArray, predicted: IntArray) -> IntArray:
 
 
 def direct_plan(disagreement: float, win_share: float, *, level: float = 0.95) -> DirectPlan:
-    """Smallest number of decisive items at which the one-sided exact test has 80 % power, and its cost.
+    """Find the smallest number of decisive items with which the one-sided exact test has 80 % power.
 
     Parameters
     ----------
     disagreement
         P(model ≠ random annotator), in (0, 1].
     win_share
-        A value above ½, at most 1.
+        Assumed P(model right | exactly one of the two is right), in (½, 1].
 
     Raises
     ------
@@ -149,7 +154,7 @@ def direct_plan(disagreement: float, win_share: float, *, level: float = 0.95) -
 
 
 def critical_wins(n: int, level: float = 0.95) -> int:
-    """Smallest number of wins of n that the one-sided sign test calls better; n + 1 if there is none."""
+    """Return the smallest number of wins in n items with a significant one-sided sign test; n + 1 if none."""
     better = range(n + 2)
     return bisect_left(better, True, key=lambda wins: binomial_at_least(wins, n, 0.5) <= 1 - level)
 
@@ -157,19 +162,21 @@ def critical_wins(n: int, level: float = 0.95) -> int:
 def direct_result(
     wins: int, losses: int, *, neither: int = 0, unsettled: int = 0, screened: int, level: float = 0.95
 ) -> DirectResult:
-    """Test and estimate the difference from the experts' answers.
+    """Test and estimate the difference in accuracy from the experts' answers.
 
     Parameters
     ----------
+    wins, losses, neither
+        Number of items on which the model is right, the annotator is right, and neither is right.
     unsettled
         Number of items on which experts abstained.
     screened
-        Number of items on which model and annotator were compared, including those on which they agree.
+        Number of items on which model and annotator were compared, including items on which they agree.
 
     Raises
     ------
     EstimateError
-        If a count is negative or they exceed the screened items.
+        If a count is negative, or the counts add up to more than `screened`.
 
     Examples
     --------

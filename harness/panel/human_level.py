@@ -1,23 +1,24 @@
-"""Rank a system among people who judge the same items: HLPI, HLPRI and a ranking.
+"""Rank systems among people who judge the same items, and compute the indices HLPI and HLPRI.
 
-    HLPI  = median of the systems' agreement with the reference / median of the people's
-    HLPRI = (b + 1)/(w + 1), b people significantly worse than the system, w significantly better
+    HLPI  = median of the systems' agreement with the reference / median of the people's agreement with it
+    HLPRI = (b + 1)/(w + 1), where b people are significantly worse than the system and w significantly better
 
-The reference is made by experts who are none of these people. A difference that is not significant
-counts in neither b nor w. Source: "Are machines better than humans in image tagging?", section 4.2.
+The reference comes from experts who are not among the ranked people. A difference that is not significant
+counts in neither b nor w. People and systems are ranked by their agreement with the reference, and paired
+tests decide which differences are significant. The agreement among the people (Krippendorff's α) measures
+whether the categories are well defined.
 
-Agreement with the reference ranks people and systems, paired tests say what is significant, and the
-agreement among the people (Krippendorff's α) says whether the categories are well defined.
+Average precision AP is (1/R) Σ of the precision at the rank of each of the R relevant documents. Documents
+with equal scores, for example all 0/1 labels of an annotator, have no order. So AP is computed for the best
+order of each tied group (relevant documents first), for the worst order, and as the exact expectation over a
+random order:
 
-AP = (1/R) Σ over relevant documents of the precision at their rank. Documents of equal score, as every 0/1
-annotator's are, have no order of their own: AP is reported for the best order of each tied group (relevant
-first), the worst, and in expectation over a random order, which needs no drawing:
-
-    a group of g with r relevant, after n documents of which R' relevant: its share of Σ precision is
-    (r/g) Σ_{j=1..g} (R' + 1 + (j − 1)(r − 1)/(g − 1)) / (n + j)
+    a tied group of g documents, r of them relevant, that follows n documents, R' of them relevant, adds
+    (r/g) Σ_{j=1..g} (R' + 1 + (j − 1)(r − 1)/(g − 1)) / (n + j) to the sum
 
 Sources: "Are machines better than humans in image tagging?", sections 3.4 (best and worst case) and 4.2;
-Yang & Hauptmann 2008 for ΔAP, AP less that of a random ranking. The expectation is our own, by counting.
+Yang & Hauptmann 2008 for ΔAP, which is AP minus that of a random ranking. The formula of the expectation is
+ours.
 """
 
 from __future__ import annotations
@@ -38,19 +39,19 @@ from oversight.harness.types import Note, NoteKind, ResultWithNotes
 
 CORRECTIONS = ("holm", "none")
 FEWEST, SIGNIFICANCE = 5, 0.05
-"""People the source asks for at least, and its level of tests."""
+"""Smallest number of people, and level of the tests, that the source recommends."""
 
 
 def paired_t(first: ArrayLike, second: ArrayLike) -> float:
-    """One-sided p of "first is not better" by Student's paired t over categories.
+    """Return the one-sided p of "first is not better" by Student's paired t test over categories.
 
-    Valid if the differences of the categories are near normal and the categories are a sample. If the
-    differences have no variance, p is 0, 1 or (no difference) 1.
+    The test is valid if the categories are a random sample and their differences are nearly normal. If all
+    differences are equal, p is 0 if `first` is better and 1 otherwise.
 
     Raises
     ------
     EstimateError
-        If lengths differ or are below 2.
+        If there are fewer than 2 categories.
     """
     d = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     if d.ndim != 1 or len(d) < 2:
@@ -62,9 +63,10 @@ def paired_t(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def sign(first: ArrayLike, second: ArrayLike) -> float:
-    """One-sided p of "first is not better" by the exact sign test on items where they differ (McNemar).
+    """Return the one-sided p of "first is not better" by the exact sign test (McNemar).
 
-    ``first`` and ``second``: 1 right, 0 wrong, nan not judged; shape (N,).
+    ``first`` and ``second`` have shape (N,): 1 if right, 0 if wrong, nan if not judged. Only items count on
+    which they differ.
     """
     d = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     wins, losses = int((d > 0).sum()), int((d < 0).sum())
@@ -73,7 +75,7 @@ def sign(first: ArrayLike, second: ArrayLike) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedTest:
-    """Call a test by its name: one-sided p of "first is not better" from scores on the same units."""
+    """A named test that returns the one-sided p of "first is not better" from scores on the same units."""
 
     name: str
     p_value: Callable[[FloatArray, FloatArray], float]
@@ -84,7 +86,7 @@ SIGN = PairedTest(name="exact sign test", p_value=sign)
 
 
 def over_clusters(cluster: IntArray) -> PairedTest:
-    """Student's t over clusters of items; `cluster` has shape (N,)."""
+    """Return Student's t test over clusters of items; `cluster` has shape (N,)."""
 
     def p_value(first: FloatArray, second: FloatArray) -> float:
         d = first - second
@@ -99,14 +101,14 @@ def over_clusters(cluster: IntArray) -> PairedTest:
 
 
 def hlpi(machines: list[float], people: list[float]) -> float:
-    """Median agreement of machines divided by that of people.
+    """Return the machines' median agreement with the reference divided by the people's median agreement.
 
     Raises
     ------
     EstimateError
         If either list is empty.
     NotIdentified
-        If the people's median is not above 0 (for α: not better than chance).
+        If the people's median is not above 0.
 
     Examples
     --------
@@ -121,7 +123,7 @@ def hlpi(machines: list[float], people: list[float]) -> float:
 
 
 def hlpri(better_than: int, worse_than: int) -> float:
-    """(b + 1)/(w + 1) for a system better than b people and worse than w.
+    """Return (b + 1)/(w + 1) for a system that is better than b people and worse than w people.
 
     Raises
     ------
@@ -140,19 +142,19 @@ def hlpri(better_than: int, worse_than: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HumanLevelStanding:
-    """A system compared with the people.
+    """Comparison of one system with the people.
 
     Attributes
     ----------
     score
-        Its agreement with the reference.
+        The system's agreement with the reference.
     hlpi
-        HLPI with this system alone; None if undefined.
+        HLPI of this system alone; None if undefined.
     better_than, on_par, worse_than
         Number of people that the system is significantly better than, not significantly different from, and
-        worse than.
+        significantly worse than.
     p_better, p_worse
-        Person → one-sided p after the correction.
+        Person → one-sided p, after the correction, of "the system is not better" and "… not worse".
     """
 
     name: str
@@ -168,19 +170,24 @@ class HumanLevelStanding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HumanLevel(ResultWithNotes):
-    """Ranking and indices.
+    """Ranking of people and systems, with the indices HLPI and HLPRI.
 
     Attributes
     ----------
     ranking
-        (name, "person" or "system", score), best first.
+        One tuple (name, "person" or "system", score) per person and system, best first.
+    standings
+        Comparison of each system with the people.
     hlpi
-        Median over systems divided by the median over people; None if undefined.
+        Median score of the systems divided by the median score of the people; None if undefined.
+    measure
+        Name of the score.
     test, correction, significance
-        How significance was decided. Holm's correction covers all people and both directions, per system.
+        Name of the test, the correction for multiple tests, and the level. Holm's correction covers all
+        people and both directions, separately for each system.
     alphas
-        Category → Krippendorff's α among the people (``"all"`` for one label per item). Below 0.8 the
-        category itself is not well defined. None if all ratings are alike.
+        Category → Krippendorff's α among the people (``"all"`` for one label per item). If α is below 0.8,
+        the category is not well defined. None if all ratings are alike.
 
     Examples
     --------
@@ -209,14 +216,20 @@ def rank(
     correction: str,
     alphas: Mapping[str, float | None],
 ) -> HumanLevel:
-    """Make a ranking from scores of all people and systems over the same units (categories or items).
+    """Rank people and systems by their mean scores over the same units (categories or items).
 
     Parameters
     ----------
     people, systems
-        Name → shape (units,), nan if not judged.
+        Name → scores, shape (units,); nan if the unit was not judged.
+    measure
+        Name of the mean score.
     test
-        Test over these units; `measure` names what the scores are means of.
+        Paired test over the units.
+    correction
+        ``"holm"`` or ``"none"``.
+    alphas
+        Category → Krippendorff's α among the people; copied to the result.
 
     Raises
     ------
@@ -283,19 +296,19 @@ def human_level_tagging(
     order: str = "expected",
     correction: str = "holm",
 ) -> HumanLevel:
-    """Rank by mean average precision over categories, with paired t tests over categories.
+    """Rank people and systems by mean average precision over categories, with paired t tests over categories.
 
     Parameters
     ----------
     people
         Name → shape (N, C): 1 if the person assigns the category to the item, otherwise 0.
     reference
-        Shape (N, C): 1, 0, or −1 if the experts did not agree (the item is left out for that category).
+        Shape (N, C): 1 or 0; −1 if the experts did not agree, which leaves the item out of that category.
     systems
-        Name → shape (N, C): scores; a higher score means more certain.
+        Name → shape (N, C): score of each category for each item; a higher score means more certain.
     order
-        How ties count (`average_precision`), which matters for the 0/1 labels of people. The source reports
-        ``"best"`` and ``"worst"``.
+        Order of tied documents: ``"expected"``, ``"best"`` or ``"worst"`` (`average_precision`). It matters
+        for the 0/1 labels of people. The source reports ``"best"`` and ``"worst"``.
     correction
         ``"holm"``, or ``"none"`` as published.
 
@@ -332,18 +345,20 @@ def human_level_choices(
     cluster: IntArray | None = None,
     correction: str = "holm",
 ) -> HumanLevel:
-    """Rank by accuracy on one label per item, with exact sign tests over items that both judged.
+    """Rank people and systems by accuracy on one label per item, with exact sign tests over items.
 
     Parameters
     ----------
     people, systems
-        Name → shape (N,): chosen class. A negative value means no label of a person (left out), or an
-        unreadable answer of a system (wrong).
+        Name → shape (N,): chosen class. A negative value of a person is a missing label, which is left out;
+        a negative value of a system is an unreadable answer, which counts as wrong.
     reference
-        Shape (N,): class, negative if unknown (left out).
+        Shape (N,): reference class; negative if unknown, and the item is then left out.
     cluster
-        Shape (N,): number of the item's cluster, if items are not independent; the test is then Student's t
+        Shape (N,): number of the item's cluster if items are not independent. The test is then Student's t
         over clusters.
+    correction
+        ``"holm"`` or ``"none"``.
 
     Raises
     ------
@@ -394,10 +409,10 @@ def _alpha(labels: list[IntArray], K: int) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AveragePrecision:
-    """Average precision under three orders of ties; the three are equal without ties.
+    """Average precision under three orders of tied documents; the three values are equal without ties.
 
-    `chance` is the average precision of a random ranking: near the share of relevant documents, and above
-    it for few documents.
+    `chance` is the expected average precision of a random ranking. It is near the share of relevant
+    documents, and above this share if there are few documents.
     """
 
     best: float
@@ -407,26 +422,27 @@ class AveragePrecision:
 
     @property
     def delta(self) -> float:
-        """ΔAP = expected − chance: 0 for a ranking without information, whatever the class frequency."""
+        """ΔAP = expected − chance, which is 0 for a ranking without information at any class frequency."""
         return self.expected - self.chance
 
 
 def average_precision(relevant: ArrayLike, scores: ArrayLike) -> AveragePrecision:
-    """Average precision of scores, higher first.
+    """Return the average precision of documents ranked by their scores, highest first.
 
     Parameters
     ----------
     relevant
-        Shape (N,), 0 or 1.
+        Shape (N,): 1 if the document is relevant, otherwise 0.
     scores
-        Shape (N,), finite: an annotator's 0/1 or a system's confidence.
+        Shape (N,), finite: an annotator's 0/1 label or a system's confidence.
 
     Raises
     ------
     EstimateError
-        If shapes differ, a value is not 0/1 or a score not finite; names the row.
+        If shapes differ, a value of `relevant` is not 0 or 1, or a score is not finite; the message names
+        the row.
     NotIdentified
-        If nothing is relevant.
+        If no document is relevant.
     """
     y, s = np.asarray(relevant, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     if y.shape != s.shape or y.ndim != 1 or len(y) == 0:

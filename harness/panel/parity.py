@@ -1,16 +1,16 @@
-"""Compare human and model by certainty of the vote, on the same items and against the same votes.
+"""Compare human and model accuracy on the same items and votes, in bins of the vote's certainty p_d.
 
 Overall "parity" can be caused by uncertain items, on which nobody can score well. For each bin of certainty
 this module reports human and model accuracy with intervals, Δ = human − model with a test, and the expected
 score of an expert. It also reports precision, recall and F1 of a positive class (`Detection`).
 
-Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500). There, raters are scored by
-a majority that includes them, in bins of the raters' agreement; with identical raters and model, this shows a
-human lead of ten points and more in the certain bins. By default the rater is left out of both here; the
-published way is an option.
+Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500). The paper scores raters by a
+majority that includes their own vote, in bins of an agreement that also includes it. Even if raters and model
+behave identically, this shows a human lead of ten points or more in the certain bins. By default this module
+leaves the rater out of both the majority and the bins; ``circular=True`` computes the published form.
 
-Precision, recall and F1 are shown beside the scores expected of an expert if the truth is what most experts
-say with probability p_d. See equations 1, 2, 7–9.
+Precision, recall and F1 are reported with the expected scores of an expert who gives the majority label with
+probability p_d (equations 1, 2, 7–9).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, Resu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """Scores of an expert who gives the majority label with probability p_d, whatever the class."""
+    """Expected scores of an expert who gives the majority label with probability p_d in every class."""
 
     accuracy: float
     precision: float
@@ -61,12 +61,12 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
-    """Precision, recall and F1; None if undefined or withheld.
+    """Precision, recall and F1; a score is None if it is undefined or withheld.
 
     Attributes
     ----------
     undefined
-        Name of a score that is None → reason.
+        Name of each score that is None → reason.
     """
 
     precision: Share | None
@@ -77,18 +77,18 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detection:
-    """Scores of human and model on the same rows.
+    """Precision, recall and F1 of human and model on the same rows.
 
     Attributes
     ----------
     positive
-        Share of positive references.
+        Share of rows whose reference is the positive class, in [0, 1].
     expected
-        Scores of an expert who draws from the votes, from the mean certainty and this share of positives.
+        Expected scores of an expert (`Expected`), computed from the mean certainty and `positive`.
     delta_f1
-        Human − model; None if either is undefined, or if it is withheld.
+        F1 of the human − F1 of the model; None if one of them is undefined, or if it is withheld.
     undefined
-        ``"delta_f1"`` → reason why it is None.
+        ``"delta_f1"`` → reason why `delta_f1` is None; empty if it is given.
     """
 
     positive: float
@@ -100,7 +100,7 @@ class Detection:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """The scores that are None, and why, in words."""
+        """One sentence per score that is None, with the reason."""
         found = [
             (f"{who}'s {name}", why)
             for who in ("human", "model")
@@ -111,7 +111,7 @@ class Detection:
 
 
 _ONE = {"precision": ((1, 0, 0), (1, 1, 0)), "recall": ((1, 0, 0), (1, 0, 1)), "f1": ((2, 0, 0), (2, 1, 1))}
-"""Score → how often it counts TP, FP and FN above and below."""
+"""Score → weights of (TP, FP, FN) in its numerator, and in its denominator."""
 _NOTHING = {
     "precision": "the class was given to no item",
     "recall": "no item has the class by vote",
@@ -123,7 +123,7 @@ _ROWS = np.array(
         for true, h, m in product((0.0, 1.0), repeat=3)
     ]
 )
-"""Possible contributions of a row to TP, FP and FN of human and model."""
+"""All possible contributions of one row to (TP, FP, FN) of the human, followed by those of the model."""
 
 
 def measure_detection(
@@ -137,18 +137,20 @@ def measure_detection(
     bootstrap: int,
     seed: int,
 ) -> Detection:
-    """Count how often the class `target` was chosen, by unit, and draw weights of the units.
+    """Estimate precision, recall and F1 of the class `target`, with intervals from random weights of units.
 
     Parameters
     ----------
     unit
         Shape (rows,): number 0..k−1 of the row's independent unit, which is its item or cluster.
+    target
+        Position of the positive class.
     clustered
         Whether units are clusters of items.
     size
         Mean number of rows per unit.
     bootstrap
-        Number of draws.
+        Number of draws of random weights.
     """
     reference = rows.reference[:, target]
     sums: FloatArray = np.stack(
@@ -198,9 +200,16 @@ def _estimate(
     seen: float,
     level: float,
 ) -> Share | str:
-    """Score of the human (0) or the model (1), or their difference; or the reason why it is undefined.
+    """Return a score with its interval, or the reason why it is undefined.
 
-    `size` is the mean number of rows per unit over all units, `seen` that of the given units.
+    Parameters
+    ----------
+    parts
+        One pair (0 for the human or 1 for the model, name of the score), or two pairs for their difference.
+    nothing
+        Reason to return if the score's denominator is 0.
+    size, seen
+        Mean number of rows per unit over all bins, and in this bin.
     """
     over, under = np.zeros((2, len(parts), 6))
     for j, (who, name) in enumerate(parts):
@@ -225,12 +234,15 @@ def _estimate(
 
 
 def expected_scores(p_d: float, positive: float) -> Expected:
-    """Expected accuracy p, recall p, precision m p/(m p + (1 − m)(1 − p)), and F1 of the last two.
+    """Return the scores that are expected of an expert who gives the majority label with probability p.
+
+    Accuracy and recall are p, precision is m p/(m p + (1 − m)(1 − p)), and F1 follows from precision and
+    recall.
 
     Parameters
     ----------
     p_d
-        In [0, 1].
+        p, in [0, 1].
     positive
         m, share of positive items, in [0, 1].
 
@@ -254,12 +266,12 @@ def expected_scores(p_d: float, positive: float) -> Expected:
 
 
 def probability_at_least(p_d: float, n: int, threshold: float = 0.8) -> float:
-    """P(accuracy on n items ≥ threshold) = P(Bin(n, p_d) ≥ ⌈threshold · n⌉).
+    """Return P(accuracy on n items ≥ threshold) = P(Bin(n, p_d) ≥ ⌈threshold · n⌉).
 
     Raises
     ------
     EstimateError
-        If n < 1, or p_d or the threshold leaves [0, 1].
+        If n < 1, or p_d or the threshold lies outside [0, 1].
     """
     check_least("n", n, 1)
     check_unit("p_d", p_d)
@@ -274,23 +286,24 @@ class ParityBin(ResultWithNotes):
     Attributes
     ----------
     items, judgements
-        Number of items, and of rows (item, rater).
+        Number of items, and number of rows (one per item and rater).
     clusters
-        Number of clusters of these items, which are the independent units of every interval and test; None
-        if items are independent and so are the units.
+        Number of clusters of these items. Clusters are the independent units of every interval and test;
+        None if items are independent.
     p_d
-        Mean certainty, which is the expected accuracy of an expert who draws from the same votes.
+        Mean certainty over the rows, which is the expected accuracy of an expert who draws from the same
+        votes.
     at_least_80
-        P(accuracy ≥ 80 % on this number of items | p_d); None for items in clusters, for which it is
-        unknown.
+        P(accuracy ≥ 80 % on this number of items | p_d); None for items in clusters, because the
+        probability assumes independent items.
     human, model
         Accuracy against the reference, on the same rows.
     delta, p_value
-        Human − model, paired by unit.
+        Human accuracy − model accuracy, paired by unit, and the two-sided p-value of no difference.
     detection
-        Precision, recall and F1 of the positive class, if one was given.
+        Precision, recall and F1 of the positive class; None if no positive class was given.
     notes
-        ``NoteKind.FEW_ITEMS`` below 30 items, or ``NoteKind.FEW_CLUSTERS``.
+        ``NoteKind.FEW_ITEMS`` below 30 items, or ``NoteKind.FEW_CLUSTERS`` below 30 clusters.
     """
 
     name: str
@@ -308,7 +321,7 @@ class ParityBin(ResultWithNotes):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why intervals may not hold, and what is withheld for which reason, in words."""
+        """One sentence per reason why intervals may not hold, and per withheld score."""
         shares = (self.human, self.model, self.delta)
         found = dict.fromkeys(f"the intervals may not hold: {s.why}" for s in shares if s.why)
         return (*found, *(() if self.detection is None else self.detection.remarks))
@@ -316,20 +329,20 @@ class ParityBin(ResultWithNotes):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Parity(Displayable):
-    """All bins, and the result over all items.
+    """Comparison of human and model in every bin of certainty, and over all items.
 
     Attributes
     ----------
     stratify
-        The 80 % rule: human or model accuracy over all items is below .8, so the overall result misleads.
+        Whether human or model accuracy over all items is below 80 %, so that the overall result misleads.
     method
         ``"leave-one-out"``, ``"separate voters"`` or ``"circular"``.
     guessing
         Accuracy of guessing a class uniformly.
     clusters, assumptions
-        Number of clusters of all items as in a bin, and the assumptions made for them.
+        Number of clusters of all items (None if items are independent), and the assumptions on clusters.
     undefined
-        What is withheld for items in clusters → reason.
+        Name of each result that is withheld because items are in clusters → reason.
 
     Examples
     --------
@@ -355,7 +368,7 @@ class Parity(Displayable):
     picture: ClassVar[str] = "parity"
 
     def __str__(self) -> str:
-        """Whether human or model is closer to the vote over all items, and by how much."""
+        """Return a sentence on whether human or model is closer to the vote overall, and by how much."""
         delta = self.overall.delta
         verdict = "human and model cannot be told apart"
         if delta.low > 0 or delta.high < 0:
@@ -368,7 +381,7 @@ class Parity(Displayable):
         )
 
     def records(self) -> list[dict[str, Any]]:
-        """One row per bin, and a last one for all items."""
+        """Return one row per bin, then one row for all items."""
         return [
             {"bin": b.name, "items": b.items, "judgements": b.judgements, "p_d": b.p_d}
             | {
@@ -381,7 +394,7 @@ class Parity(Displayable):
         ]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """HTML shown in a notebook."""
+        """Return the tables that a notebook shows."""
         rows = [
             (
                 b.name,
@@ -405,9 +418,9 @@ class Parity(Displayable):
 
 
 FEW = 30
-"""Items below which a bin's accuracy of 80 % can be chance (the source: 2 % at p_d = .6)."""
+"""Number of items below which 80 % accuracy in a bin can be chance (source: 2 % at p_d = .6)."""
 BY_ITEM_ALONE = {"at_least_80": "the chance of 80 % or more takes items as independent"}
-"""Results withheld for items in clusters → reason."""
+"""Name of each result that is withheld for items in clusters → reason."""
 RULE = 0.8
 
 
@@ -429,22 +442,22 @@ def measure_parity(
     Parameters
     ----------
     panel
-        At least two annotators. If the items are in clusters, these are the independent units of every
-        interval and test.
+        Panel of at least two annotators. If its items are in clusters, clusters are the independent units
+        of every interval and test.
     predicted
-        Shape (N,): the model's class, negative if unreadable (wrong).
+        Shape (N,): the model's class; negative if its answer is unreadable, which counts as wrong.
     humans, voters
-        Annotators that are judged, and annotators whose votes form the reference; by default all. An
-        annotator in both groups is left out of the votes that judge them.
+        Annotators that are judged, and annotators whose votes form the reference; by default all. The own
+        vote of an annotator in both groups is left out of the reference that judges this annotator.
     circular
-        Whether to include the judged annotator's own vote, as published.
+        Whether to include the judged annotator's own vote in the reference, as published.
     edges
-        Edges of the bins (…, edges[0]], (edges[0], edges[1]], …
+        Edges of the bins of certainty: (…, edges[0]], (edges[0], edges[1]], …
     positive
         Class for precision, recall and F1.
     bootstrap, seed
-        Number of draws of weights of items or clusters for the intervals of precision, recall and F1, at
-        least 1; accuracies use 2,000. The seed applies to all draws.
+        Number of draws of random weights for the intervals of precision, recall and F1, at least 1.
+        Intervals of accuracies use 2,000 draws. The seed applies to all draws.
 
     Raises
     ------
@@ -517,10 +530,10 @@ def _bin(
     bootstrap: int,
     seed: int,
 ) -> ParityBin:
-    """Compute one bin; `size` is the mean number of rows of a unit in all bins.
+    """Compare human and model in one bin of certainty.
 
-    A unit may have more rows in a bin than those that occur there: all raters of an item, or the one who
-    dissents.
+    `size` is the mean number of rows per unit over all bins. An unseen unit is given this size, because the
+    units of one bin may have only part of their rows in it, for example only that of the dissenting rater.
     """
     human, model = rows.right(rows.human), rows.right(rows.model)
     items = len(np.unique(rows.item))

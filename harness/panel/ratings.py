@@ -1,12 +1,11 @@
-"""A panel of annotators: who gave which label to which item, and one label derived from several.
+"""A panel of annotators: their labels of items, and ways to combine the labels of an item.
 
-Ratings come in long form (`item, annotator, label`) and are stored as three integer arrays. Every function
-of this package takes a `Panel`, or its (N, K) votes. The labels of an item are combined by plurality, with
-weights, or by learned reliability.
-
-Reliability is learned by the latent class model of Dawid and Skene: P(annotator a says l | class j) =
-π^a_jl, P(class j) = p_j, labels independent given the class; fitted by EM that starts from the vote shares.
-Source: Dawid & Skene 1979, Applied Statistics 28, equations 2.3–2.5 and 3.1.
+Ratings are given in long form (`item, annotator, label`) and stored as three integer arrays. Every function
+of this package takes a `Panel`, or its (N, K) votes. The labels of an item are combined by plurality, by a
+weighted vote, or by the latent class model of Dawid and Skene, which learns each annotator's reliability:
+P(annotator a gives l | class j) = π^a_jl, P(class j) = p_j, and labels are independent given the class. It is
+fitted by EM that starts from the vote shares. Source: Dawid & Skene 1979, Applied Statistics 28, equations
+2.3–2.5 and 3.1.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Panel:
     Attributes
     ----------
     items, annotators, classes
-        Names, in order of first appearance (classes: as given, otherwise sorted).
+        Names; items and annotators in order of first appearance, classes as given, otherwise sorted.
     item, annotator, label
         Shape (R,): one row per rating, as positions in the three tuples. No annotator rates an item twice;
         a rating that was not given has no row.
@@ -42,12 +41,12 @@ class Panel:
         Shape (N,): number of every item's cluster, for example the patient of an image; None if items are
         independent.
     ordered
-        Whether the user gave the order of the classes, which ordinal agreement needs.
+        Whether the order of the classes was given, so that ordinal agreement may use it.
 
     Raises
     ------
     EstimateError
-        If a label is not a class, or an annotator rates an item twice; names the row and the value.
+        If a label is not a class, or an annotator rates an item twice; the message names row and value.
 
     Examples
     --------
@@ -98,9 +97,9 @@ class Panel:
         return None if self.cluster is None else len(np.unique(self.cluster))
 
     def clustered(self, clusters: Mapping[str, str]) -> Panel:
-        """Return the same ratings with the cluster of every item, by name.
+        """Return the same ratings with clusters of items; `clusters` maps item → name of its cluster.
 
-        If every cluster has one item, the items remain independent.
+        If every cluster has only one item, the items remain independent.
 
         Raises
         ------
@@ -114,12 +113,12 @@ class Panel:
         return replace(self, cluster=None if alone else cluster)
 
     def in_order(self, classes: Sequence[str]) -> Panel:
-        """Return the same ratings with all classes in a given order, possibly including unused ones.
+        """Return the same ratings with the classes in a given order, which may include unused classes.
 
         Raises
         ------
         EstimateError
-            If a class is given twice, or an occurring class is missing.
+            If a class is given twice, or a class that occurs is missing.
         """
         place = _place(classes)
         seen = np.unique(self.label)
@@ -131,23 +130,23 @@ class Panel:
         return replace(self, classes=tuple(classes), label=moved[self.label], ordered=True)
 
     def votes(self) -> IntArray:
-        """v_nc: number of annotators that gave item n the class c; shape (N, K)."""
+        """Return v_nc, the number of annotators that gave item n the class c; shape (N, K)."""
         flat = np.bincount(self.item * self.K + self.label, minlength=len(self.items) * self.K)
         return flat.reshape(len(self.items), self.K).astype(np.int64)
 
     def sparse_votes(self) -> Any:
-        """The votes as a sparse array of scipy, which thousands of classes need."""
+        """Return the votes as a sparse array of scipy, which saves memory with thousands of classes."""
         ones = np.ones(len(self.item), dtype=np.int64)
         return sparse.csr_array((ones, (self.item, self.label)), shape=(len(self.items), self.K))
 
     def grid(self) -> IntArray:
-        """Label by item and annotator, shape (N, annotators); `NO_LABEL` if there is none."""
+        """Return the label by item and annotator, shape (N, annotators); `NO_LABEL` if there is none."""
         grid = np.full((len(self.items), len(self.annotators)), NO_LABEL, dtype=np.int64)
         grid[self.item, self.annotator] = self.label
         return grid
 
     def without(self, annotators: Iterable[str]) -> Panel:
-        """Return the panel without some annotators."""
+        """Return the panel without the ratings of the named annotators."""
         kept = ~np.isin(np.arange(len(self.annotators)), self.positions(set(annotators)))
         rows = kept[self.annotator]
         return replace(
@@ -164,7 +163,7 @@ class Panel:
         Raises
         ------
         EstimateError
-            If one of them gave no rating.
+            If one of the annotators gave no rating.
         """
         for name in annotators:
             if name not in self.annotators:
@@ -174,16 +173,16 @@ class Panel:
         return [self.annotators.index(name) for name in annotators]
 
     def numbered_within_items(self, *labels: IntArray) -> tuple[Panel, list[IntArray]]:
-        """Return ratings and labels with classes numbered within every item.
+        """Return the panel and further labels with the classes renumbered 0, 1, … within every item.
 
-        This suits functions that only compare labels of one item: of thousands of classes, an item has only
-        a few.
+        This makes the (N, K) votes small if there are thousands of classes but few per item. It suits
+        functions that only compare labels of the same item.
 
         Parameters
         ----------
         labels
-            Shape (N,) each: a class per item, negative if there is none; the returned labels follow the
-            same rule.
+            Shape (N,) each: a class per item, negative if there is none; the same holds for the returned
+            labels.
 
         Raises
         ------
@@ -206,19 +205,19 @@ class Panel:
         return replace(self, classes=names, label=own), moved
 
     def codes(self, name: str, labels: Sequence[str | None] | dict[str, str | None]) -> IntArray:
-        """Return external labels of the panel's items (from a model or an oracle) as positions; shape (N,).
+        """Return the positions of external labels (from a model or an oracle) among the classes; shape (N,).
 
         Parameters
         ----------
         name
             Name of the labels in messages: ``"predictions"``, ``"reference"``.
         labels
-            One per item in order, or by item name; None becomes `NO_LABEL`.
+            One label per item in the panel's order, or a mapping item → label; None becomes `NO_LABEL`.
 
         Raises
         ------
         EstimateError
-            If an item has no label or its label is not a class; names the item.
+            If an item has no entry or its label is not a class; the message names the item.
         """
         if isinstance(labels, dict):
             left_out = next((i for i in self.items if i not in labels), None)
@@ -244,8 +243,8 @@ def make_panel(ratings: Iterable[Rating], classes: Sequence[str] | None = None) 
     ratings
         Ratings in any order.
     classes
-        All classes in their order, which ordinal agreement may use; by default the classes that occur,
-        sorted, which does not count as an order.
+        All classes in their order, which ordinal agreement may use. By default the classes that occur are
+        sorted by name, and ordinal agreement does not use this order.
 
     Raises
     ------
@@ -297,7 +296,7 @@ def make_panel_from_grid(grid: IntArray, classes: Sequence[str], annotators: Seq
 
 
 def check_votes(votes: Any) -> None:
-    """Raise an error if votes do not allow any statement on agreement.
+    """Check that agreement can be computed from votes.
 
     Raises
     ------
@@ -309,7 +308,7 @@ def check_votes(votes: Any) -> None:
     for row in np.flatnonzero((votes < 0).sum(axis=1))[:1]:
         raise EstimateError(f"votes[{row}] must be at least 0, is {votes[row].tolist()}")
     if int(votes.sum(axis=1).max()) < 2:
-        raise EstimateError("no item has 2 annotators: nothing can be said of their agreement")
+        raise EstimateError("no item has 2 annotators, so agreement is not defined")
 
 
 def _place(classes: Sequence[str]) -> dict[str, int]:
@@ -326,25 +325,25 @@ def _some(names: Sequence[str]) -> str:
 
 
 _TOLERANCE = 1e-6
-"""Of the evidence's lower bound, in nats of all items together."""
+"""EM stops if the lower bound of the evidence, in nats over all items, improves by less than this."""
 _STEPS = 1000
 
 
 def fit_dawid_skene(item: IntArray, annotator: IntArray, label: IntArray, K: int) -> FloatArray:
-    """P(class of the item | all labels).
+    """Return P(class of the item | all labels) by the model of Dawid and Skene.
 
     Parameters
     ----------
     item, annotator, label
-        Shape (R,): one row per rating. Every item 0..N−1 has at least one; an annotator may rate an item
-        several times or never.
+        Shape (R,): one row per rating. Every item 0..N−1 has at least one rating; an annotator may rate an
+        item several times or never.
     K
         Number of classes; labels lie in 0..K−1.
 
     Returns
     -------
     array
-        Shape (N, K), rows sum to 1; 0 for classes that nobody chose.
+        Shape (N, K); rows sum to 1. Classes that no annotator chose have probability 0.
 
     Raises
     ------
@@ -368,22 +367,22 @@ def fit_dawid_skene(item: IntArray, annotator: IntArray, label: IntArray, K: int
 
 AGGREGATES = ("plurality", "weighted", "dawid-skene")
 TIE = 1e-9
-"""Scores this close tie: weights are floats, and thirds do not add up to one."""
+"""Relative difference below which two scores tie, because sums of float weights have rounding errors."""
 
 
 def plurality(scores: IntArray | FloatArray) -> BoolArray:
-    """Classes with the most votes, shape (N, K); several per row if they tie, none without votes."""
+    """Return which classes have the most votes, shape (N, K): several per row if tied, none without votes."""
     best = scores.max(axis=1, keepdims=True)
     winners: BoolArray = (scores >= best - TIE * np.maximum(1, np.abs(best))) & (best > 0)
     return winners
 
 
 def agreement_with(winners: BoolArray, predicted: IntArray) -> FloatArray:
-    """P(the aggregate, with ties broken at random, is the prediction); shape (N,), nan without a vote.
+    """Return P(aggregate = prediction) if ties are broken at random; shape (N,), nan for items without votes.
 
-    The value is 1/(number of tied classes) if the prediction is among the tied ones, otherwise 0. Choosing
-    the lowest class would favour models with the same bias, and a random choice would add noise; this is
-    its expectation. An unreadable prediction (negative) agrees with nothing.
+    The value is 1/(number of winning classes) if the prediction is a winning class, otherwise 0. Breaking
+    ties towards the lowest class would favour models with the same bias, and a random draw would add noise.
+    An unreadable prediction (negative) agrees with nothing.
     """
     if predicted.shape != (len(winners),):
         raise EstimateError(f"predicted must have shape ({len(winners)},), has {predicted.shape}")
@@ -394,7 +393,7 @@ def agreement_with(winners: BoolArray, predicted: IntArray) -> FloatArray:
 
 
 def weighted_votes(panel: Panel, weights: Mapping[str, float]) -> FloatArray:
-    """Sum of the annotators' weights by the class they chose; shape (N, K).
+    """Return the sum of the weights of the annotators who chose each class; shape (N, K).
 
     Raises
     ------
@@ -412,7 +411,7 @@ def weighted_votes(panel: Panel, weights: Mapping[str, float]) -> FloatArray:
 
 
 def aggregate_votes(panel: Panel, how: str, weights: Mapping[str, float] | None = None) -> BoolArray:
-    """Winning classes of every item, shape (N, K).
+    """Return the winning classes of every item by the aggregate `how` (one of `AGGREGATES`); shape (N, K).
 
     Raises
     ------

@@ -1,12 +1,14 @@
 """Certify that a model is better than the average annotator without ground truth.
 
-Agreement with an aggregate is a lower bound of a model's accuracy only if the model does not share the
-aggregate's errors. The annotators' labels cannot show that: a model that copies their plurality agrees with
-it on every item and is right no more often. Only ground truth on items where the aggregate is wrong can
-show it (`check_assumptions`); a certificate lists its untested assumptions (`Condition`).
+A model's agreement with an aggregate of the annotators is a lower bound of its accuracy only if the model
+does not share the aggregate's errors. The annotators' labels cannot show this: a model that copies their
+plurality agrees with it on every item but is right no more often. Only ground truth on items where the
+aggregate is wrong can show it (`check_assumptions`). A certificate lists its untested assumptions
+(`Condition`).
 
-Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023); Table 1 and Appendix B for the check. Its
-scores are computed as published (`hms`, `oms`); the decision uses the rigorous confidence of `certificate`.
+Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023); Table 1 and Appendix B for the check. The
+paper's scores are computed as published (`hms`, `oms`), but the decision uses the valid confidence of the
+module `certificate`.
 """
 
 from __future__ import annotations
@@ -45,30 +47,32 @@ from oversight.harness.panel.weighted_units import CLUSTERS_ARE_DRAWS
 from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, ResultWithNotes
 
 LEAST = 1e-6
-"""Two-sided level of a bound that need not hold more often than not."""
+"""Smallest two-sided level, used if the one-sided level is at most ½."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssumptionCheck:
-    """Both assumptions, tested on the items with an oracle label.
+    """Both assumptions of the certificate, tested on the items with an oracle label ℓ*.
 
     Attributes
     ----------
+    oracle_items
+        Number of items with an oracle label.
     right_given_right, right
-        P(ℓ_i = ℓ* | ℓ_j = ℓ*) over pairs of different annotators, and P(ℓ_i = ℓ*). Theorem 1
-        assumes the first is not below the second; of its bounds U(e) needs it, U(t) does not. A
-        fixed panel of unequal skill may fail it although its errors are independent. None without
-        an item of two labels.
+        P(ℓ_i = ℓ* | ℓ_j = ℓ*) over pairs of different annotators, and P(ℓ_i = ℓ*). Theorem 1 assumes that
+        `right_given_right` ≥ `right`; its bound U(e) needs this, its bound U(t) does not. A fixed panel of
+        unequal skill may fail it although its errors are independent. `right_given_right` is None if no
+        item has two labels.
     model_right, model_repeats, model_wrong
         On items where the aggregate is wrong: P(model = ℓ*), P(model = the aggregate's wrong label), and
-        the stricter published comparison P(model = any wrong label). Theorem 3 needs the first to be at
-        least the second. None if the aggregate is never wrong.
+        P(model = any wrong label), with which the paper compares. Theorem 3 needs `model_right` ≥
+        `model_repeats`. None if the aggregate is never wrong.
     wrong_items
-        Number of items where the aggregate is wrong (ties count in part).
-    units
-        Independent units of items in clusters; None if items are independent.
+        Number of items where the aggregate is wrong; a tie counts with the share of its wrong classes.
     human_accuracy, model_accuracy, aggregate_accuracy
         Accuracies against the oracle.
+    units
+        Independent units if items are in clusters; None if items are independent.
 
     Examples
     --------
@@ -94,21 +98,22 @@ class AssumptionCheck:
 
     @property
     def first_holds(self) -> bool | None:
-        """Theorem 1's assumption on these items."""
+        """Whether Theorem 1's assumption holds on these items; None if it cannot be computed."""
         return None if self.right_given_right is None else self.right_given_right >= self.right
 
     @property
     def second_holds(self) -> bool | None:
-        """Theorem 3's assumption on these items, in the form that its proof uses."""
+        """Whether Theorem 3's assumption, as its proof uses it, holds on these items; None if untestable."""
         if self.model_right is None or self.model_repeats is None:
             return None
         return self.model_right >= self.model_repeats
 
     def overstated(self, level: float) -> float:
-        """One-sided bound at `level` on how far agreement with the aggregate exceeds the model's accuracy.
+        """Return an upper confidence bound on the agreement with the aggregate minus the model's accuracy.
 
-        It bounds P(the model repeats an error of the aggregate) − P(it is right where the aggregate is
-        wrong), which Theorem 3 assumes to be at most 0, over all items with an oracle label.
+        The difference is P(the model repeats an error of the aggregate) − P(the model is right where the
+        aggregate is wrong), over all items with an oracle label. Theorem 3 assumes that it is at most 0.
+        The bound is one-sided at `level`.
         """
         repeats = self.wrong_items * (self.model_repeats or 0.0)
         right = self.wrong_items * (self.model_right or 0.0)
@@ -127,18 +132,18 @@ def check_assumptions(
     *,
     cluster: IntArray | None = None,
 ) -> AssumptionCheck:
-    """Compute Table 1 on the items with an oracle label.
+    """Test both assumptions on the items with an oracle label, as in Table 1 of the paper.
 
     Parameters
     ----------
     votes
-        Shape (N, K).
+        Shape (N, K): number of annotators who gave the item each class.
     winners
-        Shape (N, K): the aggregate (`plurality`); tied classes of an item share its weight.
+        Shape (N, K): classes that the aggregate chooses (`plurality`); tied classes share the item's weight.
     predicted, oracle
-        Shape (N,); a negative oracle label is unknown, and a negative prediction is unreadable.
+        Shape (N,): classes. A negative oracle label is unknown, and a negative prediction is unreadable.
     cluster
-        Shape (N,): number of the item's cluster, if it has one (`Panel.cluster`).
+        Shape (N,): number of the item's cluster (`Panel.cluster`); None if items are independent.
 
     Raises
     ------
@@ -147,7 +152,7 @@ def check_assumptions(
     """
     known = oracle >= 0
     if not known.any():
-        raise EstimateError("no item has an oracle label: the assumptions cannot be looked at")
+        raise EstimateError("no item has an oracle label, so the assumptions cannot be checked")
     v, w, p, o = votes[known], winners[known], predicted[known], oracle[known]
     row = np.arange(len(o))
     m, r = v.sum(axis=1), v[row, o]
@@ -178,7 +183,7 @@ def check_assumptions(
 
 
 ASSUMPTION_FREE = ("U_panel", "U_t")
-"""Ceilings that need nothing of how annotators err, nor where they come from."""
+"""Ceilings that assume nothing on the annotators' errors or on how annotators were chosen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,11 +193,11 @@ class Condition:
     Attributes
     ----------
     assumed
-        The assumption in words that can follow "if".
+        The assumption, worded to follow "if".
     unseen
-        Why it is not known to hold here.
+        Reason why the assumption is not known to hold here.
     refuted_by
-        The observation that would show it false.
+        Observation that would refute the assumption.
     """
 
     assumed: str
@@ -203,13 +208,18 @@ class Condition:
 def list_conditions(
     certified: Sequence[str], check: AssumptionCheck | None, level: float, margin: float
 ) -> tuple[Condition, ...]:
-    """List the assumptions that a certificate by these ceilings depends on, the most important first.
+    """List the untested assumptions of a certificate, the most important first.
 
     Parameters
     ----------
+    certified
+        Names of the ceilings that the certificate uses.
+    check
+        Test of the assumptions on oracle labels; None without oracle labels.
     margin
-        Lower confidence bound of the agreement minus the upper one of the lowest ceiling. Oracle labels
-        support the assumption if agreement overstates accuracy by no more than this.
+        Lower confidence bound of the agreement minus the upper confidence bound of the lowest ceiling.
+        Oracle labels support the assumption on shared errors if the agreement overstates the accuracy by at
+        most `margin`.
     """
     if not certified:
         return ()
@@ -254,46 +264,52 @@ CEILING_NAMES = {
     "U_star": "U*, annotators from a pool",
     "U_panel": "U(p), these annotators, nothing assumed",
 }
-"""Names in tables of the upper bounds of the average annotator's accuracy."""
+"""Ceiling (upper bound of the average annotator's accuracy) → its name in tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Superhuman(ResultWithNotes, Displayable):
-    """Bounds, scores and the decision on one model.
+    """Bounds, scores and the decision whether one model is better than the average annotator.
 
     Attributes
     ----------
     L
-        Lower bound of the model's accuracy, which is its agreement with the aggregate; `L_low` is its
-        one-sided lower confidence bound at `level`.
+        Lower bound of the model's accuracy, which is its agreement with the aggregate; `L_low` is the
+        one-sided lower confidence bound of `L` at `level`.
     U_e, U_t, U_star, U_panel
-        Upper bounds of the average annotator's accuracy (`ceiling`).
+        Upper bounds (ceilings) of the average annotator's accuracy (see the module `ceiling`).
+    N, annotators, classes
+        Number of items, annotators per item (0 if it varies) and classes.
     hms, oms, oms_exact
-        Published scores against U_e, and the optimum of the second; None if L ≤ U_e.
+        The published scores HMS and OMS against U_e, and OMS at its true optimum; None if L ≤ U_e.
     confidence
-        Rigorous confidence that the model beats U_e.
+        Valid confidence that the model beats U_e, in [0, 1).
     against
-        The same for every ceiling.
+        Ceiling → confidence that the model beats it.
     fixed
         Whether the annotators are a fixed group rather than a draw from a pool.
     valid
         Ceilings that may certify (`list_valid_ceilings`), in the order in which they are tested.
     certified
-        Valid ceilings that are exceeded with confidence ≥ `level`, up to the first that is not. With a
-        fixed order, all tests together keep the level.
+        Valid ceilings that are exceeded with confidence ≥ `level`, up to the first that is not. The fixed
+        order keeps the level of all tests together.
     items_needed
-        Number of items at which the split test would exceed the first ceiling if L and agreement stayed the
-        same; None if no number would do.
+        Number of items at which the split test would exceed the first valid ceiling with the same L and
+        agreement; None if no number of items suffices.
+    disagreement
+        P(model ≠ random annotator); None if unknown.
     direct
-        Cost of the direct comparison by the model's share of wins, if nothing is certified or only under a
-        condition.
+        Cost of the direct comparison for several shares of wins; empty unless nothing is certified or the
+        certificate has conditions.
+    check
+        Test of the assumptions on oracle labels; None without oracle labels.
     conditions
         Untested assumptions of the certificate, the most important first; empty if nothing is certified.
     clusters
         Number of clusters of the N items, which are the independent units of bounds and confidences; None
         if items are independent.
     undefined
-        What is withheld for items in clusters → reason.
+        Name of each result that is withheld because items are in clusters → reason.
 
     Examples
     --------
@@ -333,12 +349,12 @@ class Superhuman(ResultWithNotes, Displayable):
     picture: ClassVar[str] = "certificate"
 
     def __str__(self) -> str:
-        """The verdict, and the lower bound that it rests on."""
+        """Return the verdict, and the lower bound of the model's accuracy that supports it."""
         bound = f"model = aggregate on {self.L:.4f} of {self.N:,} items, at least {self.L_low:.4f}"
         return f"{self.verdict}\n{bound}"
 
     def records(self) -> list[dict[str, Any]]:
-        """A row a ceiling."""
+        """Return one row per ceiling."""
         return [
             {
                 "ceiling": name,
@@ -354,7 +370,7 @@ class Superhuman(ResultWithNotes, Displayable):
         ]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """HTML shown in a notebook."""
+        """Return the tables that a notebook shows."""
         marks = dict.fromkeys(self.certified, "certified") | {
             name: "does not hold here" for name in self.against if name not in self.valid
         }
@@ -379,7 +395,7 @@ class Superhuman(ResultWithNotes, Displayable):
 
     @property
     def why(self) -> str:
-        """Why the certificate may be wrong; empty if it holds."""
+        """Sentence that names the untested assumptions of the certificate; empty if there are none."""
         if not self.conditions:
             return ""
         named = "; and that ".join(f"{c.assumed} ({c.unseen})" for c in self.conditions)
@@ -387,7 +403,7 @@ class Superhuman(ResultWithNotes, Displayable):
 
     @property
     def verdict(self) -> str:
-        """One sentence."""
+        """Sentence that says whether the model is certified, under which condition, or what it would take."""
         if self.certified:
             found = f"better than the average annotator at {self.level:.0%}, by {', '.join(self.certified)}"
             if self.conditions:
@@ -405,11 +421,11 @@ class Superhuman(ResultWithNotes, Displayable):
 def list_valid_ceilings(
     check: AssumptionCheck | None, *, fixed: bool
 ) -> tuple[tuple[str, ...], tuple[Note, ...]]:
-    """Return the ceilings that may certify, and a note for every reason why others may not.
+    """Return the ceilings that may certify, and a note for every reason why other ceilings may not.
 
-    Fixed annotators are not a draw from a pool, and neither are annotators for whom an oracle refutes
-    assumption 1; U_e and U_star are then left out. If an oracle refutes assumption 2, L is not a lower
-    bound.
+    U_e and U_star are left out if annotators are fixed, because they are then not a draw from a pool, or if
+    oracle labels refute assumption 1. No ceiling is valid if oracle labels refute assumption 2, because L is
+    then not a lower bound of the model's accuracy.
     """
     valid: tuple[str, ...] = ("U_star", "U_e", "U_panel", "U_t")
     notes = []
@@ -432,7 +448,7 @@ BY_ITEM_ALONE = {
     **dict.fromkeys(("hms", "oms", "oms_exact"), "the published scores take items as independent"),
     "direct": "the cost of the sign test takes items as independent",
 }
-"""Results withheld for items in clusters → reason."""
+"""Name of each result that is withheld for items in clusters → reason."""
 
 
 def assess_superhuman_from_counts(
@@ -445,21 +461,22 @@ def assess_superhuman_from_counts(
     disagreement: float | None = None,
     level: float = 0.95,
 ) -> Superhuman:
-    """Certify from published numbers.
+    """Decide from published numbers whether a model is better than the average annotator.
 
     Parameters
     ----------
     L, U_e
-        In [0, 1], as published. Counts are recovered by rounding, so give all digits.
+        The model's agreement with the aggregate, and the ceiling U(e), as published; in [0, 1]. Counts are
+        recovered from them by rounding, so give all digits.
     N, annotators, classes
         Number of items, annotators per item (≥ 2) and offered classes (≥ 2).
     disagreement
-        P(model ≠ random annotator), if known, for the cost of the direct route.
+        P(model ≠ random annotator) if known; used for the cost of the direct comparison.
 
     Raises
     ------
     EstimateError
-        If an argument is out of range; names it.
+        If an argument is out of range; the message names it.
 
     Examples
     --------
@@ -489,27 +506,31 @@ def assess_superhuman(
     seed: int = 0,
     level: float = 0.95,
 ) -> Superhuman:
-    """Certify from individual labels.
+    """Decide from individual labels whether a model is better than the average annotator.
 
     Parameters
     ----------
     panel
-        At least two annotators; the number of labels may differ between items. If its items are in
-        clusters, these are the independent units of every bound and confidence.
+        Panel of at least two annotators; the number of labels may differ between items. If its items are in
+        clusters, clusters are the independent units of every bound and confidence.
     predicted
-        Shape (N,): the model's class of every item, negative if unreadable (agrees with nothing).
+        Shape (N,): the model's class of every item; negative if its answer is unreadable, which agrees with
+        nothing.
     aggregate
-        ``"plurality"`` (ties fractional), ``"weighted"`` (give `weights`), ``"dawid-skene"`` (needs the
-        extra ``crowd``). A learned aggregate ties items together, so its tail is approximate and flagged.
+        ``"plurality"`` (tied classes share an item's weight), ``"weighted"`` (needs `weights`), or
+        ``"dawid-skene"`` (needs the extra ``crowd``). Dawid–Skene makes items dependent, so its confidence
+        is approximate and gets a note.
+    weights
+        Annotator → weight ≥ 0, for the aggregate ``"weighted"``.
     oracle
         Shape (N,): the truth if known, otherwise negative; used to test the assumptions.
     pool
         Whether the annotators of an item were drawn from a pool. If so, U_e and U_star hold for the pool's
-        average. By default, true unless all items have the same annotators.
+        average annotator. By default true, unless all annotators rated all items.
     test
-        ``"split"`` (`certificate`) or ``"paired"`` (`betting_test`; on items with two or more labels, in an
-        order drawn with `seed`). Choose before seeing the results, because the better of the two errs more
-        often.
+        ``"split"`` (module `certificate`) or ``"paired"`` (module `betting_test`, on items with two or more
+        labels, in an order drawn with `seed`). Choose before seeing the results, because taking the better
+        result of the two tests errs more often.
 
     Raises
     ------
@@ -529,7 +550,7 @@ def assess_superhuman(
     if predicted.shape != (len(panel.items),):
         raise EstimateError(f"predicted must have shape ({len(panel.items)},), has {predicted.shape}")
     C = panel.K
-    if aggregate != "dawid-skene":  # which learns how people confuse classes
+    if aggregate != "dawid-skene":  # Dawid-Skene models confusions between named classes
         unknown = np.full(len(panel.items), NO_LABEL)
         panel, (predicted, true) = panel.numbered_within_items(
             predicted, unknown if oracle is None else oracle
@@ -561,7 +582,7 @@ def assess_superhuman(
 
 
 def _gather(panel: Panel, hits: FloatArray, bounds: Ceiling, m: IntArray, C: int) -> Evidence:
-    """Statement of the certificates' assumptions, from agreements and the items' numbers of labels `m`."""
+    """Collect the counts that `certify` needs; `m` is the number of labels per item, shape (N,)."""
     dependent = panel.cluster is not None
     return Evidence(
         L=float(hits.mean()),
@@ -581,7 +602,7 @@ def _gather(panel: Panel, hits: FloatArray, bounds: Ceiling, m: IntArray, C: int
 def _paired(
     against: Mapping[str, Certainty], bounds: Ceiling, C: int, test: Callable[[FloatArray, Tangent], float]
 ) -> dict[str, Certainty]:
-    """Confidence against every ceiling by the test of one mean."""
+    """Return the confidence against every ceiling by the paired betting test."""
     how: dict[str, tuple[FloatArray, Tangent]] = {
         "U_e": (bounds.pairs, root),
         "U_t": (bounds.pairs_t, root),
@@ -608,7 +629,7 @@ def _decide(
 ) -> Superhuman:
     valid, why_not = list_valid_ceilings(check, fixed=fixed)
     notes = (*why_not, *notes)
-    # Tested in a fixed order up to the first failure, so that all of them together keep the level.
+    # Testing in a fixed order up to the first failure keeps the level of all tests together.
     certified = tuple(takewhile(lambda name: against[name].confidence >= level, valid))
     bounds = {name: against[name].bound for name in CEILINGS}
     scores = (heuristic_score, published_score, optimal_score)
@@ -648,7 +669,7 @@ def _decide(
 
 
 def _sampling(e: Evidence) -> str:
-    """Assumptions on how the items were drawn."""
+    """Return the assumption on how the items were drawn."""
     if e.clusters is None:
         return ITEMS_ARE_DRAWS
     alike = e.clusters.fullness == 1
@@ -656,7 +677,10 @@ def _sampling(e: Evidence) -> str:
 
 
 def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
-    """Smallest number of items (within 1 %) at which the present L and agreement would exceed a ceiling."""
+    """Return the smallest number of items (within 1 %) that would certify with the present L and agreement.
+
+    Return None if no number up to `MOST_ITEMS` exceeds the ceiling.
+    """
     if certify(e, (ceiling,))[ceiling].bound >= e.L:
         return None
 
@@ -684,5 +708,5 @@ def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
 
 
 def _scale(units: Units | None, share: float) -> Units | None:
-    """Return a larger number of clusters with the same sizes."""
+    """Multiply the number of clusters by `share`; their sizes keep the same distribution."""
     return None if units is None else replace(units, number=max(1, round(units.number * share)))

@@ -1,12 +1,13 @@
 """Intervals of scores that depend on sums over independent units: items, or clusters of items.
 
-The units get random weights (Bayesian bootstrap, Rubin 1981, Ann. Stat. 9), and one unit is added: for the
-lower end the one that lowers the score most, for the upper end the one that raises it most. If units are
-right or wrong as a whole, the ends are those of Clopper & Pearson. For means with known bounds the ends are
-Gaffke's (2005, Math. Methods Stat. 14), for which no failing distribution is known (Learned-Miller & Thomas
-2019, arXiv 1905.06208). So an interval has a positive width on few units and without errors.
+The units get random weights (Bayesian bootstrap, Rubin 1981, Ann. Stat. 9), and one unit is added. For the
+lower end it is the possible unit that lowers the score most, for the upper end the one that raises it most.
+So the interval has a positive width even for few units or if no unit is wrong. If each unit is right or wrong
+as a whole, the ends are those of Clopper & Pearson. For means with known bounds the ends are Gaffke's (2005,
+Math. Methods Stat. 14), for which no distribution with too low coverage is known (Learned-Miller & Thomas
+2019, arXiv 1905.06208).
 
-The unit of a share is an item with its judgements, or a cluster of items.
+The unit of a share is an item with all its judgements, or a cluster of items.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ from oversight.harness.estimate import check_clusters, check_least, check_level
 
 CLUSTERS_ARE_DRAWS = "clusters are independent draws"
 _CELLS = 4_000_000
-"""Weights that are in memory at once."""
+"""Largest number of weights in memory at once."""
 
 Score = Callable[[FloatArray], FloatArray]
-"""Score of sums, shape (…, q) to (…)."""
+"""Function that computes a score from sums over units; shape (…, q) to (…)."""
 
 
 def explain_few_clusters(unit: IntArray) -> str:
-    """Say why there are too few clusters for an interval; empty if there are enough.
+    """Return the reason why there are too few clusters for an interval; empty if there are enough.
 
     Parameters
     ----------
     unit
-        Shape (N,), N ≥ 1: number of every item's or row's cluster.
+        Shape (N,), N ≥ 1: number of the cluster of every item or row.
     """
     try:
         check_clusters(unit)
@@ -46,7 +47,7 @@ def explain_few_clusters(unit: IntArray) -> str:
 
 
 def draw_unit_more(draws: int, seed: int) -> FloatArray:
-    """Random weights of the added unit; shape (draws,)."""
+    """Draw random weights of the added unit; shape (draws,)."""
     return np.random.default_rng([seed, 1]).standard_exponential(draws)
 
 
@@ -58,11 +59,12 @@ def find_ends(
     Parameters
     ----------
     lowered, raised
-        Shape (draws,).
+        Shape (draws,): draws of the score with the unit that lowers it most, and with the one that raises
+        it most.
     effective
-        Effective number of clusters; None if units are items. A few clusters, or unequal ones, vary more
-        than their weights do, so the tails are those of Student's t with `effective` − 1 degrees of
-        freedom.
+        Effective number of clusters; None if units are items. Random weights underestimate the variation of
+        few or unequal clusters, so the tails are widened to those of Student's t with `effective` − 1
+        degrees of freedom.
 
     Raises
     ------
@@ -78,7 +80,7 @@ def find_ends(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightedUnits:
-    """Units with random weights.
+    """Sums of q quantities over units with random weights.
 
     Attributes
     ----------
@@ -87,7 +89,7 @@ class WeightedUnits:
     drawn
         Shape (draws, q): sums over units with random weights.
     weight
-        Shape (draws,): weight of the added unit.
+        Shape (draws,): random weight of the added unit.
     """
 
     total: FloatArray
@@ -98,13 +100,13 @@ class WeightedUnits:
     def draw(cls, sums: FloatArray, draws: int, seed: int) -> WeightedUnits:
         """Draw random weights of units.
 
-        Units with equal sums share one gamma-distributed weight, which has the same distribution and is
-        much faster.
+        Units with equal contributions share one gamma-distributed weight, which has the same distribution as
+        the sum of their weights and is much faster.
 
         Parameters
         ----------
         sums
-            Shape (k, q): contribution of every unit.
+            Shape (k, q): contribution of every unit to the q sums.
 
         Raises
         ------
@@ -125,10 +127,16 @@ class WeightedUnits:
     def find_interval(
         self, score: Score, units: FloatArray, level: float, effective: float | None = None
     ) -> tuple[float, float]:
-        """Interval of a score, `level` and `effective` as in `find_ends`.
+        """Return the interval of a score.
 
-        `units`, shape (c, q), is what a unit of mean size can add: the ones that lower and raise the score
-        most are added.
+        Parameters
+        ----------
+        score
+            Function that computes the score from sums.
+        units
+            Shape (c, q): all possible contributions of the added unit, for a unit of mean size.
+        level, effective
+            As in `find_ends`.
         """
         reached = score(self.total + units)
         lowest = units[np.argmin(reached)]
@@ -144,14 +152,14 @@ DRAWS = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A share or a difference with its interval.
+    """A share, or a difference of shares, with its interval.
 
     Attributes
     ----------
     low, high
-        Ends of the interval; in simulations it covers from 5 items on.
+        Ends of the interval; in simulations it has its nominal coverage from 5 items on.
     why
-        Why the interval may cover less often than its level says; empty if it does not.
+        Reason why the interval may have less than its nominal coverage; empty if there is none.
 
     Examples
     --------
@@ -166,7 +174,7 @@ class Share:
 
     @property
     def holds(self) -> bool:
-        """Whether the interval covers the truth as often as its level says."""
+        """Whether the interval has its nominal coverage."""
         return not self.why
 
 
@@ -180,17 +188,22 @@ def estimate_share(
     seed: int = 0,
     why: str = "",
 ) -> Share:
-    """p̂ = Σ sums/Σ counts over units; if all rows of a unit are alike, Clopper & Pearson's interval of units.
+    """Estimate a share Σ sums/Σ counts over units, with its interval.
+
+    If all rows of each unit are alike, the interval is that of Clopper & Pearson for units.
 
     Parameters
     ----------
     sums, counts
-        Shape (k,): number of right rows and of rows of every unit, counts > 0.
+        Shape (k,): number of right rows, and number of rows (> 0), of every unit.
     size
-        Mean number of rows per unit; by default that of `counts`.
+        Mean number of rows per unit; by default the mean of `counts`.
     effective
         Effective number of clusters; None if units are items.
-
+    seed
+        Seed of the random weights.
+    why
+        Reason why the interval may have less than its nominal coverage.
     """
     units = (size or float(counts.mean())) * np.array([[0.0, 1.0], [1.0, 1.0]])
     weighted = WeightedUnits.draw(np.stack([sums, counts], axis=1), DRAWS, seed)
@@ -206,7 +219,7 @@ def make_share(
     effective: float | None,
     why: str = "",
 ) -> Share:
-    """Score of all units with its interval; the arguments are those of `WeightedUnits.find_interval`."""
+    """Return the score of all units with its interval; arguments as in `WeightedUnits.find_interval`."""
     value = float(score(weighted.total))
     low, high = weighted.find_interval(score, units, level, effective)
     return Share(value=value, low=min(value, low), high=max(value, high), why=why)
@@ -226,11 +239,22 @@ def estimate_difference(
     effective: float | None = None,
     why: str = "",
 ) -> tuple[Share, float]:
-    """Δ = Σ sums/Σ counts of paired differences in [−counts, counts], with a two-sided p of Δ = 0.
+    """Estimate a paired difference Δ = Σ sums/Σ counts, with its interval and the two-sided p-value of Δ = 0.
 
-    Student's t over units after one pseudo-unit of +1 and one of −1 (Bonett & Price 2012, for
-    clusters): never of width 0, and near nominal for few units and rare differences. Degrees of freedom are
-    those of the effective number of clusters, if it is given.
+    The interval is Student's t over units, after adding two pseudo-units of mean size, one with differences
+    of +1 and one of −1 (Bonett & Price 2012, here for clusters). It never has width 0, and its coverage is
+    nearly nominal for few units and rare differences.
+
+    Parameters
+    ----------
+    sums, counts
+        Shape (k,): sum of the differences of every unit, in [−counts, counts], and number of its rows (> 0).
+    size
+        Mean number of rows per unit; by default the mean of `counts`.
+    effective
+        Effective number of clusters, which gives the degrees of freedom; None if units are items.
+    why
+        Reason why the interval may have less than its nominal coverage.
     """
     k = len(counts)
 

@@ -1,4 +1,4 @@
-"""The platform: background servers, ports, the cache, and atomic file writes."""
+"""Functions of the operating system: background servers, ports, processes, folders, atomic file writes."""
 
 import lazy_loader
 

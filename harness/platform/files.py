@@ -1,4 +1,4 @@
-"""Folders for what the project installs, and atomic file writes."""
+"""The user's cache and data folders, file permissions, and atomic file writes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from oversight.harness.errors import ConfigError, FullDisk, is_full
 
 _OTHERS = 0o077
-"""Permissions of the group and of all other users."""
+"""Permission bits of the group and of all other users."""
 
 
 def repair_rights(path: str | Path) -> None:
-    """Remove others' permissions from a file or folder of this user; links are left unchanged.
+    """Remove the permissions of other users from a file or folder of this user.
 
-    Files of other users, and missing files, are left unchanged.
+    Links, files of other users, and missing files are left unchanged.
     """
     with contextlib.suppress(OSError):
         found = os.lstat(path)
@@ -82,8 +82,8 @@ def _user_dir(what: str, own_name: str, shared_name: str, default: str) -> Path:
 def write_whole(text: str | Iterable[bytes], path: str | Path, mode: int = 0o600) -> Path:
     """Write a file atomically and return its path.
 
-    Missing folders are created. `mode` gives the permissions before the user's mask. The text may be given as
-    encoded parts.
+    Missing folders are created. `mode` gives the permissions before the user's umask is applied. The text may
+    be given as encoded parts.
 
     Raises
     ------
@@ -95,10 +95,10 @@ def write_whole(text: str | Iterable[bytes], path: str | Path, mode: int = 0o600
     path = Path(path)
     part = path.parent / (path.name + ".part")
     try:
-        if not path.name or (path.exists() and not path.is_file()):  # the new file would replace it
+        if not path.name or (path.exists() and not path.is_file()):  # the rename would replace it
             raise ConfigError(f"{path}: cannot be written: it is not a file")
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.unlink(missing_ok=True)  # otherwise it would keep its former permissions
+        part.unlink(missing_ok=True)  # a leftover file would keep its permissions
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with os.fdopen(descriptor, "wb") as stream:
             try:

@@ -1,4 +1,4 @@
-"""Identify processes, so that another process can later tell whether one still runs."""
+"""Handle signals, and identify processes, so that another process can find out whether they still run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from oversight.harness.errors import Stopped
 
 
 def stop_in_order() -> None:
-    """Let SIGTERM and SIGHUP raise `Stopped` in the main thread, unless they are ignored, as by nohup."""
+    """Make SIGTERM and SIGHUP raise `Stopped` in the main thread, unless they have another handler."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _raise_stopped)
 
 
 def is_unattended(number: signal.Signals) -> bool:
-    """Whether a signal is not handled by other code, so that it stops the process."""
+    """Return whether a signal stops the process, because no other code handles or ignores it."""
     return signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler, _raise_stopped)
 
 
@@ -37,9 +37,9 @@ def host_name() -> str:
 
 @cache
 def machine_id() -> str:
-    """Return an id that is equal for processes which see each other's process ids.
+    """Return an id that is equal for processes that can see each other's process ids.
 
-    It consists of the host, the boot and the process namespace.
+    It consists of the names of the host, the boot and the process namespace.
     """
     parts = [host_name()]
     with contextlib.suppress(OSError):
@@ -58,13 +58,13 @@ def process_start(pid: int) -> str:
 
 
 def is_gone(machine: str, pid: int, start: str) -> bool:
-    """Whether a process has certainly ended; a process of another machine may still run.
+    """Return whether a process has certainly ended; false for a process of another machine.
 
     Parameters
     ----------
     machine, pid, start
-        `machine_id`, process id and `process_start` as the process recorded them. A reused process id has
-        another start.
+        `machine_id`, process id and `process_start` that were recorded for the process. A new process with
+        the same id has another start time.
     """
     if machine != machine_id() or sys.platform == "win32":  # on Windows, os.kill would end the process
         return False
@@ -78,9 +78,10 @@ def is_gone(machine: str, pid: int, start: str) -> bool:
 
 
 def find_openers(file: Path) -> list[tuple[int, str]]:
-    """Find other processes of this user that have a file open, with their command lines; only on Linux.
+    """Return the ids and commands of this user's other processes that have a file open; only on Linux.
 
-    If some of them have a write lock on the file or on its log or index, only those are returned.
+    Files whose names begin with the file's name, such as an SQLite log, also count. If some processes hold a
+    write lock on such a file, only these processes are returned.
     """
     with contextlib.suppress(OSError):
         wanted = {(s.st_dev, s.st_ino) for s in map(os.stat, file.parent.glob(f"{file.name}*"))}
@@ -111,7 +112,7 @@ def _find_writers(inodes: set[int]) -> set[int]:
 
 
 def _name_command(pid: int) -> str:
-    """Return the first words of a process's command without folders; later words may be secret."""
+    """Return the first words of a process's command, without folders; later words may contain secrets."""
     with contextlib.suppress(OSError):
         line = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace")
         words = [word.rpartition("/")[2] for word in line.split("\0")[:3] if word]

@@ -1,6 +1,6 @@
-"""A server process that outlives its starter and is recognised by a file lock.
+"""A background server process that is recognised by a file lock.
 
-The process inherits a locked file of its folder, and holds the lock until it ends for whatever reason. So it
+The process inherits a locked file of its folder, and holds the lock until it ends for any reason. So it
 cannot be confused with another process that has the same id. Only one caller at a time can start or stop it.
 """
 
@@ -39,9 +39,9 @@ class ServerFolder(Generic[State]):
     path
         The folder itself.
     kind
-        Dataclass of the state, with the process id as `pid`; 0 while the id is unknown.
+        Dataclass of the state; its field `pid` is the process id, 0 while the id is unknown.
     program, product
-        Names of the process and of its product, for messages.
+        Names of the program and of the product, for messages.
     failure
         Type of the error that is raised if the process does not start or end.
     deadline
@@ -76,7 +76,7 @@ class ServerFolder(Generic[State]):
         write_whole(json.dumps(asdict(state)), self.state_file, mode=0o600)  # type: ignore[call-overload]
 
     def spawn(self, command: Sequence[str], environment: Mapping[str, str], cwd: Path) -> int:
-        """Start the process and return its id; it is not a child, so no caller has to wait for it."""
+        """Start the process and return its id; it is not a child process, so nobody has to wait for it."""
         detach = ["/bin/sh", "-c", 'log=$1; shift; "$@" >"$log" 2>&1 & echo $!', "sh", str(self.log)]
         lock = os.open(self.path / _LOCK, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
@@ -126,11 +126,11 @@ class ServerFolder(Generic[State]):
 
 
 def is_alive(directory: Path) -> bool:
-    """Whether a server holds its lock."""
+    """Return whether a server holds the lock of its folder."""
     fcntl = _locks()
     with (directory / _LOCK).open("a") as lock:
         try:
-            # A shared lock, so that two callers at once do not take each other for a server.
+            # A shared lock, so that two simultaneous callers do not mistake each other for a server.
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
@@ -139,7 +139,7 @@ def is_alive(directory: Path) -> bool:
 
 @contextlib.contextmanager
 def hold_start_lock(directory: Path) -> Iterator[None]:
-    """Allow one process at a time to start or stop the server."""
+    """Hold a lock inside the block, so that only one process at a time starts or stops the server."""
     fcntl = _locks()
     with (directory / "start.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -149,7 +149,7 @@ def hold_start_lock(directory: Path) -> Iterator[None]:
 def end_process(directory: Path, pid: int, grace: float) -> bool:
     """Stop the process, by force after `grace` seconds. Returns whether it has ended."""
     for sign, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, _KILL_GRACE)):
-        # Check each time, because once the lock is free, the id may belong to another process.
+        # Check before each signal, because the id may belong to another process once the lock is free.
         if is_alive(directory):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, sign)

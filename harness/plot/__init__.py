@@ -1,7 +1,7 @@
-"""Pictures on axes of matplotlib, one function a kind of result; `result.plot()` chooses it.
+"""Plots of results with matplotlib, one function per kind of result; `result.plot()` calls the right one.
 
-Every function takes the axes to draw on, or makes some, and returns them. Matplotlib is imported when the
-first picture is drawn.
+Every function draws on the given axes, or on new ones, and returns them. Matplotlib is imported when the
+first plot is drawn.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Pictures of decisions: differences of models, a gate's bar, what a study costs, a search's candidates."""
+"""Plots for decisions: differences of models, a gate's bars, a study's size, and a search's candidates."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 def differences(
     found: Comparison | ModelComparison | Ranking | ClassComparison, axes: Axes | None = None
 ) -> Axes:
-    """Draw every difference of two models with its interval, against 0.
+    """Draw every difference of two models with its interval, and a line at 0.
 
     Parameters
     ----------
     found
-        As `oversight.harness.compare` or `oversight.harness.compare_classes` gives it.
+        Result of `oversight.harness.compare` or `oversight.harness.compare_classes`.
     axes
-        Where to draw; None makes axes.
+        Axes to draw on; None for new ones.
 
     Raises
     ------
@@ -75,15 +75,15 @@ def _pairs_of(found: Comparison | ModelComparison | Ranking | ClassComparison) -
 
 
 def gate(found: GateVerdict | GateReport, axes: Axes | None = None) -> Axes:
-    """Draw every value that a gate judged against its bar.
+    """Draw every value that a gate compared with a bar, and the bar.
 
     Parameters
     ----------
     found
-        As `oversight.harness.gate_accuracy` or `oversight.harness.gate_difference` gives it, or the report of
-        a study's gate. A value without answers is not drawn, its bar is.
+        Result of `oversight.harness.gate_accuracy` or `oversight.harness.gate_difference`, or the report of a
+        study's gate. If there are no answers, only the bar is drawn.
     axes
-        Where to draw; None makes axes.
+        Axes to draw on; None for new ones.
 
     Raises
     ------
@@ -109,15 +109,15 @@ def _name(model: str, baseline: str) -> str:
 
 
 def plan(found: QuestionPlan | PilotPlan, axes: Axes | None = None) -> Axes:
-    """Draw the questions of every protocol, or its half-width if all have the same number of questions.
+    """Draw the number of questions per protocol, or the half-width if all numbers of questions are equal.
 
     Parameters
     ----------
     found
-        As `oversight.harness.plan` or `oversight.harness.plan_from_pilot` gives it; a row whose numbers are
-        not known is left out.
+        Result of `oversight.harness.plan` or `oversight.harness.plan_from_pilot`; rows without numbers are
+        left out.
     axes
-        Where to draw; None makes axes.
+        Axes to draw on; None for new ones.
 
     Raises
     ------
@@ -143,14 +143,15 @@ def plan(found: QuestionPlan | PilotPlan, axes: Axes | None = None) -> Axes:
 
 
 def search(found: Displayable, axes: Axes | None = None) -> Axes:
-    """Draw every scored candidate of a search: its score with about 95 % against its tokens per item.
+    """Draw the score of every candidate of a search, with an interval of about 95 %, against its tokens.
 
     Parameters
     ----------
     found
-        As `oversight.agents.search.report_search` gives it. Hollow points were dropped in the race.
+        Result of `oversight.agents.search.report_search`. Candidates that were dropped before they answered
+        all items have hollow points; candidates without a score are not drawn.
     axes
-        Where to draw; None makes axes.
+        Axes to draw on; None for new ones.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Axes, ink and colours that all pictures share, and SVG that takes its ink from the page around it."""
+"""Axes, colours and styles of all plots, and SVG that takes its text colour from the page around it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _INK = "#010203"
 SERIES = ("#3f7cc4", "#d0692f", "#3a9a6b", "#a35bb5", "#b39000", "#5f6b7a")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 3)), (0, (8, 2)))
-"""Marks also distinguish the series: a colour alone says nothing to many, nor in print."""
+"""Series also differ in markers and dashes, for readers who cannot distinguish colours, and for print."""
 THIN = (0, (4, 3))
 _STYLE: Any = {
     "svg.fonttype": "none",
-    "svg.hashsalt": "oversight",  # the same study gives the same file
+    "svg.hashsalt": "oversight",  # a fixed salt, so that the same study gives the same file
     "font.family": "sans-serif",
     "font.size": 10,
     "axes.titlesize": 11,
@@ -40,7 +40,7 @@ _STYLE: Any = {
 
 
 def new_axes(axes: Axes | None, height: float = LEAST_HEIGHT) -> Axes:
-    """The axes to draw on, or new ones of a height in inches.
+    """Return the given axes, or new ones with the given height in inches.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def new_axes(axes: Axes | None, height: float = LEAST_HEIGHT) -> Axes:
 
 
 def draw_svg(draw: Callable[[Axes], object], height: float = LEAST_HEIGHT) -> str:
-    """Return a function's drawing as SVG, as wide as a page and in the page's text colour.
+    """Call `draw` with new axes and return the plot as SVG, as wide as the page and in its text colour.
 
     Raises
     ------
@@ -77,19 +77,19 @@ def draw_svg(draw: Callable[[Axes], object], height: float = LEAST_HEIGHT) -> st
 
 
 def rows_height(rows: int) -> float:
-    """Height in inches of a picture with this number of rows."""
+    """Return the height in inches of a plot with this number of rows."""
     return 1.3 + 0.34 * max(1, rows)
 
 
 def text_ink() -> str:
-    """The ink of texts in the style that is set, for lines that belong to no series."""
+    """Return the text colour of the current style, for lines that belong to no series."""
     import matplotlib as mpl
 
     return str(mpl.rcParams["text.color"])
 
 
 def show_percent(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Let the axis x or y run from 0 to 100 %."""
+    """Set the axis x or y to the range from 0 to 100 %."""
     from matplotlib.ticker import PercentFormatter
 
     axis = axes.xaxis if which == "x" else axes.yaxis
@@ -101,20 +101,20 @@ def show_percent(axes: Axes, which: Literal["x", "y"]) -> None:
 def draw_interval(
     axes: Axes, y: float, ends: Sequence[float], value: float, color: str, style: str = "-"
 ) -> None:
-    """Draw a value with its interval in the row `y`; what is nan is left out."""
+    """Draw a value with its interval in the row `y`; nan values are not drawn."""
     axes.plot(ends, [y, y], style, color=color, lw=2.2, solid_capstyle="butt")
     axes.plot([value], [y], "o", color=color, ms=6)
 
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:
-    """Name the rows of intervals, from the lowest one."""
+    """Label the rows of a plot, from the lowest row upwards."""
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(-0.6, max(1, len(names)) - 0.4)
     draw_grid(axes, "x")
 
 
 def draw_grid(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Faint lines at the ticks of one axis."""
+    """Draw faint grid lines at the ticks of one axis."""
     axes.grid(axis=which, color="#888888", alpha=0.25, lw=0.8)
 
 
@@ -127,7 +127,7 @@ def _write_svg(drawn: Figure) -> str:
     drawn.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
-    # Without a size of its own the picture takes the page's width; its viewBox keeps the shape.
+    # Without width and height, the SVG takes the page's width; the viewBox keeps its aspect ratio.
     head, body = text.split(">", 1)
     head = re.sub(r' (?:width|height)="[^"]*"', "", head)
     return f"{head}>{body}".replace(_INK, "currentColor")

@@ -1,4 +1,4 @@
-"""Every model's estimates with their intervals, and how intervals close with more answers."""
+"""Plots of every model's estimates with intervals, and of how intervals narrow with more answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from oversight.harness.analysis import EstimatesOverTime, StudyReport
 
 Results = Estimate | Mapping[str, Estimate] | Mapping[str, Mapping[str, Estimate]]
-"""Estimates in memory: one, those of one model by estimator, or those of several models."""
+"""Estimates in memory: one estimate, one model's estimates by estimator, or those of several models."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,20 +38,20 @@ class _Drawn:
 
 
 def estimates(report: StudyReport | Results, axes: Axes | None = None) -> Axes:
-    """Draw every estimate of every model with its interval, and the truth where the key was opened.
+    """Draw every estimate of every model with its interval, and the true accuracy if the key was opened.
 
     Parameters
     ----------
     report
-        As `oversight.harness.analysis.report_study` gives it, or what `oversight.harness.accuracy`,
-        `oversight.harness.accuracies` or `oversight.harness.model_accuracies` returned.
+        Result of `oversight.harness.analysis.report_study`, `oversight.harness.accuracy`,
+        `oversight.harness.accuracies` or `oversight.harness.model_accuracies`.
     axes
-        Where to draw; None makes axes.
+        Axes to draw on; None for new ones.
 
     Raises
     ------
     BadInput
-        If `report` is none of these.
+        If `report` is not such a result.
     ConfigError
         If the ``report`` extra is missing.
     """
@@ -100,7 +100,7 @@ def _models_of(report: StudyReport | Results) -> list[_Drawn]:
 
 
 _ABREAST = 3
-"""Names of models in a row of the legend, which stands below the axes."""
+"""Number of models per row of the legend below the axes."""
 
 
 def closing(closings: Mapping[str, EstimatesOverTime], axes: Axes | None = None) -> Axes:
@@ -109,14 +109,14 @@ def closing(closings: Mapping[str, EstimatesOverTime], axes: Axes | None = None)
     Parameters
     ----------
     closings
-        Name of the model → what `oversight.harness.analysis.close_interval` returned.
+        Name of the model → result of `oversight.harness.analysis.close_interval`.
     axes
-        Where to draw; None makes axes.
+        Axes to draw on; None for new ones.
 
     Raises
     ------
     BadInput
-        If `closings` is something else.
+        If `closings` is not a mapping.
     ConfigError
         If the ``report`` extra is missing.
     """

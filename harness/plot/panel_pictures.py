@@ -1,4 +1,4 @@
-"""Pictures of a panel: agreement, the bounds of a certificate, and parity by the certainty of the vote."""
+"""Plots for a panel: agreement, the bounds of a certificate, and parity by certainty of the vote."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from oversight.harness.panel import AgreementReport, GrowthPoint, Parity, Superhuman
 
 _ROWS, _NAMED = 40, 12
-"""Classes that are drawn, and undefined ones that are named."""
+"""Largest number of classes that are drawn, and of classes with undefined α that are named."""
 
 
 def agreement(report: AgreementReport, axes: Axes | None = None) -> Axes:
-    """Draw Krippendorff's α with its interval, and that of every class against the rest, best first.
+    """Draw Krippendorff's α with its interval, and α of every class against all other classes, sorted.
 
     If there are more than 40 classes, only the 40 with the lowest α are drawn.
 
     Parameters
     ----------
     report
-        As `oversight.harness.panel.measure_agreement` gives it; classes with undefined α are listed under the
+        Result of `oversight.harness.panel.measure_agreement`; classes with undefined α are listed under the
         plot.
     axes
-        Where to draw; None makes axes.
+        Axes to draw on; None for new ones.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def agreement(report: AgreementReport, axes: Axes | None = None) -> Axes:
 
 
 def agreement_height(report: AgreementReport) -> float:
-    """Height in inches that all rows take."""
+    """Return the height in inches of the plot of `agreement`."""
     return rows_height(min(len(report.categories), _ROWS) + 1)
 
 
@@ -92,13 +92,12 @@ def certificate(found: Superhuman, growth: Sequence[GrowthPoint] = (), axes: Axe
     Parameters
     ----------
     found
-        As `oversight.harness.panel.assess_superhuman` gives it: the points at the right, where every bar ends
-        at the confidence bound of the point.
+        Result of `oversight.harness.panel.assess_superhuman`, drawn as points at the right with bars that end
+        at the confidence bounds.
     growth
-        As `oversight.harness.panel.compute_bounds_by_size` gives it: the lines, means over shuffles without a
-        bound.
+        Result of `oversight.harness.panel.compute_bounds_by_size`, drawn as lines without confidence bounds.
     axes
-        Where to draw; None makes axes.
+        Axes to draw on; None for new ones.
 
     Raises
     ------
@@ -144,7 +143,7 @@ def _draw_oracle(axes: Axes, found: Superhuman) -> None:
 
 
 def _name_places(axes: Axes, found: Superhuman, growth: Sequence[GrowthPoint], right: float) -> None:
-    """Title, and names of the places along the axis: numbers of annotators, and all of the panel."""
+    """Set the title, and label the x axis with the numbers of annotators and the whole panel."""
     from matplotlib.ticker import PercentFormatter
 
     decided = "certified" if found.certified else "not certified"
@@ -161,14 +160,14 @@ def _name_places(axes: Axes, found: Superhuman, growth: Sequence[GrowthPoint], r
 
 
 def parity(found: Parity, axes: Axes | None = None) -> Axes:
-    """Draw accuracy of human and model with intervals per bin of certainty, and what could be expected.
+    """Draw human and model accuracy with intervals by bin of certainty, and an expert's expected accuracy.
 
     Parameters
     ----------
     found
-        As `oversight.harness.panel.measure_parity` gives it.
+        Result of `oversight.harness.panel.measure_parity`.
     axes
-        Where to draw; None makes axes.
+        Axes to draw on; None for new ones.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The accuracies of a study as a table for a paper or a program: CSV, Markdown or LaTeX."""
+"""Format the accuracies of a study as a table in CSV, Markdown or LaTeX."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _MARKDOWN = {x: "\\" + x for x in "\\`*_[]|"} | {"<": "&lt;", ">": "&gt;", "&": 
 
 
 def format_accuracies(report: StudyReport, kind: str) -> str:
-    """Write one row per model: accuracy, interval, level, whether it holds, failed checks.
+    """Format one row per model: accuracy, interval, level, whether the interval is valid, failed checks.
 
     Parameters
     ----------
     kind
-        One of `FORMATS`. CSV has all digits; the others have per cent with one decimal.
+        One of `FORMATS`. CSV has shares with all digits; the other formats have per cent with one decimal.
 
     Returns
     -------
     str
-        With a line break at its end. A model without an accuracy has empty cells.
+        Table that ends with a line break. A model without an accuracy has empty cells.
     """
     if kind == "csv":
         text = io.StringIO()

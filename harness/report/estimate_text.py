@@ -1,4 +1,4 @@
-"""Results of a study in words and as JSON: the same in commands, on the terminal and on pages."""
+"""Format a study's results as text and as JSON, identically for commands, the terminal and pages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ QUALITY_TITLES = {
 
 
 def items_text(items: ItemCounts) -> str:
-    """``44 of 200 items answered by the model (RUN NOT FINISHED: 150 not asked yet, 6 failed)``."""
+    """Return for example ``44 of 200 items answered by the model (RUN NOT FINISHED: 150 not asked yet)``."""
     missing = [
         f"{number} {what}"
         for number, what in ((items.unpredicted, "not asked yet"), (items.failed, "failed"))
@@ -50,13 +50,16 @@ def items_text(items: ItemCounts) -> str:
 
 
 def questions_text(answered: int, drawn: int, pool: tuple[int, int] | None = None) -> str:
-    """``229 of 240 questions answered, 240 of 12,000 items drawn``, the latter of items drawn from a pool."""
+    """Return for example ``229 of 240 questions answered, 240 of 12,000 items drawn``.
+
+    The second part is present only if items were drawn from a pool.
+    """
     text = f"{answered} of {drawn} questions answered"
     return f"{text}, {pool_text(*pool)}" if pool else text
 
 
 def label_texts(model: ModelReport) -> list[str]:
-    """Experts' answers on the items of a model, and what is missing, with numbers."""
+    """Return the positive counts of experts' answers on a model's items, and of missing answers, as texts."""
     counts, items = next((e.n for e in model.estimates.values()), Counts()), model.items
     return [
         f"{number} {what}"
@@ -74,7 +77,7 @@ def label_texts(model: ModelReport) -> list[str]:
 
 
 def check_lines(model: ModelReport) -> list[str]:
-    """Numbers of passed, failed and not made checks, with the texts of the latter two."""
+    """Return the numbers of passed, failed and not made checks, and a line per check that did not pass."""
     if not model.checks:
         return []
     lines = [f"check {c.name!r} {c.state}: {c.message}" for c in model.checks if not c.passed]
@@ -87,7 +90,10 @@ def check_lines(model: ModelReport) -> list[str]:
 
 
 def cost_text(model: ModelReport) -> str:
-    """``$1.2340 in all, $0.0042 per right answer [$0.0039, $0.0046]``; empty without a price."""
+    """Return for example ``$1.2340 in all, $0.0042 per right answer [$0.0039, $0.0046]``, or an empty text.
+
+    The text is empty if the price is unknown.
+    """
     if model.usd is None:
         return ""
     total = f"${model.usd:.4f} in all"
@@ -99,7 +105,7 @@ def cost_text(model: ModelReport) -> str:
 
 
 def group_reasons(undefined: Mapping[str, str]) -> dict[str, str]:
-    """Why results are withheld, one line per reason."""
+    """Group withheld results by reason: return names of the results, joined by commas → reason."""
     about = dict[str, list[str]]()
     for name, why in undefined.items():
         about.setdefault(why, []).append(name)
@@ -107,12 +113,12 @@ def group_reasons(undefined: Mapping[str, str]) -> dict[str, str]:
 
 
 def quality_to_json(quality: Sequence[ExpertQuality]) -> list[dict[str, Any]]:
-    """Counts, rates and intervals of every expert, also in words."""
+    """Return counts, rates and intervals of every expert as JSON, also as texts."""
     return [{**asdict(one), "words": quality_words(one)} for one in quality]
 
 
 def quality_words(one: ExpertQuality) -> dict[str, str]:
-    """An expert's results by the names of `QUALITY_TITLES`."""
+    """Return an expert's results as texts, by the names of `QUALITY_TITLES`."""
     rates = {name: getattr(one, name) for name in ("sensitivity", "specificity", "steadiness", "agreement")}
     return {
         "name": one.name,
@@ -123,7 +129,7 @@ def quality_words(one: ExpertQuality) -> dict[str, str]:
 
 
 def quality_table(quality: Sequence[ExpertQuality]) -> Table:
-    """One row per expert; a kind of control question that nobody got has no column."""
+    """Return a table with one row per expert; columns without any value are left out."""
     from rich.table import Table
 
     rows = [quality_words(one) for one in quality]
@@ -137,7 +143,7 @@ def quality_table(quality: Sequence[ExpertQuality]) -> Table:
 
 
 def quality_lines(quality: Sequence[ExpertQuality]) -> list[str]:
-    """Results of all experts together, in one sentence; empty without control questions."""
+    """Return one line with the results of all experts together; empty without control questions."""
     if not quality:
         return []
     words = quality_words(quality[-1])
@@ -158,7 +164,7 @@ def _change_text(change: RateChange | None) -> str:
 
 
 def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
-    """Every coefficient, with the notes on α, and whether its interval holds."""
+    """Return every coefficient as JSON, with the notes on α and whether its interval is valid."""
     found: dict[str, Any] = _add_holds(to_json(report))
     if report.alpha is not None:
         found["alpha"]["notes"] = [str(note) for note in report.alpha.notes]
@@ -166,7 +172,7 @@ def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
 
 
 def certificate_to_json(found: Superhuman, growth: Sequence[GrowthPoint]) -> dict[str, Any]:
-    """Bounds, scores and the verdict with its conditions; bounds by annotators per item."""
+    """Return bounds, scores, the verdict with its conditions, and bounds by annotators per item as JSON."""
     told: dict[str, Any] = to_json(found) | {
         "verdict": found.verdict,
         "holds": found.holds,
@@ -185,9 +191,10 @@ def certificate_to_json(found: Superhuman, growth: Sequence[GrowthPoint]) -> dic
 
 
 def parity_to_json(found: Parity, level: HumanLevel | None) -> dict[str, Any]:
-    """Human and model in every bin, with notes; human-level indices, if there is a reference.
+    """Return human and model in every bin as JSON, with notes, and human-level indices if given.
 
-    Every interval has ``why`` it may not hold, and ``holds``; a None has its reason under ``undefined``.
+    Every interval has ``holds``, and a reason ``why`` if it may not be valid; ``undefined`` has a reason for
+    each None.
     """
     told: dict[str, Any] = _add_holds(to_json(found)) | {"human_level": to_json(level)}
     for shown, b in zip((told["overall"], *told["bins"]), (found.overall, *found.bins), strict=True):
@@ -214,14 +221,14 @@ def to_json(value: Any) -> Any:
 
 
 def estimate_to_json(estimate: Estimate) -> dict[str, Any]:
-    """An estimate with its value as `estimate`, its notes as flags and in words."""
+    """Return an estimate as JSON, with its value as `estimate`, and its notes as flags and texts."""
     fields = plain_fields(estimate) | {"n": asdict(estimate.n)}
     notes = [str(note) for note in estimate.all_notes]
     return {"estimate": fields.pop("value"), **fields, "holds": estimate.holds, "notes": notes}
 
 
 def accuracy_to_json(estimates: Mapping[str, Estimate]) -> dict[str, Any] | None:
-    """The one number of a model as JSON, see `main_name`, or None."""
+    """Return a model's main estimate (see `main_name`) as JSON, or None."""
     name = main_name(estimates)
     if not name:
         return None
@@ -239,7 +246,7 @@ def accuracy_to_json(estimates: Mapping[str, Estimate]) -> dict[str, Any] | None
 
 
 def study_to_json(report: StudyReport) -> dict[str, Any]:
-    """The object that ``oversight estimate --json`` prints."""
+    """Return the object that ``oversight estimate --json`` prints."""
     return {
         "study": report.name,
         "protocol": report.protocol,
@@ -252,12 +259,12 @@ def study_to_json(report: StudyReport) -> dict[str, Any]:
 
 
 def pool_to_json(pool: tuple[int, int] | None) -> dict[str, Any]:
-    """``items_drawn``: how many, ``of`` how many; empty if all items are asked about."""
+    """Return the numbers of items drawn from the pool and in the pool as JSON; empty without a pool."""
     return {"items_drawn": {"drawn": pool[0], "of": pool[1]}} if pool else {}
 
 
 def model_to_json(model: ModelReport) -> dict[str, Any]:
-    """One model's estimates, counts, checks and costs; results by class if requested."""
+    """Return one model's estimates, counts, checks and costs as JSON, and results by class if requested."""
     by_class = {} if model.classes is None else {"classes": _classes_to_json(model.classes)}
     return by_class | {
         "run": model.run_id,
@@ -281,7 +288,7 @@ def _classes_to_json(classes: ClassEstimates) -> dict[str, Any]:
 
 
 def differences_to_json(found: ClassComparison) -> dict[str, Any]:
-    """What ``oversight compare --metrics … --json`` prints: every pair of models by result."""
+    """Return the object that ``oversight compare --metrics … --json`` prints: pairs of models by result."""
     return {
         "results": {name: [_pair_to_json(c) for c in pairs] for name, pairs in found.results.items()},
         "undefined": dict(found.undefined),
@@ -295,7 +302,7 @@ def _pair_to_json(c: Comparison) -> dict[str, Any]:
 
 
 def comparison_to_json(made: StudyComparison) -> dict[str, Any]:
-    """What ``oversight compare --json`` prints."""
+    """Return the object that ``oversight compare --json`` prints."""
     found, payload = made.found, dict[str, Any]()
     if (ranking := found.ranking) is not None:
         rows = zip(ranking.names, ranking.values, ranking.ranks, strict=True)
@@ -312,12 +319,12 @@ def comparison_to_json(made: StudyComparison) -> dict[str, Any]:
 
 
 def gather_cautions(pairs: Sequence[Comparison]) -> list[str]:
-    """Why intervals may not hold, each reason with its pairs."""
+    """Return the reasons why intervals may not be valid, each with its pairs of models."""
     return _gather(pairs, lambda c: [] if c.holds else [f"(!) the interval may not hold: {c.why}"])
 
 
 def gather_notes(pairs: Sequence[Comparison]) -> list[str]:
-    """Remarks on the pairs, each with its pairs."""
+    """Return the notes on comparisons, each with its pairs of models."""
     return _gather(pairs, lambda c: map(str, c.notes))
 
 

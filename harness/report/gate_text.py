@@ -1,4 +1,4 @@
-"""A gate's report in words, JSON, JUnit XML and Markdown."""
+"""Format a gate's report as text, JSON, JUnit XML and Markdown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIGNS = {PASS: "✅ pass", FAIL: "❌ fail"}
 
 
 def requirement_text(check: GateCheck) -> str:
-    """``small: accuracy at least 80 %``, ``small: at most 2 points worse than large``."""
+    """Return for example ``small: accuracy at least 80 %``, ``small: at most 2 points worse than large``."""
     bar = check.verdict.bar
     if not check.baseline:
         return f"{check.model}: {check.quantity} at least {_number(100 * bar)} %"
@@ -26,7 +26,7 @@ def requirement_text(check: GateCheck) -> str:
 
 
 def found_text(check: GateCheck) -> str:
-    """``84.1 %`` or ``-1.2 points``, with the interval of an interim analysis; ``–`` if unknown."""
+    """Return for example ``84.1 %`` or ``-1.2 points``, with an interval if the verdict has one; or ``–``."""
     v = check.verdict
     sign = "+" if check.baseline else ""
     has_interval = not math.isnan(v.value) and not math.isnan(v.low)
@@ -42,7 +42,7 @@ def _value_text(check: GateCheck) -> str:
 
 
 def evidence_text(check: GateCheck) -> str:
-    """How strongly the answers contradict the other side of the bar."""
+    """Return the p-value against the other side of the bar, or method and level if there is no p-value."""
     v = check.verdict
     if math.isnan(v.p_below):
         return f"{v.method}, {v.level:.0%}"
@@ -51,7 +51,7 @@ def evidence_text(check: GateCheck) -> str:
 
 
 def explain_verdict(check: GateCheck) -> list[str]:
-    """Why it is undecided, what would probably decide it, and further remarks."""
+    """Return lines on why a check is undecided, how many answers would probably decide it, and remarks."""
     v = check.verdict
     lines = [v.why] if v.why else []
     if v.further is not None:
@@ -67,7 +67,7 @@ def explain_verdict(check: GateCheck) -> list[str]:
 
 
 def gate_to_json(report: GateReport) -> dict[str, Any]:
-    """The object that ``oversight gate --json`` prints; unknown values are null."""
+    """Return the object that ``oversight gate --json`` prints; unknown values are null."""
     return {
         "study": report.study,
         "verdict": report.verdict,
@@ -87,7 +87,7 @@ def gate_to_json(report: GateReport) -> dict[str, Any]:
 
 
 def gate_to_junit(report: GateReport) -> str:
-    """JUnit XML with a case per bar of a model. Undecided is a failure of that type."""
+    """Return JUnit XML with one test case per model and bar; an undecided one is a failure of that type."""
     failures = sum(check.verdict.verdict != PASS for check in report.checks)
     counts = {"tests": str(len(report.checks)), "failures": str(failures), "errors": "0", "skipped": "0"}
     suites = ET.Element("testsuites", counts)
@@ -107,7 +107,7 @@ def gate_to_junit(report: GateReport) -> str:
 
 
 def gate_to_markdown(report: GateReport) -> str:
-    """A section with a table, as for GitHub's step summary."""
+    """Return a Markdown section with a table, for example for GitHub's step summary."""
     rows = [f"## Gate of {_markdown(report.study)}: {report.verdict}", ""]
     rows += ["| bar | verdict | found | against the other side | answers |", "|---|---|---|---|---|"]
     for check in report.checks:
@@ -126,12 +126,12 @@ def _number(x: float) -> str:
 
 
 def _xml(text: str) -> str:
-    """Remove what XML 1.0 cannot contain; the writer escapes the rest."""
+    """Replace characters that XML 1.0 cannot contain; the XML writer escapes the others."""
     return _NO_XML.sub("\ufffd", make_printable(text))
 
 
 def _markdown(text: str) -> str:
-    """Make a text one line without anything that Markdown or HTML would interpret."""
+    """Put a text on one line, and escape everything that Markdown or HTML would interpret."""
     text = " ".join(make_printable(text).split())
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _MARKED.sub(r"\\\1", text)

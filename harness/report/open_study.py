@@ -1,4 +1,4 @@
-"""Open a study by its folder or file from Python."""
+"""Report on a study from Python."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ def study_report(
     Parameters
     ----------
     study
-        Its folder, its ``study.toml``, or the result of `oversight.harness.config.read_study`.
+        Folder of the study, path of its ``study.toml``, or the result of
+        `oversight.harness.config.read_study`.
     models
-        Names of models; None for all that were run.
+        Names of models; None for all models that were run.
 
     Raises
     ------
     DataError
-        If the file does not exist or is wrong; names line and key.
+        If the file does not exist or is invalid; the message names line and key.
     BadInput
         If there are no answers or no predictions yet, or the study is a panel.
 

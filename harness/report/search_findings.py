@@ -1,4 +1,4 @@
-"""A search's results, computed in `oversight.agents.search` and rendered here."""
+"""Results of a search, which `oversight.agents.search` computes, and their formatting."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ _SCALES = {"accuracy": "accuracy", "q": "q (the share of refused options avoided
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedCandidate:
-    """One candidate of an archive.
+    """One candidate of a search.
 
     Attributes
     ----------
     slot
-        Number of its proposal; negative for the library.
+        Number of the proposal; negative for workflows of the library.
     note
-        The change, in words.
+        Description of the change.
     answers
         Number of answers on the selection items, including failed ones.
     standing
-        None while no answer to a labelled item can be scored.
+        Score of the candidate; None while no answer to a labelled item can be scored.
     on_front
         Whether no other candidate with all items is both better and cheaper.
     raced_out
-        Whether it was dropped before it had answered all items.
+        Whether the candidate was dropped before it had answered all items.
     diff
-        Unified diff against its parent's source; the source itself for the library.
+        Lines of the unified diff from the parent's source; the source itself for workflows of the library.
     test
-        Its accuracy on the test items, if it was tested beside winner and start.
+        Accuracy on the test items; None unless the candidate was tested in addition to winner and start.
     """
 
     id: str
@@ -51,27 +51,28 @@ class SearchedCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedWinner:
-    """The winner compared with the start.
+    """The winner of a search, compared with the start.
 
     Attributes
     ----------
     naive, reported, sd, low, high, confirmed
         As in `oversight.agents.search.confirmation.Winner`.
     test, start_test
-        Both on the test items, from experts' answers; None if there are none, or they do not determine an
-        accuracy.
-    untested
-        Why they do not; empty if they do, or without test items.
+        Accuracies of winner and start on the test items, from experts' answers; None without test items, or
+        if the answers do not determine an accuracy.
     difference
-        The paired comparison of the two there, with its interval, in words.
+        Text of the paired comparison of winner and start on the test items, with its interval.
+    untested
+        Reason why the answers do not determine accuracies; empty if they do, or without test items.
     truth, start_truth
-        Accuracies by the opened key.
+        Accuracies of winner and start by the opened key; None if it was not opened.
     unanswered
-        Number of test items that either answered without an option, which is wrong, or failed on, in words.
+        Text with the numbers of test items on which winner or start gave no option (counted as wrong) or
+        failed.
     why
-        Why the interval from selection and confirmation may not hold; empty if no check contradicts it.
+        Reason why the interval from selection and confirmation may not be valid; empty if no check fails.
     tokens, start_tokens
-        Tokens of the winner and of the start per selection item; None if nothing is scored.
+        Tokens of the winner, and of the start, per selection item; None without a score.
     """
 
     id: str
@@ -101,20 +102,20 @@ class SearchReport(Displayable):
     Attributes
     ----------
     model, optimiser
-        Names in study.toml of the answering model and of the one that writes programs; empty if there is
-        none.
+        Names in study.toml of the model that answers, and of the model that writes programs; empty if there
+        is none.
     splits
-        Items by split.
+        Split → number of items.
     proposals, planned
-        Number made so far, and planned.
+        Number of proposals so far, and planned number.
     refused, duplicates
-        Slots without a candidate, with reasons and numbers.
+        Reasons of refused proposals, and number of proposals that existed already.
     a_a
-        The start compared with itself through the same gate, in words.
+        Text of the comparison of the start with itself by the same test.
     power
-        The power of the labels, and whether experts were seen to err, in words.
+        Lines on the statistical power of the labels, and on experts' observed errors.
     spent
-        Tokens by stage.
+        Stage → number of tokens.
     """
 
     study: str
@@ -141,13 +142,13 @@ class SearchReport(Displayable):
     picture: ClassVar[str] = "search"
 
     def __str__(self) -> str:
-        """The winner beside the start, or the progress of the search."""
+        """Return the winner compared with the start, or the progress of the search."""
         if self.winner is not None:
             return "\n".join(winner_lines(self.winner, self.scale))
         return f"no winner yet: {self.proposals} of {self.planned} proposals"
 
     def records(self) -> list[dict[str, Any]]:
-        """One row per candidate; its score is missing while no answer can be scored."""
+        """Return one row per candidate; its scores are None while no answer can be scored."""
         scores = ("mean", "low", "high", "n_items", "p_best", "tokens")
         return [
             {"name": c.name, "id": c.id, "op": c.op, "slot": c.slot}
@@ -158,7 +159,7 @@ class SearchReport(Displayable):
         ]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """HTML shown in a notebook: details of the winner, and the candidates, best first."""
+        """Return the tables that a notebook shows: details of the winner, and the candidates, best first."""
         scored = [(c.standing, c.name) for c in self.candidates if c.standing is not None]
         ranked = sorted(scored, key=lambda each: each[0].mean, reverse=True)
         rows = [(name, found.text(self.scale), f"{found.tokens:,.0f}") for found, name in ranked]
@@ -167,16 +168,16 @@ class SearchReport(Displayable):
 
     @property
     def scale(self) -> str:
-        """Scale of scores: ``"accuracy"``, or ``"q"``, the share of refused options that were avoided."""
+        """Scale of scores: ``"accuracy"``, or ``"q"``, the share of refused options that are avoided."""
         return "q" if self.fitness == "raw" else "accuracy"
 
     def by_id(self, name: str) -> SearchedCandidate:
-        """Look a candidate up."""
+        """Return the candidate with an id."""
         return next(c for c in self.candidates if c.id == name)
 
 
 def search_text(report: SearchReport) -> str:
-    """Power, A/A line, lineage with the front marked, and the winner."""
+    """Return the text of a report: progress, power, A/A comparison, lineage of candidates, and the winner."""
     used = " · ".join(f"{name} {count:,}" for name, count in report.spent.items())
     lines = [
         f"search {report.id} of {report.created}: {report.policy}, seed {report.seed}, "
@@ -207,12 +208,12 @@ def indent_rest(reason: str) -> str:
 
 
 def on_one_line(name: str) -> str:
-    """A model's name on one line, so that it cannot imitate lines of the report."""
+    """Put a model-given name on one line, so that it cannot imitate lines of the report."""
     return " ".join(name.split("\n")).rstrip()
 
 
 def lineage_lines(candidates: Sequence[SearchedCandidate], scale: str = "accuracy") -> list[str]:
-    """Every candidate below its first parent, indented."""
+    """Return one line per candidate, indented below its first parent."""
     children: dict[str, list[SearchedCandidate]] = {}
     for c in candidates:
         children.setdefault(c.parents[0] if c.parents else "", []).append(c)
@@ -236,9 +237,9 @@ def lineage_lines(candidates: Sequence[SearchedCandidate], scale: str = "accurac
 
 
 def winner_lines(w: SearchedWinner, scale: str = "accuracy") -> list[str]:
-    """The winner with the correction for selection, and the test on the scale of accuracy."""
+    """Return lines on the winner: score corrected for selection, test results, and cost."""
 
-    def said(score: float) -> str:  # clipped to the range, as on the page
+    def said(score: float) -> str:  # clipped to [0, 1], as on the page
         score = min(1.0, max(0.0, score))
         return f"q {score:.3f}" if scale == "q" else percent(score)
 

@@ -1,4 +1,4 @@
-"""The reports of a study on the terminal: the first screen with one accuracy per model, and all tables."""
+"""Format a study's reports for the terminal: the first screen with one accuracy per model, and all tables."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from oversight.harness.types import (
 
 
 def estimates_table(study: StudyReport) -> RenderableType:
-    """One row per model and estimator, followed by remarks."""
+    """Return a table with one row per model and estimator, followed by remarks."""
     table = Table(title=f"{study.name}: accuracy without ground truth")
     table.add_column("model", no_wrap=True)
     table.add_column("estimator", no_wrap=True)
@@ -65,7 +65,7 @@ def estimates_table(study: StudyReport) -> RenderableType:
 
 
 def classes_tables(study: StudyReport) -> list[RenderableType]:
-    """One row per model and result, followed by remarks; empty if not requested."""
+    """Return the table of results by class, with remarks, as a list; empty if they were not requested."""
     models = [(model.name, model.classes) for model in study.models if model.classes is not None]
     if not models:
         return []
@@ -74,7 +74,7 @@ def classes_tables(study: StudyReport) -> list[RenderableType]:
     for name, found in models:
         for result, e in found.items():
             interval = "\n".join(filter(None, (interval_text(e), caution_text(e))))
-            # names of classes may contain what the table would take for markup
+            # Text, because rich would interpret square brackets in names of classes as markup
             table.add_row(name, Text(result), value_text(e), interval, method_text(e))
         table.add_section()
         lines += [f"{name}: {line}" for line in note_lines(found, group_reasons(found.undefined))]
@@ -82,7 +82,7 @@ def classes_tables(study: StudyReport) -> list[RenderableType]:
 
 
 def differences_table(found: ClassComparison) -> RenderableType:
-    """One row per result and pair of models, followed by reasons for withheld ones."""
+    """Return a table with one row per result and pair of models, cautions, and withheld results."""
     table = Table("result", "better?", "difference", "interval", "p", "method", title="Differences by class")
     for name, pairs in found.results.items():
         for c in pairs:
@@ -96,7 +96,7 @@ def differences_table(found: ClassComparison) -> RenderableType:
 
 
 def _pair_cells(c: Comparison, *, cost: bool = False) -> list[str]:
-    """The cells of a row: which of two models is better, and by how much."""
+    """Return the cells of a row that says which of two models is better, and by how much."""
     low, value, high = (f"{x:+.4g}" if cost else f"{100 * x:+.1f}" for x in (c.low, c.difference, c.high))
     return [
         f"{c.first} = {c.second} (tie)" if c.verdict == "tie" else f"{c.verdict} is better",
@@ -108,7 +108,7 @@ def _pair_cells(c: Comparison, *, cost: bool = False) -> list[str]:
 
 
 def gate_screen(report: GateReport) -> RenderableType:
-    """The verdict, then each bar with the result, why it is undecided and what would decide it."""
+    """Return the verdict, then each bar with its result, why it is undecided, and what would decide it."""
     blocks = [f"{report.verdict.upper()}   gate of {report.study}"]
     for check in report.checks:
         told = "" if len(report.checks) == 1 else f"   {check.verdict.verdict.upper()}"
@@ -121,7 +121,7 @@ def gate_screen(report: GateReport) -> RenderableType:
 def counts_table(
     estimates: Mapping[str, Estimate], undefined: Mapping[str, str], title: str
 ) -> RenderableType:
-    """Estimates from counts, followed by remarks."""
+    """Return a table of estimates from counts, followed by remarks."""
     table = Table("estimator", "accuracy", "s.e.", "interval", "method", title=title)
     for name, e in estimates.items():
         se = "" if e.se is None else percent(e.se)
@@ -135,7 +135,7 @@ def _star(estimates: Mapping[str, Estimate]) -> list[str]:
 
 
 def _notes(model: ModelReport, asked: str) -> list[str]:
-    """All remarks beside the table: what is missing, what could not be estimated, checks."""
+    """Return all remarks on a model: cautions, counts, costs, missing estimates and checks."""
     lines = [*caution_lines(model.estimates), f"{items_text(model.items)}, {asked}"]
     if labels := label_texts(model):
         lines.append(", ".join(labels))
@@ -160,10 +160,10 @@ _CORRECTED_BY = {
 
 
 def first_screen(study: StudyReport, options: EstimateOptions) -> list[RenderableType]:
-    """One row per model with its accuracy and interval, then remarks in a few lines.
+    """Return the first screen: one row per model with accuracy and interval, then a few lines of remarks.
 
-    A failed check, or an interval that may not hold, comes before the table. If there is no accuracy at
-    all, a sentence that says why replaces the table.
+    Warnings about failed checks and invalid intervals precede the table. If no model has an accuracy, a
+    sentence that says why replaces the table.
     """
     names = f"{study.name}: {counted(study.n_items, 'item')}, {counted(len(study.experts), 'expert')}, "
     blocks = [
@@ -184,7 +184,7 @@ def first_screen(study: StudyReport, options: EstimateOptions) -> list[Renderabl
 
 
 def paper_report(study: StudyReport) -> StudyReport:
-    """The same report with the estimators of the partitioned-supervision paper only."""
+    """Return the report with only the estimators of the partitioned-supervision paper."""
     models = [
         replace(
             model,
@@ -197,10 +197,10 @@ def paper_report(study: StudyReport) -> StudyReport:
 
 
 def _table(study: StudyReport, options: EstimateOptions) -> Table:
-    """One row per model. Long names are folded, numbers never."""
+    """Return a table with one row per model; long names are wrapped, numbers are not."""
     shown = [e for model in study.models for _, e in _rows(model, options) if e is not None]
     levels = {_level(e.level) for e in shown}
-    # at an interim analysis the level of one interval differs from the joint level
+    # At an interim analysis, the level of an interval differs from the joint level, so the title omits it.
     title = f"{levels.pop()} interval" if len(levels) == 1 and not options.looks else "interval"
     width = max(len(f"{100 * e.low:.1f}") for e in shown)
     cells = [_interval_cell(e, width, named=len(levels) > 1) for e in shown]
@@ -220,7 +220,7 @@ def _table(study: StudyReport, options: EstimateOptions) -> Table:
 
 
 def _rows(model: ModelReport, options: EstimateOptions) -> list[tuple[str, Estimate | None]]:
-    """Name and estimate of each row of a model; a second row has the anytime interval."""
+    """Return name and estimate of each row of a model; a second row has the anytime interval if requested."""
     anytime = model.estimates.get("anytime") if options.anytime else None
     return [(model.name, model.accuracy), *([("  at any time", anytime)] if anytime else [])]
 
@@ -235,7 +235,7 @@ def _level(level: float) -> str:
 
 
 def _warnings(models: Sequence[ModelReport]) -> list[str]:
-    """Failed checks and intervals that may not hold, in at most two lines, and where to find more."""
+    """Return one warning about failed checks, one about doubtful intervals, and where to read more."""
     failed = [(model.name, c) for model in models for c in model.checks if c.passed is False]
     doubted = [(m.name, m.accuracy.why) for m in models if m.accuracy is not None and m.accuracy.why]
     lines = []
@@ -253,10 +253,10 @@ def _warnings(models: Sequence[ModelReport]) -> list[str]:
 
 
 def _plain_lines(study: StudyReport, options: EstimateOptions) -> list[str]:
-    """The basis of the numbers. Notes of the shown estimates fill up to `_MOST_LINES`."""
+    """Return the lines below the table; notes on estimates are added up to `_MOST_LINES` lines."""
     models = study.models
     estimated = {m.name: m.accuracy for m in models if m.accuracy is not None}
-    # the first line has counts only, a second one warns
+    # The first of the reading lines has only counts; further lines warn.
     loosely = _group((m.name, line) for m in models for line in reading_lines(m.steps)[1:])
     none = _group((m.name, _reason(m)) for m in models if m.accuracy is None) if estimated else []
     lines = [
@@ -278,7 +278,7 @@ def _plain_lines(study: StudyReport, options: EstimateOptions) -> list[str]:
 
 
 def _origin_lines(estimates: Sequence[Estimate]) -> list[str]:
-    """``From 41 yes and 138 no answers; left out: 1 unsure``; ranges if models differ."""
+    """Return for example ``From 41 yes and 138 no answers; left out: 1 unsure``; ranges if models differ."""
     if not estimates:
         return []
     yes, no = _range(e.n.ordinary for e in estimates), _range(e.n.complementary for e in estimates)
@@ -305,7 +305,7 @@ def _unreadable_lines(numbers: Mapping[str, int]) -> list[str]:
 
 
 def _option_lines(models: Sequence[ModelReport], options: EstimateOptions) -> list[str]:
-    """The effect of the command's options on the shown intervals."""
+    """Return lines on the effect of the command's options on the intervals."""
     lines = []
     if options.looks:
         lines.append(
@@ -326,7 +326,7 @@ def _option_lines(models: Sequence[ModelReport], options: EstimateOptions) -> li
 
 
 def _missing_lines(models: Sequence[ModelReport], names: Sequence[str], what: str, of: int) -> list[str]:
-    """Why estimates with these names are missing, for the models of a group."""
+    """Return lines that say why estimates with these names are missing, one per reason."""
     missing = [(m.name, m.undefined[name]) for name in names for m in models if name in m.undefined]
     return [f"{what}{_who(whom, of)}: {why}" for why, whom in _group(missing)]
 
@@ -341,7 +341,7 @@ def _unfinished_lines(models: Sequence[ModelReport]) -> list[str]:
 
 
 def _check_lines(models: Sequence[ModelReport]) -> list[str]:
-    """Number of kinds of checks that passed for all models, failed for some, or could not be made."""
+    """Return a line with the numbers of checks that passed for all models, failed, or could not be made."""
     states = dict[str, set[str]]()
     for model in models:
         for check in model.checks:
@@ -359,7 +359,7 @@ def _check_lines(models: Sequence[ModelReport]) -> list[str]:
 
 
 def _why_none(study: StudyReport) -> str:
-    """Why no model has an accuracy, and which experts have not answered."""
+    """Return the reason why no model has an accuracy, or which experts have not answered."""
     if all("accuracy" in model.undefined for model in study.models):
         return f"No accuracy: {_reason(study.models[0])}"
     silent = [f"{x.name} ({x.asked} open)" for x in study.experts if not x.yes + x.no + x.abstained]
@@ -373,7 +373,7 @@ def _why_none(study: StudyReport) -> str:
 
 
 def _reason(model: ModelReport) -> str:
-    """Why the estimate of the model's protocol is missing."""
+    """Return the reason why the estimate of the protocol is missing for a model."""
     names = ("accuracy", *PROTOCOLS_OWN)
     return model.unusable or next((model.undefined[name] for name in names if name in model.undefined), "")
 
@@ -384,7 +384,10 @@ def _note_line(note: str, names: Sequence[str], of: int) -> str:
 
 
 def _group(told: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """Texts about models, each once with their names. Texts that differ only in numbers are joined."""
+    """Group texts by model: return each text once, with the names of its models.
+
+    Texts that differ only in numbers count as the same text.
+    """
     alike = dict[str, dict[str, str]]()
     for name, text in told:
         alike.setdefault(_NUMBER.sub("#", text), {}).setdefault(name, text)
@@ -397,7 +400,7 @@ def _first_of(texts: Mapping[str, str]) -> str:
 
 
 def _who(names: Iterable[str], of: int) -> str:
-    """`` for both models``, `` for small and large``, `` for a, b, c and 4 more``; empty for the only one."""
+    """Return for example `` for both models`` or `` for a, b, c and 4 more``; empty if there is one model."""
     named = list(names)
     if of == 1:
         return ""

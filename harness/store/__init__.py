@@ -1,4 +1,4 @@
-"""The study's database. All SQL is in this package, and every write may be repeated."""
+"""The study's database. All SQL is in this package; most writes have the same effect if repeated."""
 
 import lazy_loader
 

@@ -1,6 +1,6 @@
 """Replies to all questions in experts' queues: the study's own questions and control questions.
 
-Code that collects answers reads both kinds; code that estimates reads only replies to the study's questions.
+Code that collects answers uses both kinds. Code that estimates uses only replies to the study's questions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from oversight.harness.store.replies import SORTED, ReplyFields, ReplyRepository
 
 
 class AllReplies(ReplyRepository):
-    """Experts' replies, kept in one table for the study's questions and one for control questions.
+    """Experts' replies from two tables: one for the study's questions, one for control questions.
 
     Parameters
     ----------
@@ -32,16 +32,16 @@ class AllReplies(ReplyRepository):
         self._controls = controls
 
     def read_replies(self) -> dict[str, Response]:
-        """Return all replies by question id, those to the study's questions first."""
+        """Return all replies by question id; replies to control questions come last."""
         return super().read_replies() | self._controls.replies.read_replies()
 
     def find_replies(self, ids: Iterable[str]) -> dict[str, Response]:
-        """Return the replies to the given questions."""
+        """Return the replies to the given questions, by question id."""
         names = list(ids)
         return super().find_replies(names) | self._controls.replies.find_replies(names)
 
     def find_values(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the answers by question id, for the given ids."""
+        """Return the answer values by question id, for the given ids."""
         return super().find_values(names) | self._controls.replies.find_values(names)
 
     def count_replies(self) -> dict[tuple[str, str], int]:
@@ -51,8 +51,8 @@ class AllReplies(ReplyRepository):
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
         """Count each person's replies in equal portions, as `ReplyRepository.count_arrivals` does.
 
-        Replies to control questions are numbered separately, so they are spread over the same portions. This
-        is possible because control questions have random places in the queue.
+        Replies to control questions have their own numbering. They are spread evenly over the portions of the
+        study's replies, which is a good approximation because control questions have random places.
         """
         found, more = super().count_arrivals(most), self._controls.replies.count_arrivals(most)
         if not found or not more:
@@ -64,7 +64,7 @@ class AllReplies(ReplyRepository):
         return found
 
     def add_replies(self, replies: Iterable[ReplyFields]) -> int:
-        """Store replies in portions, all or none. Returns the number of new ones."""
+        """Store replies, all or none. Returns the number of replies that were not stored before."""
         if not self._controls.has_controls():
             return super().add_replies(replies)
         aside = list[ReplyFields]()
@@ -75,10 +75,9 @@ class AllReplies(ReplyRepository):
     def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
     ) -> list[AuditEvent]:
-        """Replace the replies that one source gave to these questions. Returns the audit events."""
+        """Replace the replies from one source to these questions. Returns the audit events to append."""
         names, events = list(ids), list[AuditEvent]()
         apart = self._controls.pick_controls([*names, *(reply.id for reply in replies)])
-        # Both tables are always written, so that the response time does not reveal a control question.
         for is_control in (False, True):
             asked = [name for name in names if (name in apart) is is_control]
             said = [reply for reply in replies if (reply.id in apart) is is_control]
@@ -90,7 +89,7 @@ class AllReplies(ReplyRepository):
     def _leave_controls(
         self, replies: Iterable[ReplyFields], aside: list[ReplyFields]
     ) -> Iterator[ReplyFields]:
-        """Yield the replies to the study's questions; append all others to `aside`."""
+        """Yield the replies to the study's questions; append the replies to control questions to `aside`."""
         for portion in split_into_batches(replies, SORTED):
             apart = self._controls.pick_controls([reply[0] for reply in portion])
             for reply in portion:

@@ -1,4 +1,4 @@
-"""Connections to a study's database: transactions, lost connections, changes by other processes."""
+"""Connections to a study's database: transactions, lost connections and changes by other processes."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ from oversight.harness.store.serialization import (
 )
 
 _DATABASE = "SELECT database FROM database_mark"
-_LOSSES = 5  # consecutive losses with the server back each time, so it is not a restart
+_LOSSES = 5  # repetitions after lost connections; a restart of the server causes fewer losses
 T = TypeVar("T")
 
 
 class _NotMeant(Exception):
-    """Ends a transaction without effect."""
+    """Raised to roll back a transaction."""
 
 
 class Connections:
-    """An open database of the present schema version.
+    """An open database with the current schema version.
 
-    SQLite runs in WAL mode with foreign keys on. Closing the last connection folds the log back into the
-    file, so an idle study can be copied as one file. If the file or its folder is read-only, the database is
-    opened for reading. A marked database, for example a copy, is also opened for reading: the database
-    refuses all writes, and an exclusive transaction is refused when it begins.
+    SQLite runs in WAL mode with foreign keys on. Closing the last connection merges the log into the file,
+    so an unused study can be copied as one file. If the file or its folder is read-only, the database is
+    opened for reading. A marked database (see `DatabaseMark`) is also opened for reading: it refuses all
+    writes, and an exclusive transaction is refused when it begins.
 
     Parameters
     ----------
     url
         SQLAlchemy URL.
     write_marked
-        Whether a database with a mark may be written, for code that changes the mark.
+        Whether a marked database is opened for writing, which only code that changes the mark needs.
 
     Raises
     ------
@@ -77,7 +77,7 @@ class Connections:
         sa.event.listen(self._engine, "connect", self._watch_commits)
         try:
             with self._raising_store_errors(), self._engine.connect() as connection:
-                make_private(self._file)  # before it has content; its log gets the same permissions
+                make_private(self._file)  # before the file has content; its log inherits the permissions
                 prepare_tables(connection, self._shown, read_only=self.read_only)
                 self.read_only = self.read_only or not may_write(connection)
                 self._remember_files()
@@ -92,17 +92,17 @@ class Connections:
         except StoreError:
             self.close()
             raise
-        # Do not create the file again if it is removed later.
+        # If the file is removed later, new connections must not create an empty one.
         sa.event.listen(self._engine, "do_connect", self._expect_file)
 
     @property
     def shown(self) -> str:
-        """The address as shown in messages."""
+        """Address of the database for messages, without a password."""
         return self._shown
 
     @property
     def is_file(self) -> bool:
-        """Whether the database is an SQLite file; without write access, its readers see no changes."""
+        """Whether the database is an SQLite file."""
         return self._engine.dialect.name == "sqlite"
 
     def close(self) -> None:
@@ -111,7 +111,7 @@ class Connections:
         Raises
         ------
         LostDatabase
-            If the file was taken away, replaced or overwritten since the last commit.
+            If the file was removed, replaced or overwritten since the last commit.
         """
         is_open, self._is_open = self._is_open, False
         try:
@@ -126,7 +126,7 @@ class Connections:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        # Report the original error, not an error that follows from it.
+        # After an error in the block, do not replace that error by `LostDatabase`.
         with suppress(*[LostDatabase] * (kind is not None)):
             self.close()
 
@@ -134,8 +134,8 @@ class Connections:
     def transaction(self, *, exclusive: bool = False) -> Iterator[sa.Connection]:
         """Run a transaction, in which database errors become `StoreError`.
 
-        Inside `together` it is part of that transaction. Two transactions with `exclusive` never overlap, so
-        data that were read stay valid until the end.
+        Inside `together`, the block is part of that transaction. Two transactions with `exclusive` never
+        overlap, so data that were read stay valid until the end of the block.
         """
         outer: sa.Connection | None = getattr(self._here, "connection", None)
         if outer is not None:
@@ -150,7 +150,7 @@ class Connections:
                     if exclusive:
                         begin_exclusive(connection)
                     yield connection
-                    ended[0] = True  # except the commit
+                    ended[0] = True  # from here on, only the commit can fail
             except sa.exc.IntegrityError as error:
                 raise StoreError(
                     f"another process wrote the same rows at the same time ({error.orig}); nothing was "
@@ -160,8 +160,8 @@ class Connections:
     def repeat(self, work: Callable[[], T], *, twice: bool = True) -> T:
         """Run a transaction, and run it again if the connection to a server was lost meanwhile.
 
-        Inside `together` it is part of that transaction and runs once. `twice` says whether `work` may be
-        repeated although it may have been stored, because only the server's reply may have been lost.
+        Inside `together`, `work` is part of that transaction and runs once. With `twice`, `work` is repeated
+        even if the connection was lost during the commit, so that it may have been committed.
         """
         is_part = getattr(self._here, "connection", None) is not None
         for _ in range(0 if is_part else _LOSSES):
@@ -174,13 +174,13 @@ class Connections:
 
     @contextmanager
     def watching(self) -> Iterator[Callable[[], str]]:
-        """Yield a function whose text changes whenever a process has written; a call costs almost nothing.
+        """Yield a cheap function that returns a text, which changes whenever a process wrote to the database.
 
-        For a file that can only be read, the text does not change. On a server, it also changes if other
-        databases are written. A removed or replaced file raises `StoreError`; watching again then reads the
-        new file.
+        For a read-only file, the text never changes. On a server, it also changes if another database is
+        written. If the file was removed or replaced, the function raises `StoreError`; call `watching` again
+        to read the new file.
         """
-        # Compare the whole snapshot, because a long transaction may end without changing the newest number
+        # The whole snapshot, because the end of a long transaction does not change the newest transaction id.
         query = "PRAGMA data_version" if self.is_file else "SELECT pg_current_snapshot()::text"
         if self._held is not None:
             self._held.may_rescue = False  # a watcher only reads, and continues with a new file
@@ -211,14 +211,14 @@ class Connections:
             self._forbid_writes(made)
 
     def _forbid_writes(self, made: Any) -> None:
-        """Make a connection outside a transaction read-only."""
+        """Make a connection read-only; it must not be in a transaction."""
         if self.is_file:
             made.execute("PRAGMA query_only=ON").close()
         else:
             made.read_only = True
 
     def _expect_database(self, made: Any) -> None:
-        """Raise `LostDatabase` if a new connection reaches a different database than the first connection."""
+        """Raise `LostDatabase` if a new connection reached another database than the first did."""
         try:
             found = made.execute(_DATABASE).fetchone()
         except self._engine.dialect.loaded_dbapi.ProgrammingError:  # no such table
@@ -235,7 +235,7 @@ class Connections:
             self._held.remember(writes=not self.read_only)
 
     def _expect_file(self, *_: object) -> None:
-        """Raise `LostDatabase` if the path leads to different files than the opened ones."""
+        """Raise `LostDatabase` if the opened file was removed, replaced or overwritten."""
         if self._held is not None:
             self._held.refuse_overwritten()
             self._held.check()
@@ -247,7 +247,7 @@ class Connections:
 
     @contextmanager
     def unless_busy(self) -> Iterator[sa.Connection]:
-        """Run a transaction that fails at once if another process is writing; for work that can wait."""
+        """Run a transaction that fails at once if another process writes to the file."""
         with self.transaction() as connection:
             if self._engine.dialect.name != "sqlite":
                 yield connection
@@ -260,7 +260,7 @@ class Connections:
 
     @contextmanager
     def together(self, *, exclusive: bool = False) -> Iterator[None]:
-        """Combine all writes of this thread inside the block into one transaction; see `transaction`."""
+        """Combine all transactions of this thread inside the block into one; see `transaction`."""
         before = getattr(self._here, "connection", None)
         with self.transaction(exclusive=exclusive) as connection:
             self._here.connection = connection
@@ -271,7 +271,7 @@ class Connections:
 
     @contextmanager
     def rehearsing(self) -> Iterator[None]:
-        """Run a block whose writes are rolled back at the end; also possible on a copy."""
+        """Run a block whose writes are rolled back at the end; this also works on a marked database."""
         with suppress(_NotMeant), self.together(), self.transaction() as connection:
             if self._mark is not None:
                 allow = "PRAGMA query_only=OFF" if self.is_file else "SET TRANSACTION READ WRITE"
@@ -285,7 +285,7 @@ class Connections:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Raise an error that reports a damaged database if a stored value cannot be decoded in the block."""
+        """Convert decoding errors in the block into a `StoreError` that reports a damaged database."""
         try:
             yield
         except (KeyError, TypeError, ValueError) as error:
@@ -293,13 +293,13 @@ class Connections:
 
     @contextmanager
     def _raising_store_errors(self, ended: Sequence[bool] = (False,)) -> Iterator[None]:
-        # Rows read through the driver raise the driver's own errors.
+        # Code that fetches rows from the driver directly gets the driver's errors.
         errors = sa.exc.SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error
         try:
             yield
         except errors as error:
             if self._is_open:
-                self._expect_file()  # a lost file causes the other errors, so report it first
+                self._expect_file()  # a lost file would explain the error, so report it instead
             if self._mark is not None and is_read_only_failure(error):
                 raise self._mark.refuse(self._shown) from error
             raise describe_failure(

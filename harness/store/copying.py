@@ -22,16 +22,16 @@ from oversight.harness.store.tables import (
     insert_tuples,
 )
 
-# Rows about processes and rows about the database itself are not copied.
+# Locks of processes and the mark of the database itself are not copied.
 _LEFT = {row.__table__.name for row in (RunLockRow, DatabaseMarkRow)}
 _COUNTED = RunVersionRow.__table__  # a trigger writes this table when predictions arrive
 
 
 def copy_store(source: Store, target: Store) -> dict[str, int]:
-    """Copy all rows of a study in one transaction, read every row back, and compare it.
+    """Copy all rows of a study in one transaction, read every row back, and compare both.
 
-    Other processes may write into the study meanwhile. The copy is marked: it cannot collect answers until it
-    is adopted.
+    Other processes may write to the source meanwhile; the copy contains its state at the start. The copy is
+    marked, so it collects no answers until it is adopted.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
 
 
 def is_whole_copy(source: Store, target: Store) -> bool:
-    """Whether a database has exactly the rows of another, and is marked as its copy."""
+    """Whether `target` has exactly the rows of `source` and is marked as a copy."""
     mark = target.marks.read_mark()
     if mark is None or not mark.copied_at:
         return False
@@ -73,7 +73,7 @@ def _digest(store: Store, table: sa.Table) -> int:
 
 
 def _find_tables() -> list[sa.Table]:
-    """Return all tables, each after the tables it refers to; the tables of change counters come last."""
+    """Return all tables to copy, each after the tables that it refers to; the change counters come last."""
     tables = [table for table in ItemRow.metadata.sorted_tables if table.name not in _LEFT]
     return [*(table for table in tables if table is not _COUNTED), _COUNTED]
 
@@ -99,7 +99,7 @@ def _copy_table(source: Store, target: Store, table: sa.Table, tell: Callable[[i
 
 
 def _read_rows(store: Store, table: sa.Table) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield rows with values that are equal in both kinds of database: JSON as text, booleans as booleans."""
+    """Yield batches of rows whose values are equal in SQLite and PostgreSQL: JSON as text, true booleans."""
     columns = [sa.cast(c, sa.Text) if _is_json(c) else c for c in table.columns]
     truths = [place for place, c in enumerate(table.columns) if isinstance(c.type, sa.Boolean)]
     for portion in store.read_portions(sa.select(*columns)):
@@ -114,7 +114,7 @@ def _is_json(column: sa.Column[Any]) -> bool:
 
 
 class _Digest:
-    """A sum of the rows' hashes, independent of the rows' order."""
+    """Sum of the hashes of rows, independent of their order."""
 
     def __init__(self) -> None:
         self.total, self.number = 0, 0
@@ -126,7 +126,7 @@ class _Digest:
 
 
 class Bar:
-    """A progress bar of copied rows; shown on a terminal if copying takes long."""
+    """A progress bar of copied rows, shown on a terminal after one second."""
 
     def __init__(self, rows: int) -> None:
         from tqdm import tqdm

@@ -15,9 +15,9 @@ from oversight.harness.store.engines import keeping_few
 from oversight.harness.store.tables import execute_many, insert_tuples, select_values
 
 PORTION = 500
-"""Rows per query, bounded because databases limit the number of parameters and memory is limited."""
+"""Rows per query; bounded to save memory and because databases limit the number of parameters."""
 BULK = 2_000
-"""Rows per query if many small rows are read."""
+"""Rows per query for small rows."""
 
 _COLUMN = 50_000
 P = ParamSpec("P")
@@ -26,17 +26,17 @@ Ts = TypeVarTuple("Ts")
 
 
 class Database(Connections):
-    """An open database for reading and writing rows."""
+    """An open database with basic methods that read and write rows."""
 
     def among(self, column: sa.Column[str], values: Iterable[str]) -> sa.ColumnElement[bool]:
-        """Condition that a column has one of several texts; needs one parameter for any number of texts."""
+        """Return the condition that a column equals one of the values; it needs only one SQL parameter."""
         if self._engine.dialect.name == "sqlite":
             table = sa.func.json_each(json.dumps(list(values))).table_valued("value")
             return column.in_(sa.select(table.c.value))
         return column == sa.any_(sa.literal(list(values), sa.ARRAY(sa.Text)))
 
     def gather(self, column: sa.ColumnElement[Any]) -> sa.ColumnElement[str]:
-        """Collect the values of a group's rows as a JSON array; several columns get the same order."""
+        """Return an expression for the JSON array of a group's values; all columns have the same order."""
         if self._engine.dialect.name == "sqlite":
             return sa.func.json_group_array(column, type_=sa.Text)
         return sa.cast(sa.func.json_agg(column), sa.Text)
@@ -51,23 +51,23 @@ class Database(Connections):
         return self.repeat(read)
 
     def read_portions(self, query: sa.Select[Any]) -> Iterator[tuple[Sequence[Any], ...]]:
-        """Yield all rows of a query in portions, each as a sequence of columns, directly from the driver."""
+        """Yield the rows of a query in large batches, each as one sequence per column, without conversion."""
         with self.transaction() as connection:
             if self._engine.dialect.name == "sqlite":  # the driver reads further rows on demand
                 cursor: Any = connection.execute(query).cursor
                 while rows := cursor.fetchmany(_COLUMN):
                     yield tuple(zip(*rows, strict=True))
             else:
-                options = {"yield_per": _COLUMN}  # set per query, because the connection is shared
+                options = {"yield_per": _COLUMN}  # set on this query only, because the connection is shared
                 # Close the result with the iteration, even if the iteration ends early.
                 with connection.execute(query, execution_options=options) as found:
                     for part in found.partitions():
                         yield tuple(zip(*part, strict=True))
 
     def read_tuples(self, query: sa.Select[Any], *, walks: bool = False) -> list[tuple[Any, ...]]:
-        """Return all rows of a query as the driver's tuples, which saves time and memory.
+        """Return all rows of a query as the driver's tuples, to save time and memory.
 
-        With `walks`, rows are fetched one by one, without a second copy in memory.
+        With `walks`, SQLite keeps only a few pages in its cache, for a query that scans much of the file.
         """
 
         def read() -> list[tuple[Any, ...]]:
@@ -78,20 +78,20 @@ class Database(Connections):
         return self.repeat(read)
 
     def read_values(self, kind: type[T], query: sa.Select[Any], **parameters: Any) -> list[T]:
-        """Return all rows of a query as values of type `kind`, whose fields are named like the columns."""
+        """Return all rows of a query as instances of `kind`, whose fields have the columns' names."""
 
         def read() -> list[T]:
             with self.reading(), self.transaction() as connection:
                 result = connection.execute(query, parameters)
                 names = tuple(result.keys())
-                if getattr(kind, "__match_args__", None) == names:  # by position, which is fast
+                if getattr(kind, "__match_args__", None) == names:  # positional arguments are faster
                     return [kind(*row) for row in result.all()]
                 return [kind(**dict(zip(names, row, strict=True))) for row in result]
 
         return self.repeat(read)
 
     def read_table(self, kind: type[T], table: sa.Table, *order: sa.Column[Any]) -> list[T]:
-        """Return all rows of a table, in the given order, as values of type `kind`."""
+        """Return all rows of a table, sorted by `order`, as instances of `kind`."""
         return self.read_values(kind, select_values(kind, table).order_by(*order))
 
     def add_rows(self, table: sa.Table, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> int:
@@ -102,7 +102,7 @@ class Database(Connections):
             )
 
     def write_rows(self, statement: sa.Executable, rows: Sequence[dict[str, Any]]) -> None:
-        """Run a statement for many rows; all or none."""
+        """Run a statement once per row in one transaction."""
 
         def write() -> None:
             with self.transaction() as connection:
@@ -124,12 +124,12 @@ class Repository:
         self._database = database
 
     def repeat(self, work: Callable[[], T], *, twice: bool) -> T:
-        """Run work again if the connection is lost, see `Connections.repeat`."""
+        """Run `work`, and again if the connection is lost; see `Connections.repeat`."""
         return self._database.repeat(work, twice=twice)
 
 
 def repeated(*, twice: bool) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Make a repository's method, which is one transaction, run through `Connections.repeat`."""
+    """Decorate a repository's method, which must be one transaction, to run through `Connections.repeat`."""
 
     def wrap(method: Callable[P, T]) -> Callable[P, T]:
         @wraps(method)
@@ -143,7 +143,7 @@ def repeated(*, twice: bool) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 def split_into_batches(values: Iterable[T], size: int = PORTION) -> Iterator[list[T]]:
-    """Cut a stream into lists of `size`; the last one may be shorter."""
+    """Yield the values in lists of length `size`; the last list may be shorter."""
     source = iter(values)
     while portion := list(islice(source, size)):
         yield portion

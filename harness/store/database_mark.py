@@ -19,9 +19,9 @@ class DatabaseMark:
     Attributes
     ----------
     copied_at
-        Time of the copy in ISO 8601, UTC; empty if it is not a copy.
+        Time of the copy in ISO 8601, UTC; empty if the database is not a copy.
     source
-        Address of the copied database, without a password.
+        Address of the database that was copied, without a password; otherwise empty.
     moved_to
         Address of the database that the study was moved to, without a password; otherwise empty.
     """
@@ -36,7 +36,7 @@ class DatabaseMark:
         return f"a copy of {self.source}, made at {self.copied_at}"
 
     def refuse(self, shown: str) -> StoreError:
-        """Make the error for a write into a database with this mark; `shown` is the database's address."""
+        """Return the error for a write to a database with this mark; `shown` is the database's address."""
         way = (
             "name the new one as store in study.toml, or end the move with: oversight store move"
             if self.moved_to
@@ -47,7 +47,7 @@ class DatabaseMark:
 
 
 def read_mark(connection: sa.Connection) -> DatabaseMark | None:
-    """Return the mark that keeps a database from collecting answers; None if it may collect."""
+    """Return a database's mark; None if the database may collect answers."""
     query = sa.select(_MARK.c.copied_at, _MARK.c.source, _MARK.c.moved_to)
     mark = DatabaseMark(*connection.execute(query).one())
     return mark if mark.copied_at or mark.moved_to else None

@@ -1,7 +1,8 @@
-"""SQL of a labelling campaign: the questions on a server, and the answers from it.
+"""SQL of a labelling campaign: the questions on a Label Studio server, and the answers from it.
 
-The answers follow from the last pulled state of the server. A pull replaces the answers and the quarantine
-task by task in one transaction, and appends to the revisions. A repeated pull changes nothing.
+The stored answers are those of the last pulled state of the server. In one transaction, a pull replaces the
+answers and the quarantined annotations of each pulled task, and appends new revisions. If the server did not
+change, a repeated pull changes nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _REVISION, _QUARANTINE = LabelRevisionRow.__table__, LabelQuarantineRow.__table_
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """One expert's project; its ids are None until the server returned them."""
+    """One expert's project on a server; project and user id are None until the server returned them."""
 
     expert: str
     marker: str
@@ -51,9 +52,9 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class QueuedTask:
-    """Place of a question or assignment in a queue.
+    """A question or assignment at its place in an expert's queue.
 
-    `sending` is set before the task is sent, and cleared when its id is known.
+    `sending` is True from just before the task is sent until its id on the server is stored.
     """
 
     question_id: str
@@ -83,7 +84,7 @@ class Revision:
 
     @property
     def is_whole(self) -> bool:
-        """Whether `version` equals the hash of the state."""
+        """Whether the stored content still has the hash in `version`."""
         told = hash_annotation(self.author, self.editor, self.cancelled, self.result, self.updated_at)
         return self.version.partition("-")[0] == told
 
@@ -98,7 +99,7 @@ def hash_annotation(
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """An annotation that does not count, with the reason; `over` if its question was sent again."""
+    """An annotation that does not count, with the reason; `over` is True if its question was sent again."""
 
     expert: str
     annotation_id: int
@@ -122,10 +123,10 @@ class Pulled:
 
 
 class LabellingRepository(Repository):
-    """Queues, their tasks, and the annotations on the server."""
+    """Experts' queues, the tasks in them, and the annotations pulled from the server."""
 
     def read_queues(self) -> dict[str, Queue]:
-        """Return the queues by expert."""
+        """Return each expert's queue."""
         return {queue.expert: queue for queue in self._database.read_table(Queue, _QUEUE, _QUEUE.c.expert)}
 
     def save_queue(self, queue: Queue) -> None:
@@ -134,20 +135,20 @@ class LabellingRepository(Repository):
             upsert(connection, _QUEUE, [row_of(queue)])
 
     def read_tasks(self) -> list[QueuedTask]:
-        """Return all queued questions, by expert and place."""
+        """Return all queued questions, sorted by expert and place."""
         return self._database.read_table(QueuedTask, _TASK, _TASK.c.expert, _TASK.c.place)
 
     def add_tasks(self, tasks: Sequence[QueuedTask]) -> None:
-        """Queue questions; all or none."""
+        """Add questions to queues, all or none."""
         self._database.write_rows(sa.insert(_TASK), [row_of(t) for t in tasks])
 
     def mark_sending(self, tasks: Iterable[QueuedTask]) -> None:
-        """Record that these tasks are about to be sent, with digests of their data."""
+        """Record that these tasks are about to be sent, and store the digests of their data."""
         change = _UPDATE_TASK.values(sending=True, digest=sa.bindparam("d"))
         self._database.write_rows(change, [{"q": t.question_id, "d": t.digest} for t in tasks])
 
     def set_task_ids(self, ids: Mapping[str, int | None]) -> None:
-        """Store the task id by question (None: not on the server), and that no task is being sent."""
+        """Store each question's task id (None: not on the server), and clear its `sending`."""
         with self._database.transaction() as connection:
             _set_task_ids(connection, ids)
 
@@ -157,7 +158,10 @@ class LabellingRepository(Repository):
             append_events(connection, [event])
 
     def ask_again(self, again: Mapping[str, Sequence[Quarantined]]) -> None:
-        """Record that questions lost their tasks and will be sent again; keep quarantined annotations."""
+        """Record that questions have no task any more and will be sent again.
+
+        Their quarantined annotations are kept with `over` set.
+        """
         with self._database.transaction(exclusive=True) as connection:
             _set_task_ids(connection, dict.fromkeys(again))
             ended = sa.update(_QUARANTINE).where(_QUARANTINE.c.question_id == sa.bindparam("q"))
@@ -178,18 +182,18 @@ class LabellingRepository(Repository):
         return self._database.read_table(Revision, _REVISION, _REVISION.c.position)
 
     def find_revisions(self, question_ids: Iterable[str]) -> list[Revision]:
-        """Return every state of the annotations of at most a portion of questions, oldest first."""
+        """Return every state of the annotations of a batch of questions, oldest first."""
         of_these = self._database.among(_REVISION.c.question_id, question_ids)
         query = select_values(Revision, _REVISION).where(of_these).order_by(_REVISION.c.position)
         return self._database.read_values(Revision, query)
 
     def read_quarantine(self) -> list[Quarantined]:
-        """Return all annotations that do not count at present."""
+        """Return all quarantined annotations."""
         order = (_QUARANTINE.c.expert, _QUARANTINE.c.annotation_id)
         return self._database.read_table(Quarantined, _QUARANTINE, *order)
 
     def apply_look(self, queue: Queue, pulled: Pulled, replies: ReplyRepository) -> None:
-        """Store one pull of a project: answers, quarantine, revisions and cursor, all or none."""
+        """Store one pull of a project, all or none: answers, quarantine, new revisions and the cursor."""
         of_task = _QUARANTINE.c.task_id == sa.bindparam("t")
         here = (_QUARANTINE.c.expert == queue.expert, of_task, ~_QUARANTINE.c.over)
         seen = sa.select(_REVISION.c.annotation_id, _REVISION.c.version).where(
@@ -198,7 +202,7 @@ class LabellingRepository(Repository):
         with self._database.transaction(exclusive=True) as connection:
             now = replies.find_replies(reply.id for reply in pulled.replies)
             if taken := {name for name, reply in now.items() if reply.source != SOURCE}:
-                # Keep answers given elsewhere since the pull; the next pull reports them.
+                # Keep answers that arrived on another channel since the pull; the next pull reports them.
                 pulled = replace(pulled, replies=tuple(r for r in pulled.replies if r.id not in taken))
                 queue = replace(queue, cursor="")
             changes = replies.replace_replies(connection, pulled.question_ids, SOURCE, pulled.replies)
@@ -216,7 +220,7 @@ class LabellingRepository(Repository):
 
 
 def _describe_revision(revision: Revision) -> AuditEvent:
-    """Make the audit event of an annotation's state; `version` is a hash of the content."""
+    """Return the audit event of an annotation's state; it contains a hash of the content (`version`)."""
     names = ("annotation_id", "task_id", "version", "author", "editor", "cancelled", "deleted", "updated_at")
     return AuditEvent(
         kind="revision",

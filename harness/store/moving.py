@@ -1,4 +1,4 @@
-"""Move a study to another database, so that at most one of the two collects answers at any time."""
+"""Move a study to another database, such that at most one of the two collects answers at any time."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from oversight.harness.store.study_store import Store
 
 
 def move_rows(source: str, target: str) -> dict[str, int]:
-    """Mark a study's database as moved, and copy all rows into another, which is still marked as a copy.
+    """Mark a study's database as moved, and copy all rows into another database, which is marked as a copy.
 
-    If the process is killed, the move can be repeated. The caller adopts the new database afterwards.
+    If the process is killed, the move can be repeated. The caller must adopt the new database afterwards.
 
     Parameters
     ----------
     source, target
-        SQLAlchemy URLs. This process must have neither open.
+        SQLAlchemy URLs. This process must not have either database open.
 
     Returns
     -------
     dict
-        Table → number of rows, for tables with rows; empty if all were copied before.
+        Table → number of rows, for tables with rows; empty if an earlier call copied all rows.
 
     Raises
     ------
     StoreError
         If the database is in use or a run is active, the study was moved elsewhere, the database is itself
-        a copy, or the target is not empty. The study then continues in the old one.
+        a copy, or the target is not empty. The old database then remains in use.
     """
     shown = show_address(target)
     with Store(source, write_marked=True) as store:
         mark = store.marks.read_mark()
         if mark is not None and mark.moved_to != shown:
             store.marks.refuse_mark()
-        store.marks.mark_moved(shown)  # before the check, so that nothing starts after it
+        store.marks.mark_moved(shown)  # before the check for other users, so that none can start after it
     try:
         _refuse_users(source)
         with Store(source) as old, Store(target, write_marked=True) as new:

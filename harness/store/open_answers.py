@@ -1,4 +1,4 @@
-"""SQL of open answers: answers as they were when questions were drawn, their units, and the draw."""
+"""SQL of open answers: the models' answers, the units that experts judge, and the drawn questions."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class StoredUnit:
-    """A unit that experts judge: a criterion or a part of an answer.
+    """A unit that experts judge: a criterion of an item, or a part of an answer.
 
     Attributes
     ----------
     answer
-        Id of the answer that it is a part of; empty for a criterion of the item.
+        Id of the answer that the unit is part of; empty for a criterion.
     place
-        Position within the item's rubric or the answer, from 0.
+        Position of the unit within the item's rubric or the answer, from 0.
     origin
         Source of the unit: ``"rubric"``, ``"answer"``, ``"sentences"``, ``"claims"`` or ``"hand"``.
     """
@@ -53,22 +53,22 @@ class StoredUnit:
 
 @dataclass(frozen=True, slots=True)
 class DrawnExpert:
-    """An expert who may be asked a question about a unit of an answer, in the drawn order.
+    """An expert drawn for a question about a unit of an answer; `attempt` gives the order of experts.
 
     Attributes
     ----------
     row, number
-        Row of the unit and answer in the frame, and number of the question, which several rows may share.
+        Row of the (unit, answer) pair in the frame, and number of the question; rows may share a question.
     attempt
         1 for the expert who is asked first.
     answer, unit_id
         Ids of the answer and of the unit that the question shows.
     place
-        Order of the unit within its answer, from 1, if units are asked until the first no; else 0.
+        Order of the unit within its answer, from 1, if units are asked about until the first no; else 0.
     propensity
         Probability with which the question was drawn.
     expert, field
-        The expert, and the class of the roster for which the expert was drawn.
+        Name of the expert, and the field of expertise in the roster for which the expert was drawn.
     question_id
         Id of the question; empty until the question is asked.
     """
@@ -86,10 +86,10 @@ class DrawnExpert:
 
 
 class OpenAnswerRepository(Repository):
-    """Open answers, their units, and the experts drawn for the questions about them."""
+    """Reads and writes open answers, their units, and the experts drawn for questions about them."""
 
     def read_answers(self) -> list[StoredAnswer]:
-        """Return all answers from which questions are drawn, by item and model."""
+        """Return all answers about which questions are drawn, sorted by item and model."""
         return self._read(StoredAnswer, _ANSWER, _POSITION, _ANSWER.c.model)
 
     def add_answers(self, answers: Iterable[StoredAnswer]) -> int:
@@ -97,7 +97,7 @@ class OpenAnswerRepository(Repository):
         return self._add(_ANSWER, StoredAnswer, answers)
 
     def read_units(self) -> list[StoredUnit]:
-        """Return all units, by item, answer and place."""
+        """Return all units, sorted by item, answer and place."""
         return self._read(StoredUnit, _UNIT, _POSITION, _UNIT.c.answer, _UNIT.c.place, _UNIT.c.id)
 
     def add_units(self, units: Iterable[StoredUnit]) -> int:
@@ -105,13 +105,13 @@ class OpenAnswerRepository(Repository):
         return self._add(_UNIT, StoredUnit, units)
 
     def remove_frame(self) -> None:
-        """Remove all answers and units; allowed only before questions about them are drawn."""
+        """Remove all answers and units; call this only before questions about them are drawn."""
         with self._database.transaction(exclusive=True) as connection:
             connection.execute(sa.delete(_UNIT))
             connection.execute(sa.delete(_ANSWER))
 
     def read_draw(self) -> list[DrawnExpert]:
-        """Return all experts drawn for questions, by row of the frame and attempt."""
+        """Return all experts drawn for questions, sorted by row of the frame and attempt."""
         return self._database.read_table(DrawnExpert, _DRAW, _DRAW.c.row, _DRAW.c.attempt)
 
     def add_draw(self, drawn: Iterable[DrawnExpert]) -> int:
@@ -119,7 +119,7 @@ class OpenAnswerRepository(Repository):
         return self._add(_DRAW, DrawnExpert, drawn)
 
     def note_questions(self, put: Mapping[tuple[int, int], str]) -> None:
-        """Store the ids of the questions that are asked, by number and attempt."""
+        """Store the ids of the questions that are asked, given by (number, attempt)."""
         change = sa.update(_DRAW).where(
             _DRAW.c.number == sa.bindparam("n"), _DRAW.c.attempt == sa.bindparam("a")
         )

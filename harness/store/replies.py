@@ -1,6 +1,7 @@
-"""SQL of replies: verdicts on questions, or labels of a panel's assignments.
+"""SQL of replies: verdicts on questions, or labels for a panel's assignments.
 
-There is one row per question or assignment. Every write may be repeated; a different reply is refused.
+There is one row per question or assignment. Adding the same reply again does nothing; adding a different one
+is an error.
 """
 
 from __future__ import annotations
@@ -18,11 +19,10 @@ from oversight.harness.store.database import BULK, Database, Repository, split_i
 from oversight.harness.store.tables import AnswerRow, ControlAnswerRow, RatingRow, execute_many, insert_tuples
 
 ReplyFields = tuple[str, str, str, str, str]
-"""The fields of a `Response`, in its order."""
+"""The fields of a `Response`, in the order of `Response`."""
 
 SORTED = 75_000
-"""Replies that are written together, in the order of their keys: the pages of an index are then written to
-once for several of them, which takes a third less time."""
+"""Number of replies that are sorted by key and written together, which makes updating the index faster."""
 
 
 class Response(NamedTuple):
@@ -31,13 +31,13 @@ class Response(NamedTuple):
     Attributes
     ----------
     id
-        The question or the assignment.
+        Id of the question or assignment.
     expert
         The person who replied.
     value
-        A verdict, or a label (empty if skipped).
+        A verdict; or a panel's label, which is empty if the assignment was skipped.
     source
-        Channel of the reply.
+        Channel through which the reply arrived, for example ``label_studio``.
     """
 
     id: str
@@ -55,9 +55,9 @@ class ReplyRepository(Repository):
     database
         The study's database.
     panel
-        Whether they are a panel's ratings; otherwise experts' answers.
+        Whether the replies are a panel's ratings; otherwise they are experts' answers.
     control
-        Whether they are answers to control questions.
+        Whether the replies are answers to control questions.
     """
 
     def __init__(self, database: Database, *, panel: bool, control: bool = False) -> None:
@@ -66,35 +66,35 @@ class ReplyRepository(Repository):
         self._id, self._value = ("assignment_id", "label") if panel else ("question_id", "verdict")
 
     def read_replies(self) -> dict[str, Response]:
-        """Return the reply by id of the question, in order of arrival."""
+        """Return all replies by question (or assignment) id, in order of arrival."""
         t = self._table.c
         named = (t[self._id].label("id"), t[self._value].label("value"))
         query = sa.select(*named, t.expert, t.source, t.comment).order_by(t.position)
         return {reply.id: reply for reply in self._database.read_values(Response, query)}
 
     def find_replies(self, ids: Iterable[str]) -> dict[str, Response]:
-        """Return the replies to at most one portion of questions; open questions are left out."""
+        """Return the replies to a batch of questions by question id; open questions are left out."""
         t = self._table.c
         named = (t[self._id].label("id"), t[self._value].label("value"))
         query = sa.select(*named, t.expert, t.source, t.comment).where(self._database.among(t[self._id], ids))
         return {reply.id: reply for reply in self._database.read_values(Response, query)}
 
     def count_replies(self) -> dict[tuple[str, str], int]:
-        """Count replies by person and value."""
+        """Return the number of replies by (person, value)."""
         t = self._table.c
         said = (t.expert, t[self._value])
         rows = self._database.read_rows(sa.select(*said, sa.func.count()).group_by(*said))
         return {(expert, value): n for expert, value, n in rows}
 
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
-        """Count each person's replies in `most` equal portions of the order of arrival, first to last."""
+        """Cut the order of arrival into at most `most` portions, and count each person's replies in each."""
         t = self._table.c
         last = self._database.read_rows(sa.select(sa.func.max(t.position)))[0][0]
         if last is None:
             return []
-        # A withdrawn reply leaves a gap in the positions, so portions may have different sizes.
+        # Withdrawn replies leave gaps in the positions, so portions have about the same number of replies.
         size = -(-(last + 1) // most)
-        # A literal, because PostgreSQL treats an expression with two parameters as two expressions.
+        # A literal, because with a parameter PostgreSQL would not recognize the expression in GROUP BY.
         portion = t.position // sa.literal_column(str(size), sa.Integer)
         rows = self._database.read_rows(
             sa.select(portion, t.expert, sa.func.count()).group_by(portion, t.expert)
@@ -105,7 +105,7 @@ class ReplyRepository(Repository):
         return found
 
     def add_replies(self, replies: Iterable[ReplyFields]) -> int:
-        """Store replies in portions, all or none. Returns how many were new.
+        """Store replies, all or none. Returns how many were new.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class ReplyRepository(Repository):
         return AuditEvent(kind="batch", way=", ".join(ways), value=str(batch.number), detail=told)
 
     def _pick_stored(self, connection: sa.Connection, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return those rows that are stored at their position."""
+        """Return the given rows that are stored at their position."""
         t = self._table.c
         query = sa.select(t.position).where(t.position.between(rows[0][1], rows[-1][1]))
         stored = set(connection.execute(query).scalars())
@@ -154,7 +154,7 @@ class ReplyRepository(Repository):
         return dict(connection.execute(values).all())
 
     def find_values(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the answers by question id, for the given ids; open questions are left out."""
+        """Return the reply values by question id, for the given ids; open questions are left out."""
         return dict(self._database.read_tuples(self._select_values(names)))
 
     def _select_values(self, names: Sequence[str]) -> sa.Select[Any]:
@@ -164,12 +164,12 @@ class ReplyRepository(Repository):
     def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
     ) -> list[AuditEvent]:
-        """Replace the replies that one source gave to these questions, keeping positions.
+        """Replace the replies from one source to these questions; replaced replies keep their positions.
 
         Returns
         -------
         list of AuditEvent
-            The changes, to be appended in the same transaction.
+            Events about the changes; the caller appends them in the same transaction.
         """
         t = self._table.c
         before = self._read_sourced(connection, ids := list(ids), source)
@@ -185,7 +185,7 @@ class ReplyRepository(Repository):
         return _find_changes(before, replies, source)
 
     def _read_sourced(self, connection: sa.Connection, ids: list[str], source: str) -> dict[str, Response]:
-        """Return the replies to these questions from a source."""
+        """Return the replies from a source to these questions, by question id."""
         t, found = self._table.c, dict[str, Response]()
         columns = (t[self._id], t.expert, t[self._value], t.source, t.comment)
         for portion in split_into_batches(ids):
@@ -209,7 +209,7 @@ class ReplyRepository(Repository):
     def _make_rows(
         replies: Iterable[Response], places: Mapping[str, int], first: int
     ) -> list[tuple[Any, ...]]:
-        """Make rows, at the former position of an id if it had one, otherwise after all stored rows."""
+        """Return rows to insert. Replies without a position in `places` get positions from `first` on."""
         fresh = count(first)
         return [
             (r.id, places[r.id] if r.id in places else next(fresh), r.expert, r.value, r.source, r.comment)
@@ -220,7 +220,7 @@ class ReplyRepository(Repository):
 def _find_changes(
     before: Mapping[str, Response], replies: Sequence[Response], source: str
 ) -> list[AuditEvent]:
-    """Return an event for every new, changed and withdrawn answer."""
+    """Return one event per new, changed or withdrawn answer."""
     given = [reply for reply in replies if before.get(reply.id) != reply]
     gone = before.keys() - {reply.id for reply in replies}
     return [
@@ -235,7 +235,13 @@ def _find_changes(
 
 
 def _leave_out(replies: Iterable[ReplyFields], known: Mapping[str, str]) -> list[ReplyFields]:
-    """Return the replies with new ids, each once; all others must equal the known values."""
+    """Return the replies whose id is not in `known`, each id once.
+
+    Raises
+    ------
+    StoreError
+        If a reply differs from the known one, or from an earlier one with the same id.
+    """
     fresh, values = list[ReplyFields](), dict(known)
     for reply in replies:
         name, _, value, *_ = reply

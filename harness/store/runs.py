@@ -1,4 +1,4 @@
-"""SQL of runs and predictions: remaining items, bulk answers, votes and usage."""
+"""SQL of runs and their predictions: remaining items, imports, votes among samples, and usage."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ _WRITTEN = tuple(field.name for field in fields(Prediction) if field.name in _PR
 _STORED = [_PREDICTION.c[name] for name in _WRITTEN]
 _values_of = attrgetter(*_WRITTEN)
 ImportedFields = tuple[str, int | None, str, str, int, str, int, int, float, float | None, str]
-"""Fields: item, option, status, reason, sample, raw text, input and output tokens, seconds, confidence,
-step."""
+"""Fields of an imported prediction: item id, option, status, reason, sample, raw text, input tokens, output
+tokens, seconds, confidence, step."""
 _IMPORTED = tuple(name for name in _WRITTEN if name not in {"attempts", "source", "guessed"})
 _SUMMED = ("input_tokens", "output_tokens", "seconds", "attempts", "guessed")
-"""Total usage of several answers."""
+"""Fields that are summed when several predictions are combined."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedPrice:
-    """A price of a run's model, and the usage from which the price applies.
+    """A price of a run's model, and the usage of the run before the price applied.
 
     Attributes
     ----------
     price
-        Dollars per million tokens as ``input`` and ``output``; ``batch`` is the Batch API's share of both.
+        ``input`` and ``output``: dollars per million tokens. ``batch``: factor on both for the Batch API.
     since
-        Source → input and output tokens that the run had used when the price began to apply.
+        Source → (input tokens, output tokens) that the run had used when the price began to apply.
     """
 
     price: Mapping[str, float]
@@ -69,7 +69,7 @@ class RunRepository(Repository):
     """Runs and predictions."""
 
     def add_run(self, spec: RunSpec) -> None:
-        """Store a run's specification, replacing a stored one that differs only in how answers are read."""
+        """Store a run's specification. A stored one with this id can differ only in how answers are read."""
         created, noted = datetime.now(UTC).isoformat(), self.read_prices(spec.id)
         stored = spec.to_json() | ({_PRICES: [asdict(each) for each in noted]} if noted else {})
         with self._database.transaction() as connection:
@@ -79,9 +79,9 @@ class RunRepository(Repository):
             connection.execute(insertion.on_conflict_do_update(index_elements=["id"], set_=changed))
 
     def record_price(self, run_id: str, price: RecordedPrice) -> None:
-        """Store the price of a run from now on, if it differs from the last price.
+        """Store the price that applies to a run from now on, if it differs from the last price.
 
-        The first price also applies to usage before it was known.
+        The first price also applies to earlier usage.
         """
         noted = self.read_prices(run_id)
         if noted and noted[-1].price == price.price:
@@ -100,7 +100,7 @@ class RunRepository(Repository):
 
     @repeated(twice=True)
     def note_served_as(self, run_id: str, served: str) -> None:
-        """Store the name under which a run's endpoint serves its model; the first name is kept."""
+        """Store the name under which a run's endpoint serves its model, unless a name is stored."""
         first = sa.and_(_RUN.c.id == run_id, _RUN.c.served_as.is_(None))
         with self._database.transaction() as connection:
             connection.execute(sa.update(_RUN).where(first).values(served_as=served))
@@ -127,7 +127,7 @@ class RunRepository(Repository):
         return {status: counts[status] for status in PredictionStatus}
 
     def count_reasons(self, run_id: str) -> list[tuple[PredictionStatus, str, int]]:
-        """Return status, reason and number of answers with a reason, in order of their first item."""
+        """Return (status, reason, number of answers) for all reasons, in the order of their first item."""
         table = _PREDICTION.c
         query = (
             sa.select(table.status, table.reason, sa.func.count())
@@ -141,14 +141,17 @@ class RunRepository(Repository):
         ]
 
     def count_over_limit(self, run_id: str, limit: int) -> int:
-        """Count answers from a single call that have clearly more tokens than their limit."""
+        """Count answers from a single call that exceed the token limit by more than 10 % and 4 tokens."""
         table = _PREDICTION.c
         is_over = sa.and_(table.attempts == 1, table.output_tokens > 1.1 * limit + 4)
         query = sa.select(sa.func.count()).where(table.run_id == run_id, is_over)
         return int(self._database.read_rows(query)[0][0])
 
     def count_steps(self, run_id: str) -> dict[str, int]:
-        """Count a run's readable answers by the step that read them; ``""`` counts older answers."""
+        """Count a run's readable answers by the step that read them.
+
+        Answers stored by older versions have the step ``""``.
+        """
         table = _PREDICTION.c
         query = sa.select(table.step, sa.func.count()).where(
             table.run_id == run_id, table.status == PredictionStatus.OK.value
@@ -156,7 +159,7 @@ class RunRepository(Repository):
         return dict(map(tuple, self._database.read_rows(query.group_by(table.step).order_by(table.step))))
 
     def count_samples(self, run_id: str) -> tuple[dict[PredictionStatus, int], int]:
-        """Count a run's answers by status. Returns also the number of answers with estimated tokens."""
+        """Return the number of a run's answers by status, and the number of answers with estimated tokens."""
         by_status = sa.select(_PREDICTION.c.status, sa.func.count()).where(_PREDICTION.c.run_id == run_id)
         rows = self._database.read_rows(by_status.group_by(_PREDICTION.c.status))
         mine = (_PREDICTION.c.run_id == run_id, _PREDICTION.c.guessed > 0)
@@ -171,15 +174,16 @@ class RunRepository(Repository):
         query = sa.select(*names).order_by(_RUN.c.created, _RUN.c.name)
         runs = self._database.read_values(dict, query)
         for run in runs:
-            run["spec"].pop(_PRICES, None)  # prices do not change any answer
+            run["spec"].pop(_PRICES, None)  # prices are no setting of the run: they do not change its answers
         return runs
 
     @repeated(twice=True)
     def store_predictions(self, rows: Sequence[tuple[str, Prediction]], *, reserved: bool = False) -> None:
-        """Store predictions of any runs (by id) in one transaction; later ones replace earlier ones.
+        """Store predictions with their run ids in one transaction, replacing stored predictions.
 
-        So the answer of another attempt replaces a failed prediction. Probabilities of all options are stored
-        with the first sample. With `reserved`, the reservations of these answers end in the same transaction.
+        For example, a later answer replaces a failed prediction. Probabilities of all options are stored only
+        for the first sample. With `reserved`, the reservations of these answers are removed in the same
+        transaction.
         """
         if not rows:
             return
@@ -193,7 +197,7 @@ class RunRepository(Repository):
                 execute_many(connection, _SETTLED, settled)
 
     def store_imported(self, run_id: str, rows: Sequence[ImportedFields]) -> None:
-        """Store answers that another program collected, as `store_predictions` does."""
+        """Store answers from another program, replacing stored answers to the same items."""
         names = ("run_id", *_IMPORTED, "attempts", "source", "guessed")
         source = Source.IMPORT.value
         values = [(run_id, *row, 1, source, 0) for row in rows]
@@ -226,7 +230,7 @@ class RunRepository(Repository):
     def find_samples(
         self, run_ids: Collection[str], item_ids: Collection[str]
     ) -> Iterator[tuple[str, Prediction]]:
-        """Yield the runs' predictions about at most one portion of items, one prediction per sample."""
+        """Yield the predictions of several runs about a batch of items, one prediction per sample."""
         table = _PREDICTION.c
         query = (
             sa.select(table.run_id, *_STORED)
@@ -242,10 +246,10 @@ class RunRepository(Repository):
     def find_unasked(
         self, run_id: str, ids: Sequence[str], n_samples: int, *, retry_failed: bool = False
     ) -> Iterator[list[tuple[str, int]]]:
-        """Yield the item ids and sample numbers without a stored answer, in portions, in the order of `ids`.
+        """Yield batches of (item id, sample) pairs without a stored answer, in the order of `ids`.
 
-        A refused request does not count as an answer, because asking again is free and its cause may have
-        been repaired.
+        A refused request does not count as an answer, because it cost nothing and its cause may have been
+        repaired. With `retry_failed`, no failed answer counts.
         """
         done = sa.select(_PREDICTION.c.item_id, _PREDICTION.c.sample).where(_PREDICTION.c.run_id == run_id)
         answered = _PREDICTION.c.status != PredictionStatus.FAILED.value
@@ -259,17 +263,17 @@ class RunRepository(Repository):
             yield [(i, s) for i in portion for s in range(n_samples) if (i, s) not in have]
 
     def read_failed(self, run_id: str) -> dict[tuple[str, int], Prediction]:
-        """Return a run's failed answers, by item and sample."""
+        """Return a run's failed answers, by (item id, sample)."""
         return {
             (p.item_id, p.sample): p for p in self.read_samples(run_id) if p.status is PredictionStatus.FAILED
         }
 
     def sum_usage(self, run_id: str) -> list[Usage]:
-        """Sum the usage of a run by source, including charges without an answer."""
+        """Return the usage of a run, one sum per source, and its charges that belong to no answer."""
         return [*self.sum_answers(run_id), *self.sum_charges(run_id)]
 
     def sum_answers(self, run_id: str) -> list[Usage]:
-        """Sum the usage of a run's stored answers, by source."""
+        """Return the usage of a run's stored answers, one sum per source."""
         table = _PREDICTION.c
         used = (table.attempts, table.input_tokens, table.output_tokens)
         query = sa.select(table.source, sa.func.count(), *map(sa.func.sum, used))
@@ -280,7 +284,7 @@ class RunRepository(Repository):
         ]
 
     def sum_charges(self, run_id: str) -> list[Usage]:
-        """Sum the charges of a run that belong to no answer."""
+        """Return the charges of a run that belong to no answer; empty if there are none."""
         charged = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens")]
         of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == "charged")
         return [Usage(*row) for row in self._database.read_rows(sa.select(*charged).where(*of_run))]
@@ -292,10 +296,10 @@ def take_vote(samples: Sequence[Prediction]) -> Prediction:
     Self-consistency: Wang et al. (2023, ICLR), "Self-Consistency Improves Chain of Thought Reasoning in
     Language Models".
 
-    A single prediction is returned unchanged. Among several, the most frequent option wins, and ties go to
-    the earliest sample; `confidence` is the option's share of all replies received. If no reply is readable,
-    the item is unreadable. If there is no reply, it failed with the first prediction's reason. Tokens,
-    seconds and attempts are summed.
+    A single prediction is returned unchanged. Among several, the most frequent option wins, and the option
+    that occurs first wins a tie; `confidence` is the option's share of all predictions that did not fail. If
+    no prediction has an option, the first one that did not fail is returned; if all failed, the first one.
+    Tokens, seconds and attempts are summed.
     """
     if len(samples) == 1:
         return samples[0]
@@ -314,13 +318,13 @@ def take_vote(samples: Sequence[Prediction]) -> Prediction:
 
 
 def add_usage(prediction: Prediction, others: Iterable[Prediction]) -> Prediction:
-    """Return the prediction with the usage of others added."""
+    """Return the prediction with the usage of other predictions added."""
     counted = [prediction, *others]
     return replace(prediction, **{name: sum(getattr(p, name) for p in counted) for name in _SUMMED})
 
 
 def upsert_vectors(connection: sa.Connection, rows: Sequence[tuple[str, str, Sequence[float]]]) -> None:
-    """Store probabilities of all options by run and item, replacing stored ones."""
+    """Store (run id, item id, probabilities of all options), replacing stored probabilities."""
     values = [(run, item, write_json(list(vector))) for run, item, vector in rows]
     if values:
         upsert_tuples(connection, _VECTOR, ("run_id", "item_id", "probabilities"), values)

@@ -1,4 +1,4 @@
-"""The tables of a study: their creation, their version, and transactions that exclude each other."""
+"""Creation and version of a study's tables, and transactions that exclude each other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from oversight.harness.errors import StoreError
 from oversight.harness.store.engines import ATTEMPT, show_address, wait_for_lock
 
 HEAD = "0033"
-"""Version of the tables; raise it with every change in ``tables``, so that older databases are upgraded."""
+"""Version of the tables. Raise it with every change in ``tables``; older databases must then be upgraded."""
 
 _ONE_AT_A_TIME = 0x6F76657273  # an arbitrary number that identifies the advisory lock
 _HOLDER = (
@@ -26,7 +26,7 @@ _COUNT = """INSERT INTO run_version (run_id, version) {runs}
 _WORDS = {
     "sqlite": (
         "CREATE VIRTUAL TABLE item_words USING fts5(words, content='', tokenize='ascii', detail='none')",
-        # Four times the default, because collecting more words before writing is faster.
+        # Four times the default buffer, because flushing it less often makes indexing faster.
         "INSERT INTO item_words (item_words, rank) VALUES ('hashsize', 4194304)",
     ),
     "postgresql": (
@@ -45,13 +45,13 @@ def begin_exclusive(connection: sa.Connection) -> None:
 
 
 def begin_snapshot(connection: sa.Connection) -> None:
-    """Let all reads of a transaction see the same state, even if other processes write meanwhile."""
+    """Make all reads of a transaction see one state, even if other processes write meanwhile."""
     is_file = connection.dialect.name == "sqlite"
     connection.exec_driver_sql("BEGIN" if is_file else "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 
 
 def lock_exclusive(connection: sa.Connection) -> None:
-    """Wait within a transaction until other exclusive transactions end; in SQLite, `BEGIN` has waited."""
+    """Wait until other exclusive transactions end; in SQLite, `BEGIN` has already waited."""
     attempt = sa.select(sa.func.pg_try_advisory_xact_lock(_ONE_AT_A_TIME))
     if connection.dialect.name == "sqlite" or connection.execute(attempt).scalar_one():
         return
@@ -76,12 +76,12 @@ def _is_locked(error: Exception) -> bool:
 
 
 def prepare_tables(connection: sa.Connection, shown: str, *, read_only: bool = False) -> None:
-    """Create the tables in an empty database; one process creates them while others wait.
+    """Create the tables if the database is empty, or check their version. Other processes wait meanwhile.
 
     Raises
     ------
     StoreError
-        If the database holds other tables, or another version of oversight wrote it.
+        If the database contains tables of another program, or another version of oversight wrote it.
     """
     version = read_version(connection, shown)
     if version is None and not read_only:
@@ -108,7 +108,7 @@ def prepare_tables(connection: sa.Connection, shown: str, *, read_only: bool = F
 
 
 def read_version(connection: sa.Connection, shown: str, schema: str | None = None) -> str | None:
-    """Return the version of the stored tables; None for an empty database."""
+    """Return the schema version of a database; None for an empty database."""
     tables = sa.inspect(connection).get_table_names(schema)
     if "alembic_version" in tables:
         stored = sa.table("alembic_version", sa.column("version_num"), schema=schema)
@@ -146,7 +146,7 @@ def read_metadata() -> sa.MetaData:
 
 def _create(connection: sa.Connection, table: sa.Table) -> None:
     statement = sa.schema.CreateTable(table)
-    # Keys come first, because columns after a long text are slow to read.
+    # Key columns come first, because columns after a long text are slow to read.
     statement.columns.sort(key=lambda column: not column.element.primary_key)
     connection.execute(statement)
     for index in table.indexes:
@@ -154,7 +154,7 @@ def _create(connection: sa.Connection, table: sa.Table) -> None:
 
 
 def _count_changes(connection: sa.Connection) -> None:
-    """Create triggers that count the changes of each run's predictions, by whatever program."""
+    """Create triggers that count every change of a run's predictions, also by other programs."""
     is_file = connection.dialect.name == "sqlite"
     for event, rows in _CHANGED.items():
         trigger = f"run_version_{event}"
@@ -165,7 +165,7 @@ def _count_changes(connection: sa.Connection) -> None:
             )
             continue
         changed = " UNION ".join(f"SELECT DISTINCT run_id FROM {row}_rows" for row in rows)  # noqa: S608  fixed names
-        # A fixed order, so that two writers cannot wait for each other.
+        # A fixed order prevents deadlocks between writers.
         runs = f"SELECT run_id, 1 FROM ({changed}) t ORDER BY run_id"  # noqa: S608
         named = " ".join(f"{row} TABLE AS {row}_rows" for row in rows)
         connection.exec_driver_sql(

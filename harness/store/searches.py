@@ -1,6 +1,7 @@
 """SQL of searches: candidates, their answers, and decisions.
 
-Rows are only added, and every write may be repeated. So a killed search can continue from the stored rows.
+Rows are only added (only failed answers are replaced), and repeated writes change nothing. So a killed search
+can continue from the stored rows.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class SearchProgress:
     spec
         All settings that determine the search.
     candidates, proposals
-        Number of candidates in the archive; number of proposals, including refused ones.
+        Number of candidates in the archive, and number of proposals including refused ones.
     winner, winner_name
         Id and name of the winner; None before it is chosen.
     """
@@ -68,12 +69,12 @@ class SearchRepository(Repository):
         return self._database.read_values(dict, sa.select(_SEARCH).order_by(_SEARCH.c.created))
 
     def add_search(self, search: str, spec: Mapping[str, Any], splits: Mapping[str, Sequence[str]]) -> None:
-        """Store a search and its split of the items, unless the search exists.
+        """Store a search and its splits (split name → item ids), unless the search exists.
 
         Raises
         ------
         StoreError
-            If the search exists with another split.
+            If the search exists with other splits.
         """
         if self._database.read_rows(sa.select(_SEARCH.c.id).where(_SEARCH.c.id == search)):
             if self.read_splits(search) != {name: list(ids) for name, ids in splits.items() if ids}:
@@ -122,7 +123,7 @@ class SearchRepository(Repository):
 
     @repeated(twice=True)
     def add_event(self, search: str, key: str, data: Mapping[str, Any]) -> None:
-        """Store a decision, unless one with this key exists."""
+        """Store a decision, unless a decision with this key exists."""
         with self._database.transaction() as connection:
             _append(connection, _EVENT, {"search_id": search, "key": key, "data": dict(data)})
 
@@ -158,7 +159,13 @@ class SearchRepository(Repository):
         ]
 
     def read_candidates(self, search: str, ids: Sequence[str] | None = None) -> list[Candidate]:
-        """Return a search's candidates, or the given ones, in order of arrival."""
+        """Return all candidates of a search, or those with the given ids, in order of arrival.
+
+        Raises
+        ------
+        StoreError
+            If the stored source of a candidate was changed.
+        """
         few = None if ids is None else _CANDIDATE.c.id.in_(ids)
         found = []
         for row in self._rows(_CANDIDATE, search, _CANDIDATE.c.position, where=few):
@@ -174,7 +181,7 @@ class SearchRepository(Repository):
     def read_answers(
         self, search: str, candidate: str | None = None
     ) -> dict[tuple[str, int], list[Prediction]]:
-        """Return a search's answers, or those of one candidate, by candidate and replicate."""
+        """Return the answers of all candidates, or of one, by (candidate id, replicate)."""
         found = defaultdict[tuple[str, int], list[Prediction]](list)
         query = sa.select(_ANSWER.c.candidate_id, _ANSWER.c.replicate, *(_ANSWER.c[n] for n in _ANSWERED))
         query = query.where(_ANSWER.c.search_id == search)
@@ -192,15 +199,14 @@ class SearchRepository(Repository):
         return {row.key: row.data for row in self._rows(_EVENT, search, _EVENT.c.position)}
 
     def read_spent(self, search: str) -> tuple[float, int, tuple[int, int]]:
-        """Sum the usage of all calls stored since a search began, and the tokens without a price.
+        """Return the usage of all calls stored since a search began.
 
-        A call does not record its purpose, so calls of other searches and workflows in this time also
-        count.
+        A call does not record its purpose, so calls of other searches and workflows since then also count.
 
         Returns
         -------
         usd, tokens, unpriced
-            Dollars; tokens; and sent and received tokens of those calls whose price is not known.
+            US dollars; tokens; and (sent, received) tokens of the calls without a known price.
         """
         began = next(s["created"] for s in self.read_searches() if s["id"] == search)
         sent, received, usd = _CALL.c.input_tokens, _CALL.c.output_tokens, _CALL.c.usd
@@ -221,7 +227,7 @@ class SearchRepository(Repository):
 
 
 def _append(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:
-    """Store a row after all others of its search, unless its key exists."""
+    """Store a row with the next position in its search, unless its key exists."""
     same = [column == row[column.name] for column in table.primary_key]
     if count_rows(connection, table, *same):
         return

@@ -1,4 +1,4 @@
-"""Convert values for storage, and describe damaged databases."""
+"""Convert values for storage, and describe database errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from oversight.harness.output import make_storable
 from oversight.harness.types import Item
 
 _DAMAGE = ("malformed", "not a database", "Could not decode", "invalid page", "could not read block")
-# SQLite reports "disk I/O error" at a quota or a limit on file sizes.
+# SQLite reports "disk I/O error" if a disk quota or the maximum file size is reached.
 _FULL = ("disk is full", "disk I/O error", "No space left on device", "Disk quota exceeded")
 _RECOVERY = (
     "; the database is damaged: restore a copy of it, or save the rows that can still be read "
@@ -24,7 +24,7 @@ _RECOVERY = (
 
 
 def describe_damage(shown: str, error: Exception) -> StoreError:
-    """Make the error for a stored value that this program cannot have written."""
+    """Return the error for a stored value that this program cannot have written."""
     told = f"a stored value is not what was written ({type(error).__name__}: {error})"
     return StoreError(f"{shown}: {told}{_RECOVERY.format(shown)}")
 
@@ -38,7 +38,7 @@ def is_read_only_failure(error: Exception) -> bool:
 def describe_failure(
     shown: str, error: Exception, *, read_only: bool, may_be_done: bool = False
 ) -> StoreError:
-    """Make the error for a failing database; if it is damaged, the message says how to recover."""
+    """Return the error for a failed database operation; for a damaged database, it says how to recover."""
     reason = str(getattr(error, "orig", None) or error).splitlines()[0]
     if getattr(error, "connection_invalidated", False):
         told = f"{shown}: the connection to the database was lost ({reason}); run the command again"
@@ -61,15 +61,15 @@ def describe_failure(
 
 
 def write_json(value: Any) -> str:
-    """Write a JSON column."""
+    """Encode the value of a JSON column."""
     return make_storable(json.dumps(value))
 
 
 def read_json(text: str | bytes) -> Any:
-    """Read a JSON column."""
+    """Decode the value of a JSON column."""
     try:
         return orjson.loads(text)
-    except orjson.JSONDecodeError:  # SQLite cannot store unpaired surrogates
+    except orjson.JSONDecodeError:  # orjson refuses unpaired surrogates, which `json` accepts
         if b"\\ud" in (text if isinstance(text, bytes) else text.encode()).lower():
             return json.loads(text)
         raise
@@ -78,12 +78,15 @@ def read_json(text: str | bytes) -> Any:
 def make_rows_storable(
     _connection: object, _cursor: object, statement: str, parameters: Any, _context: object, many: object
 ) -> tuple[str, Any]:
-    """Remove characters that no database stores, so that one row cannot make a batch fail."""
+    """Redact secrets in parameters, and replace characters that a database cannot store.
+
+    This SQLAlchemy event handler prevents that one such row makes a whole batch fail.
+    """
     return statement, clean_rows(parameters) if many else _clean(parameters)
 
 
 def clean_rows(rows: Sequence[Any]) -> Sequence[Any]:
-    """Return rows without characters that no database stores."""
+    """Return rows with secrets redacted and with characters replaced that a database cannot store."""
     # Check all rows at once, because almost no row needs cleaning.
     values = [row.values() for row in rows] if isinstance(rows[0], dict) else rows
     texts = "\n".join(map(_join_texts, zip(*values, strict=True)))
@@ -104,12 +107,12 @@ def _clean(row: Any) -> Any:
 
 
 def make_items_storable(items: list[Item]) -> list[Item]:
-    """Return items with characters that no database stores made visible.
+    """Return items with secrets redacted and with characters replaced that a database cannot store.
 
     Raises
     ------
     DataError
-        If an id contains such a character, because ids must not change.
+        If an id contains a secret or such a character, because ids must not change.
     """
     texts = "\n".join([text for item in items for text in (item.id, item.text, *item.options)])
     # Check all items at once, because almost none contains such a character.
@@ -118,7 +121,10 @@ def make_items_storable(items: list[Item]) -> list[Item]:
 
 def _make_item_storable(item: Item) -> Item:
     if make_storable(item.id) != item.id:
-        raise DataError(f"the item id {item.id!r} contains a character that no database can store, or a key")
+        raise DataError(
+            f"the item id {item.id!r} contains a secret (such as an API key), or a character that databases "
+            "cannot store"
+        )
     text, options = make_storable(item.text), tuple(map(make_storable, item.options))
     if text == item.text and options == item.options:
         return item
@@ -126,12 +132,12 @@ def _make_item_storable(item: Item) -> Item:
 
 
 def is_same_item(item: Item, text: str, options: str) -> bool:
-    """Whether an item has the stored text and options (as JSON)."""
+    """Whether an item equals a stored text and stored options (a JSON text)."""
     return item.text == text and (write_tuple(item.options) == options or item.options == read_texts(options))
 
 
 def add_meta(item: Item, stored: str) -> dict[str, str] | None:
-    """Return a stored item's meta with the columns of `item` that it lacks; None if it lacks none."""
+    """Return a stored item's meta with the missing columns of `item` added; None if no column is missing."""
     if stored == write_meta(item.meta):
         return None
     before: dict[str, str] = read_json(stored)
@@ -139,22 +145,22 @@ def add_meta(item: Item, stored: str) -> dict[str, str] | None:
 
 
 def write_meta(meta: Mapping[str, str]) -> str:
-    """Write the column of an item's meta."""
+    """Encode the meta column of an item."""
     return _write_pairs(tuple(meta.items())) if meta else "{}"
 
 
-@lru_cache(maxsize=4096)  # cached, because few combinations of values occur
+@lru_cache(maxsize=4096)  # cached, because many items have the same values
 def _write_pairs(meta: tuple[tuple[str, str], ...]) -> str:
     return write_json(dict(meta))
 
 
 @lru_cache(maxsize=4096)
 def read_texts(options: str) -> tuple[str, ...]:
-    """Read a JSON column of texts, such as options."""
+    """Decode a JSON column of texts, for example options."""
     return tuple(read_json(options))
 
 
-@lru_cache(maxsize=4096)  # cached, because fixed classes have few different orders
+@lru_cache(maxsize=4096)  # cached, because many items have the same options or permutation
 def write_tuple(values: tuple[str, ...] | tuple[int, ...]) -> str:
-    """Write a JSON column of texts or of whole numbers."""
+    """Encode a JSON column of texts or integers."""
     return write_json(values)

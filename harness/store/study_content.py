@@ -65,7 +65,7 @@ _fields_of_question, _fields_of_assignment = attrgetter(*_OF_QUESTION), attrgett
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedLook:
-    """A planned interim analysis: its number, the planned number, and the number of answers at that time."""
+    """Interim analysis number `look` of `looks`, with the numbers of answers and of drawn questions."""
 
     look: int
     looks: int
@@ -74,30 +74,30 @@ class PlannedLook:
 
 
 class ContentRepository(Repository):
-    """Items, questions and answers."""
+    """Reads and writes items, questions and answers."""
 
     @property
     def replies(self) -> ReplyRepository:
-        """Experts' answers, by question id."""
+        """Repository of experts' answers to the study's questions."""
         return ReplyRepository(self._database, panel=False)
 
     def add_items(self, items: Iterable[Item]) -> list[str]:
         """Store new items, all or none. Returns the ids of all given items.
 
-        Items are read and written in portions, so that a file of any length needs little memory. Columns that
-        a stored item lacks are added to its meta; existing values are kept.
+        Items are read and written in batches to save memory. Columns that a stored item lacks are added to
+        its meta; existing values are kept.
 
         Raises
         ------
         DataError
-            If an item exists with another text or other options, because questions were asked about it and
-            it must not change; if an id occurs twice; or if an id has characters that not every database
-            stores (in texts and options these are made visible).
+            If an item is stored with another text or other options, which must not change because questions
+            may have been asked about it; if an id occurs twice; or if an id has characters that a database
+            cannot store. In texts and options, such characters are replaced.
         """
         return [item.id for portion in self.store_items(items) for item in portion]
 
     def store_items(self, items: Iterable[Item]) -> Iterator[list[Item]]:
-        """Store items as `add_items` does, yielding each portion; they are kept only if all are read."""
+        """Store items as `add_items` does, yielding batches; commits only after the last batch is read."""
         given = set[str]()
         # Exclusive, so that two processes cannot give the same position to two items.
         with self._database.transaction(exclusive=True) as connection:
@@ -137,14 +137,14 @@ class ContentRepository(Repository):
         return bool(self._database.read_rows(sa.select(_ITEM.c.id).limit(1)))
 
     def read_source(self, digest: str) -> list[str] | None:
-        """Return the ids of a recorded source's items, in order; None if the source is not recorded."""
+        """Return the ids of the items of a recorded source, in order; None if the source is not recorded."""
         noted = self._database.read_rows(sa.select(_SOURCE.c["items"]).where(_SOURCE.c.digest == digest))
         return list(self._iterate_first_ids(noted[0][0])) if noted else None
 
     def note_source(self, digest: str, ids: Sequence[str], *, are_all: bool = False) -> None:
-        """Record which items a source contains, so that the source need not be read again.
+        """Record that a source contains the first `len(ids)` stored items, so that it need not be read again.
 
-        `are_all` says whether these are all items of the source.
+        Nothing is recorded if `ids` are other items. `are_all` skips this check.
         """
         if are_all or all(map(eq, self._iterate_first_ids(len(ids)), ids)):
             self._database.add_rows(_SOURCE, ("digest", "items"), [(digest, len(ids))])
@@ -154,7 +154,7 @@ class ContentRepository(Repository):
         return chain.from_iterable(names for (names,) in self._database.read_portions(query))
 
     def _read_known(self, ids: list[str]) -> dict[str, tuple[str, str, str]]:
-        """Return text, options and meta of the stored items with these ids; options and meta as JSON."""
+        """Return (text, options, meta) of the stored items with these ids; options and meta as JSON."""
         json = (sa.cast(column, sa.Text) for column in (_ITEM.c.options, _ITEM.c.meta))
         query = sa.select(_ITEM.c.id, _ITEM.c.text, *json)
         rows = self._database.read_rows(query.where(self._database.among(_ITEM.c.id, ids)))
@@ -165,9 +165,9 @@ class ContentRepository(Repository):
         return self._database.read_table(Item, _ITEM, _ITEM.c.position)
 
     def read_bare_items(self) -> list[Item]:
-        """Return all items in source order without texts and metadata, to save memory.
+        """Return all items in source order without text and meta, to save memory.
 
-        Options are in the order of the source, and items with equal options share one tuple.
+        Permutations are the identity, and items with equal options share one tuple.
         """
         query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text)).order_by(_ITEM.c.position)
         with self._database.reading():
@@ -176,33 +176,33 @@ class ContentRepository(Repository):
             return [Item(name, "", *parts[text]) for name, text in pairs]
 
     def find_items(self, ids: Collection[str]) -> dict[str, Item]:
-        """Return stored items with these ids; missing ones are left out."""
+        """Return the stored items with these ids, by id; unknown ids are left out."""
         query = select_values(Item, _ITEM).where(self._database.among(_ITEM.c.id, ids))
         return {item.id: item for item in self._database.read_values(Item, query)}
 
     def find_same(self, texts: Collection[str]) -> list[Item]:
-        """Return stored items with one of these texts, unordered; at most one portion of texts."""
+        """Return the stored items whose text is in a batch of texts, in no particular order."""
         query = select_values(Item, _ITEM).where(self._database.among(_ITEM.c.text, texts))
         return list(self._database.read_values(Item, query))
 
     def find_options(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Return the options of stored items by id; at most one portion of ids."""
+        """Return the options of stored items by id, for a batch of ids; unknown ids are left out."""
         query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text))
         query = query.where(self._database.among(_ITEM.c.id, ids))
         with self._database.reading():
             return {name: read_texts(options) for name, options in self._database.read_tuples(query)}
 
     def add_questions(self, questions: Iterable[Question]) -> int:
-        """Store new questions. Returns how many were new.
+        """Store questions that are not stored yet. Returns how many were new.
 
-        A question keeps its first expert, even if it is routed again.
+        A stored question keeps its expert, even if a later draw routes it to another expert.
         """
         return self.add_question_fields(map(_fields_of_question, questions), self.count_draws())
 
     def add_question_fields(self, questions: Iterable[tuple[Any, ...]], draws: int) -> int:
-        """Store questions as `add_questions` does, given as tuples of their fields.
+        """Store questions as `add_questions` does, given as tuples of the fields of `Question`.
 
-        Their places in the queues follow the places of the first `draws` draws, see `count_draws`.
+        Their places follow those of the `draws` earlier draws, see `count_draws`.
         """
         first = draws * PLACES
         rows = (
@@ -212,16 +212,16 @@ class ContentRepository(Repository):
         return self._database.add_rows(_QUESTION, _OF_QUESTION, rows)
 
     def count_draws(self) -> int:
-        """Return the number of draws whose questions have a place in their queue."""
+        """Return the number of draws, derived from the largest place of a question."""
         last = [self._database.read_rows(sa.select(sa.func.max(table.c.place)))[0][0] for table in _PLACED]
         return max((-1 if place is None else int(place)) // PLACES for place in last) + 1
 
     @contextmanager
     def indexing_late(self) -> Iterator[None]:
-        """Build the index of the first questions at the end of the block, which is faster.
+        """Build the indices of the question table at the end of the block, if no question is stored yet.
 
-        Use this inside `oversight.harness.store.Store.together`. Only SQLite builds the index late; on a
-        server, readers would have to wait until the end of the block.
+        This makes adding many questions faster. Use it inside `oversight.harness.store.Store.together`. It
+        has no effect on a server, where readers would have to wait until the end of the block.
         """
         with self._database.transaction() as connection:
             is_late = connection.dialect.name == "sqlite" and not count_rows(connection, _QUESTION)
@@ -237,36 +237,36 @@ class ContentRepository(Repository):
         return bool(self._database.read_rows(sa.select(_QUESTION.c.id).limit(1)))
 
     def read_questions_about(self, items: Sequence[Item]) -> list[Question]:
-        """Return all questions about the given items, at most one portion."""
+        """Return all questions about a batch of items."""
         about = self._database.among(_QUESTION.c.item_id, [item.id for item in items])
         return self._database.read_values(Question, select_values(Question, _QUESTION).where(about))
 
     def find_other_rule(self, protocol: str) -> Question | None:
-        """Return the first question that a rule other than `protocol` drew, ignoring second questions."""
+        """Return the first question of another protocol, ignoring second questions; None if there is none."""
         names = (protocol, SECOND_QUESTIONS)
         other = select_values(Question, _QUESTION).join(_ITEM).where(_QUESTION.c.protocol.not_in(names))
         query = other.order_by(_ITEM.c.position, _QUESTION.c.option).limit(1)
         return next(iter(self._database.read_values(Question, query)), None)
 
     def count_questions(self) -> int:
-        """Return the number of drawn questions."""
+        """Return the number of stored questions, including second questions."""
         with self._database.transaction() as connection:
             return count_rows(connection, _QUESTION)
 
     def read_experts(self) -> dict[str, str]:
-        """Return the expert by question."""
+        """Return the expert by question id."""
         query, found = sa.select(_QUESTION.c.id, _QUESTION.c.expert), dict[str, str]()
         for names, experts in self._database.read_portions(query):
             found.update(zip(names, experts, strict=True))
         return found
 
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the expert by question, for at most one portion of ids; unknown ids are left out."""
+        """Return the expert by question id, for a batch of ids; unknown ids are left out."""
         query = sa.select(_QUESTION.c.id, _QUESTION.c.expert)
         return dict(self._database.read_tuples(query.where(self._database.among(_QUESTION.c.id, ids))))
 
     def read_questions(self, *, second: bool | None = None) -> list[Question]:
-        """Return questions in item order: all (None), only second ones, or all others."""
+        """Return questions in item order: all (None), only second questions (True), or all others (False)."""
         query = sa.select(_QUESTION).join(_ITEM).order_by(_ITEM.c.position, _QUESTION.c.option)
         if second is not None:
             is_second = _QUESTION.c.protocol == SECOND_QUESTIONS
@@ -288,7 +288,7 @@ class ContentRepository(Repository):
     def read_answers(self) -> list[Answer]:
         """Return answers with their questions in order of arrival, except answers to second questions.
 
-        The expert of a reassigned question is the one who answered.
+        If the new expert of a reassigned question answered, the question is returned with that expert.
         """
         asked = {q.id: q for q in self.read_questions(second=False)}
         handed = PeopleRepository(self._database).read_handovers()
@@ -300,7 +300,7 @@ class ContentRepository(Repository):
             return [Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment) for r in replies]
 
     def read_looks(self) -> list[PlannedLook]:
-        """Return all planned interim analyses that were recorded, in order."""
+        """Return the recorded interim analyses, in order."""
         return self._database.read_table(PlannedLook, _LOOK, _LOOK.c.look)
 
     def add_look(self, look: PlannedLook) -> None:
@@ -315,7 +315,7 @@ class PanelRepository(Repository):
 
     @property
     def replies(self) -> ReplyRepository:
-        """Annotators' choices, by assignment id."""
+        """Repository of annotators' choices."""
         return ReplyRepository(self._database, panel=True)
 
     def add_assignments(self, assignments: Sequence[Assignment]) -> int:
@@ -344,14 +344,14 @@ class PanelRepository(Repository):
         )
 
     def read_choices(self) -> list[Choice]:
-        """Return all choices and skips, in order of arrival."""
+        """Return all choices, including skips, in order of arrival."""
         given = {a.id: a for a in self.read_assignments()}
         replies = self.replies.read_replies().values()
         with self._database.reading():
             return [Choice(given[r.id], r.value, r.source, r.comment) for r in replies]
 
     def read_ratings(self) -> list[Rating]:
-        """Return the choices in item order, without skips."""
+        """Return the ratings in item order; skipped assignments have none."""
         said = self.replies.read_replies()
         return [
             Rating(a.item_id, a.annotator, said[a.id].value)

@@ -1,4 +1,4 @@
-"""The store of a study: its database with all repositories."""
+"""The store of a study: its database with one repository per concept."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ class MarkRepository(Repository):
     """The mark of a database; a marked database collects no answers until it is adopted."""
 
     def read_mark(self) -> DatabaseMark | None:
-        """Return the mark that keeps this database from collecting answers; None if it may collect."""
+        """Return the mark of this database; None if it may collect answers."""
         with self._database.transaction() as connection:
             return read_mark(connection)
 
     def mark_copy(self, source: str) -> None:
-        """Mark this database as a new copy of another."""
+        """Mark this database as a copy of `source`, made now."""
         self._write(DatabaseMark(write_moment(datetime.now(UTC)), source))
 
     def mark_moved(self, target: str) -> None:
-        """Mark this database as the old one of a study moved elsewhere."""
+        """Mark this database as the old database of a study that was moved to `target`."""
         self._write(DatabaseMark("", "", target))
 
     def adopt(self) -> DatabaseMark | None:
-        """Make this database the collecting study. Returns the removed mark; None if there was no mark.
+        """Remove the mark, so that this database collects answers. Returns the removed mark or None.
 
         The database must be opened with ``write_marked``; other open connections remain read-only.
         """
@@ -96,10 +96,10 @@ _VECTOR = JudgeProbabilityRow.__table__
 
 
 class JudgeVectorRepository(Repository):
-    """Judges' probabilities of all options of an item, by run."""
+    """Judges' probabilities of all options of an item, for each run and item."""
 
     def store_vectors(self, run_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
-        """Store a run's probabilities by item, replacing stored ones of the same items."""
+        """Store a run's probabilities by item, replacing stored probabilities of the same items."""
         with self._database.transaction() as connection:
             upsert_vectors(connection, [(run_id, item, vector) for item, vector in vectors.items()])
 
@@ -110,7 +110,7 @@ class JudgeVectorRepository(Repository):
             connection.execute(sa.delete(_VECTOR).where(*mine))
 
     def read_vectors(self, run_id: str) -> dict[str, tuple[float, ...]]:
-        """Return a run's probabilities by item; empty if the run gave none."""
+        """Return a run's probabilities by item, in option order; empty if the run has none."""
         query = sa.select(_VECTOR.c.item_id, _VECTOR.c.probabilities).where(_VECTOR.c.run_id == run_id)
         return {row.item_id: row.probabilities for row in self._database.read_rows(query)}
 
@@ -142,14 +142,14 @@ class Store(Database):
         self.withdrawals = WithdrawalRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:
-        """Replies of a panel's annotators, or of experts to all questions in their queues."""
+        """Return the repository of annotators' replies (`panel`), or of experts' replies to all questions."""
         return self.panel.replies if panel else AllReplies(self, self.controls)
 
     def count_asked(self, *, panel: bool) -> dict[str, int]:
-        """Return each person's number of questions or assignments, ordered by the first of each person.
+        """Return each person's number of questions or assignments, in the order of their first item.
 
-        Control questions count, because they are in the same queues. Reassigned questions count for the new
-        expert.
+        Control questions are included, because they are in the same queues. Reassigned questions count
+        for the new expert.
         """
         table: sa.Table = (AssignmentRow if panel else QuestionRow).__table__
         person = table.c.annotator if panel else table.c.expert
@@ -161,7 +161,7 @@ class Store(Database):
         with self.transaction() as connection:
             counts: dict[str, int] = dict(connection.execute(count).all())
             last = connection.execute(sa.select(sa.func.max(position))).scalar() if counts else None
-            # Most people occur among the first items, and a query for the order would sort all questions.
+            # Sorting all questions is slow, and most people occur among the first items.
             while last is not None and start <= last and len(found) < len(counts):
                 rows = connection.execute(in_order.where(position >= start, position < end))
                 found |= {name: counts[name] for name in dict.fromkeys(rows.scalars()) if name not in found}
@@ -175,13 +175,13 @@ class Store(Database):
         return {name: n for name, n in every.items() if n}
 
     def find_asked_items(self, ids: Collection[str], *, panel: bool) -> dict[str, str]:
-        """Map each stored question or assignment to the id of its item."""
+        """Return the item id by question (or assignment) id, for the given ids; unknown ids are left out."""
         t = (AssignmentRow if panel else QuestionRow).__table__.c
         found = dict(self.read_tuples(sa.select(t.id, t.item_id).where(self.among(t.id, ids))))
         return found if panel else found | self.controls.find_items(ids)
 
     def measure_asked_texts(self, *, panel: bool) -> dict[str, int]:
-        """Return the length of the text by question or assignment, including control questions."""
+        """Return the number of characters of the item's text by question (or assignment) id."""
         items, gold = ItemRow.__table__, GoldItemRow.__table__
         question, control = QuestionRow.__table__, ControlQuestionRow.__table__
         of_panel = [(AssignmentRow.__table__, items)]
@@ -193,7 +193,7 @@ class Store(Database):
         return lengths
 
     def read_shown_items(self) -> dict[str, Item]:
-        """Return all items that anybody may be asked about, by id: the study's items and gold items."""
+        """Return the study's items and the gold items, by id."""
         gold = {name: found.item for name, found in self.controls.read_gold_items().items()}
         return gold | {item.id: item for item in self.content.read_items()}
 
@@ -209,7 +209,7 @@ class Store(Database):
 
 
 def refuse_mark(url: str) -> None:
-    """Raise `StoreError` if an existing database has a mark, before work that would write."""
+    """Raise `StoreError` if the database exists and has a mark; call this before work that writes."""
     if has_database(url):
         with Store(url) as store:
             store.marks.refuse_mark()

@@ -33,9 +33,9 @@ from oversight.harness.store.serialization import describe_failure
 from oversight.harness.store.tables import count_rows
 
 _LEFT = {"run_lock", "run_version", "run_columns", "database_mark"}
-"""Tables that are not copied: about processes, about the database itself, and derived from predictions."""
+"""Tables that are not copied: locks of processes, data derived from predictions, and the database's mark."""
 _OLD = "older"
-"""Schema name of the old file in the new file's connection."""
+"""Schema name under which the old file is attached to the new file's connection."""
 _BOOK = """
     INSERT INTO ledger (run_id, kind, item_id, sample, requests, input_tokens, output_tokens, answers)
     SELECT {run}, '{kind}', '', 0, sum(requests), sum(input_tokens), sum(output_tokens), {answers}
@@ -72,14 +72,14 @@ _MERGED = (
     ("calls_under_way", _book("calls_under_way", "under way")),
     ("call_claim", _book("call_claim", "under way", run="work_id")),
 )
-"""Tables of older versions whose rows are stored in other tables, with the statements that move them."""
+"""Tables that only older versions have, with the SQL statements that copy their rows to other tables."""
 
 
 def upgrade_database(url: str, to: str) -> dict[str, int]:
-    """Copy the study of an older version into a new database, which collects as the old one did.
+    """Copy the study of an older version into a new database, which then collects answers in its place.
 
-    If the process is killed, it leaves only a file that ends with ``.unfinished``, which the next upgrade
-    replaces.
+    If the process is killed, only a file with the ending ``.unfinished`` is left; the next upgrade replaces
+    it.
 
     Parameters
     ----------
@@ -177,14 +177,14 @@ def _open_file(new: Path, old: str) -> Iterator[sa.Connection]:
         made = sqlite3.connect(address, uri=True, isolation_level=None, timeout=0)
         made.execute("PRAGMA locking_mode=EXCLUSIVE")
         made.execute(f"ATTACH ? AS {_OLD}", [address_read_only(old)])
-        made.execute("BEGIN EXCLUSIVE")  # rolls back the writes of a killed upgrade
+        made.execute("BEGIN EXCLUSIVE")  # also rolls back the writes of an upgrade that was killed
         return made
 
     engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
     if new.exists():
         with engine.connect() as connection:
             is_whole = bool(sa.inspect(connection).get_table_names())
-            if is_whole:  # the old database may have changed since
+            if is_whole:  # a finished copy that was not renamed; the old database may have changed since
                 new.unlink(missing_ok=True)
     with engine.connect() as connection:
         repair_rights(str(new))
@@ -193,7 +193,7 @@ def _open_file(new: Path, old: str) -> Iterator[sa.Connection]:
 
 @contextmanager
 def _open_schema(url: str, name: str) -> Iterator[tuple[sa.Connection, str]]:
-    """Create a schema in a transaction. Yields the connection and the name of the old schema."""
+    """Create a schema in a transaction. Yields the connection and the old schema's name."""
     engine = sa.create_engine(read_address(url), poolclass=sa.NullPool, isolation_level="REPEATABLE READ")
     with engine.connect() as connection:
         old = connection.exec_driver_sql("SELECT current_schema()").scalar_one()
@@ -204,7 +204,7 @@ def _open_schema(url: str, name: str) -> Iterator[tuple[sa.Connection, str]]:
 
 
 def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
-    """Create the tables, fill them from the older schema, and commit. Returns the number of rows by table."""
+    """Create the tables, fill them from the old schema, and commit. Returns the number of rows by table."""
     stored = set(sa.inspect(connection).get_table_names(old))
     create_tables(connection)
     tables = [table for table in read_metadata().sorted_tables if table.name not in _LEFT]
@@ -232,7 +232,7 @@ def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
 
 
 def _select_rows(connection: sa.Connection, table: sa.Table, old: str) -> Iterator[sa.Insert]:
-    """Yield statements that copy the columns which both tables have; for predictions, one per run."""
+    """Yield statements that copy the columns shared by old and new table; for predictions, one per run."""
     known = {column["name"] for column in sa.inspect(connection).get_columns(table.name, old)}
     names = [column.name for column in table.columns if column.name in known]
     source = sa.table(table.name, *map(sa.column, names), schema=old)
@@ -246,7 +246,7 @@ def _select_rows(connection: sa.Connection, table: sa.Table, old: str) -> Iterat
 
 
 def _add_parents(connection: sa.Connection, old: str) -> None:
-    """Write the parents of candidates, which older versions stored separately, into the candidates."""
+    """Copy the parents of candidates from the separate table of older versions into the candidates."""
     names = ("search_id", "child", "parent", "position")
     stored = sa.table("candidate_parent", *map(sa.column, names), schema=old)
     parents = defaultdict[tuple[str, str], list[str]](list)
@@ -259,7 +259,7 @@ def _add_parents(connection: sa.Connection, old: str) -> None:
 
 
 def _copy_mark(connection: sa.Connection, old: str) -> None:
-    """Copy the mark of a database that must not collect; the new database has a new id."""
+    """Copy the mark of a database that must not collect answers, but not the database's id."""
     mark = read_metadata().tables["database_mark"]
     stored = sa.table(mark.name, *map(sa.column, ("copied_at", "source", "moved_to")), schema=old)
     found = connection.execute(sa.select(stored)).mappings().one()

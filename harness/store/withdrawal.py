@@ -1,7 +1,7 @@
 """SQL of withdrawals: removing an item, its answers, or a person.
 
-Rows are removed or changed permanently. The audit trail keeps its links: events record the withdrawal, and
-events with erased content are redacted, see `AuditRepository.redact`.
+Rows are removed or changed permanently. The audit trail stays verifiable: new events record the withdrawal,
+and earlier events with erased content are redacted, see `AuditRepository.redact`.
 """
 
 from __future__ import annotations
@@ -88,14 +88,14 @@ _SECRET = {"token_digest", "session_digest"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdrawn:
-    """The rows that a change withdrew: questions (or assignments) and their answers.
+    """The rows that a change withdrew: questions (or assignments), their answers and predictions.
 
     Attributes
     ----------
     questions
         Ids of the questions.
     answers
-        Withdrawn answers, as columns by name.
+        Withdrawn answers; each maps column name to value.
     predictions
         Number of removed predictions.
     """
@@ -106,7 +106,7 @@ class Withdrawn:
 
 
 class WithdrawalRepository(Repository):
-    """Removes items and people; use inside an exclusive `Store.together`."""
+    """Removes items and people; call its methods inside `Store.together(exclusive=True)`."""
 
     def read_removed(self) -> set[str]:
         """Return the ids of removed items."""
@@ -114,7 +114,7 @@ class WithdrawalRepository(Repository):
         return {name for (name,) in self._database.read_tuples(query)}
 
     def remove_item(self, item_id: str) -> Withdrawn:
-        """Remove an item with its questions, answers and predictions; its usage stays recorded."""
+        """Remove an item with its questions, answers and predictions; their usage stays recorded."""
         with self._database.transaction(exclusive=True) as connection:
             done = self._take_back(connection, item_id)
             for table in reversed(ItemRow.metadata.sorted_tables):
@@ -172,7 +172,7 @@ class WithdrawalRepository(Repository):
     def _delete_answers(
         self, connection: sa.Connection, where: Callable[[sa.Table, str], sa.ColumnElement[bool]]
     ) -> list[dict[str, Any]]:
-        """Withdraw answers, with one event each. Returns the withdrawn rows."""
+        """Delete answers and add one audit event per answer. Returns the deleted rows."""
         gone = list[dict[str, Any]]()
         for table, name, value in _REPLIES:
             columns = (table.c[name].label("id"), table.c[value].label("value"))
@@ -194,13 +194,13 @@ class WithdrawalRepository(Repository):
             connection.execute(sa.delete(table).where(there))
 
     def _forget_derived(self, connection: sa.Connection) -> None:
-        """Remove cached data that are derived from items."""
+        """Remove cached data that are derived from items: full-text index, run columns, item sources."""
         clear_words(connection)
         connection.execute(sa.delete(RunColumnsRow.__table__))
         connection.execute(sa.delete(ItemSourceRow.__table__))
 
     def erase_calls(self, text: str) -> None:
-        """Erase requests and replies of calls that contain a text; their usage stays recorded."""
+        """Erase request and reply of calls whose request contains a text; their usage stays recorded."""
         call, start = CallRow.__table__, text[:200]
         forms = {start, json.dumps(start)[1:-1], json.dumps(start, ensure_ascii=False)[1:-1]}
         position = sa.func.instr if self._database.is_file else sa.func.strpos
@@ -210,16 +210,16 @@ class WithdrawalRepository(Repository):
             connection.execute(sa.update(call).where(holds).values(erased))
 
     def erase_revisions(self, asked: Collection[str]) -> None:
-        """Erase the content of annotations about questions."""
+        """Erase the content of annotations about these questions."""
         there = self._database.among(_REVISION.c.question_id, asked)
         self._database.write_rows(sa.update(_REVISION).where(there).values(result=[]), [{}])
 
     def find_records(self, told: Callable[[AuditRecord], bool]) -> list[AuditRecord]:
-        """Return the events that have content and satisfy a condition."""
+        """Return the events that satisfy a condition."""
         return [record for record in AuditRepository(self._database).read_records() if told(record)]
 
     def reseal_batches(self) -> list[AuditRecord]:
-        """Make new events, with new digests, for batches whose answers were withdrawn or renamed."""
+        """Return events with corrected digests for batches whose answers were withdrawn or renamed."""
         answers = DesignRepository(self._database)
         alone = self.find_records(lambda record: record.kind in ("answer", "withdrawn"))
         last_about = {record.asked_id: record.position for record in alone}
@@ -242,7 +242,7 @@ class WithdrawalRepository(Repository):
         return found
 
     def read_person(self, name: str) -> dict[str, list[dict[str, Any]]]:
-        """Return the rows that name a person, by table, without digests of secrets."""
+        """Return the rows that name a person, by table name, without columns that hash secrets."""
         found = dict[str, list[dict[str, Any]]]()
         for table, column in (*_OF_PEOPLE, *_OF_PERSON_ALONE):
             columns = [c for c in table.c if c.name not in _SECRET]
@@ -251,7 +251,7 @@ class WithdrawalRepository(Repository):
         return found
 
     def forget_texts(self, name: str) -> int:
-        """Remove a person's comments and the reasons given about them. Returns the number of texts."""
+        """Erase a person's comments, annotations and reasons of absence. Returns the number of comments."""
         number = 0
         with self._database.transaction(exclusive=True) as connection:
             for table, _, _ in _REPLIES:
@@ -264,9 +264,9 @@ class WithdrawalRepository(Repository):
         return number
 
     def rename_person(self, name: str, *, keep_labels: bool) -> str:
-        """Replace a person's name by a pseudonym, and remove rows about the person. Returns the pseudonym.
+        """Replace a person's name by a pseudonym (returned), and remove their links and absence.
 
-        Unless `keep_labels`, the person's answers are also withdrawn, and the questions are open again.
+        Without `keep_labels`, the person's answers are also withdrawn, and their questions are open again.
         """
         other = f"erased-{secrets.token_hex(4)}"
         with self._database.transaction(exclusive=True) as connection:
@@ -294,7 +294,7 @@ class WithdrawalRepository(Repository):
 
 
 def read_item_ids(path: str | Path) -> list[str]:
-    """Read the ids of the items in a database file, without waiting for locks.
+    """Read the ids of all items in a database file, without waiting for locks.
 
     Raises
     ------
@@ -303,7 +303,7 @@ def read_item_ids(path: str | Path) -> list[str]:
     """
     address = f"file:{quote(str(path))}?mode=ro"
     if not Path(f"{path}-wal").exists():
-        address += "&immutable=1"  # otherwise SQLite would leave a log and its index beside the file
+        address += "&immutable=1"  # otherwise SQLite would create a log and its index next to the file
     with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
         return [name for (name,) in connection.execute("SELECT id FROM item")]
 
@@ -316,13 +316,13 @@ def scrub_file(path: str | Path) -> None:
 
 
 def _of_item(table: sa.Table, item_id: str) -> Iterable[tuple[sa.Table, sa.ColumnElement[bool]]]:
-    """Yield tables with conditions that select questions about a study's item, not about gold items."""
+    """Return a table with the condition that selects questions about one of the study's items, not gold."""
     condition = table.c.item_id == item_id
     return [(table, sa.and_(condition, table.c.kind != "gold") if table is _CONTROL else condition)]
 
 
 def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
-    """Record the usage of predictions about an item before they are removed. Returns their number."""
+    """Record the usage of an item's predictions as charges, before they are removed. Returns their number."""
     p = _PREDICTION.c
     sums = (sa.func.sum(p.attempts), sa.func.sum(p.input_tokens), sa.func.sum(p.output_tokens))
     query = sa.select(p.run_id, *sums, sa.func.count()).where(p.item_id == item_id).group_by(p.run_id)

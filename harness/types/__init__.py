@@ -1,6 +1,6 @@
-"""The project's frozen value types.
+"""The project's value types: items, questions, answers, labels, predictions and estimates.
 
-Items, questions, answers, labels, predictions, estimates. They do no I/O and import only errors.
+This package does no I/O.
 """
 
 import lazy_loader

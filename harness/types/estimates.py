@@ -1,6 +1,6 @@
-"""Intervals, estimates and their counts as frozen values, and their wording.
+"""Intervals, estimates and their counts as frozen dataclasses, and functions that format them as text.
 
-Pandas and matplotlib are imported only by the calls that need them.
+Pandas and matplotlib are imported only by the functions that need them, because importing them is slow.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class Displayable(ABC):
-    """A result with a headline, rows and a picture.
+    """A result that can be shown as text, rows, HTML tables and a plot.
 
     Attributes
     ----------
     picture
-        Name of the function of `oversight.harness.plot` that draws it.
+        Name of the function in `oversight.harness.plot` that draws the result.
     """
 
     __slots__ = ()
@@ -37,21 +37,21 @@ class Displayable(ABC):
 
     @abstractmethod
     def __str__(self) -> str:
-        """The result in a few lines, the verdict or the number first."""
+        """Return the result in a few lines, beginning with the verdict or the number."""
 
     def __repr__(self) -> str:
         return str(self)
 
     @abstractmethod
     def records(self) -> list[dict[str, Any]]:
-        """The rows as dictionaries with the same keys."""
+        """Return the rows as dictionaries, which all have the same keys."""
 
     @abstractmethod
     def html_tables(self) -> Sequence[HtmlTable]:
-        """HTML shown in a notebook."""
+        """Return the tables that a notebook shows below the headline."""
 
     def to_frame(self) -> DataFrame:
-        """The rows as a pandas frame, see `to_frame`."""
+        """Return the rows as a pandas frame; see the function `to_frame`."""
         return to_frame(self)
 
     def plot(self, axes: Axes | None = None) -> Axes:
@@ -60,14 +60,14 @@ class Displayable(ABC):
         Parameters
         ----------
         axes
-            Where to draw; None makes axes. The figure is ``result.plot().figure``.
+            Axes to draw on; None creates new axes. The figure is ``result.plot().figure``.
 
         Raises
         ------
         ConfigError
             If the ``report`` extra is missing.
         """
-        # Imported here and by name, because `plot` is in a higher layer than this folder.
+        # Imported by name at call time, because `plot` is in a higher layer than this folder.
         pictures = importlib.import_module("oversight.harness.plot")
         drawn: Axes = getattr(pictures, self.picture)(self, axes=axes)
         return drawn
@@ -83,9 +83,8 @@ def to_frame(result: Displayable | Mapping[str, Displayable] | Iterable[Any]) ->
     Parameters
     ----------
     result
-        An estimate, all estimates of one or several models, a comparison or ranking, a verdict of a gate, a
-        plan, a report of a study or search, agreement, certificate, parity; a dictionary of these by name,
-        which becomes the column ``name``; or a list of records, whose fields become columns. Columns in the
+        A result, for example an estimate, a comparison or a plan; a dictionary from name to result, whose
+        keys become the column ``name``; or a list of records, whose fields become columns. Entries in the
         `meta` of an item become columns as well.
 
     Raises
@@ -93,7 +92,7 @@ def to_frame(result: Displayable | Mapping[str, Displayable] | Iterable[Any]) ->
     ConfigError
         If pandas is not installed.
     WrongType
-        If it is none of these.
+        If `result` has another type.
 
     Examples
     --------
@@ -122,7 +121,7 @@ def _records(result: object) -> list[dict[str, Any]]:
 
 
 def _fields(record: object) -> dict[str, Any]:
-    """The fields of a record, with words instead of enumerated values, and its own columns."""
+    """Return the fields of a record as columns; enumeration members and `meta` become plain values."""
     if isinstance(record, Displayable):
         (only,) = record.records()
         return only
@@ -172,7 +171,7 @@ def method_words(method: str) -> str:
 
 
 WORST_CASE = "worst-case"
-"""Step of an interval that holds whatever the missing answers would have been."""
+"""Step that widens an interval until it is valid for any values of the missing answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,11 +187,11 @@ class Interval:
     method
         Name of the method that computed it.
     steps
-        Changes made to the method's interval afterwards, in order, such as `WORST_CASE`.
+        Names of the changes applied to the method's interval, in order, for example `WORST_CASE`.
     notes
         Reasons for caution.
     why
-        Why it may cover the truth less often than `level` says; empty if it does not.
+        Why the interval may cover the truth less often than `level`; empty if nothing suggests that.
     """
 
     low: float
@@ -205,7 +204,7 @@ class Interval:
 
     @property
     def name(self) -> str:
-        """``exact+share``: the method and the steps, as in JSON."""
+        """The method and the steps as written in JSON, for example ``exact+share``."""
         return "+".join((self.method, *self.steps))
 
 
@@ -219,9 +218,9 @@ class Counts:
     Attributes
     ----------
     ordinary, complementary
-        Labels used: yes answers and no answers.
+        Numbers of labels used: from yes answers, and from no answers.
     abstained
-        Questions whose expert did not say (missing labels).
+        Questions that the expert answered with "unsure" or skipped (missing labels).
     unreadable
         Labelled items whose prediction named no option; they count as wrong.
     failed
@@ -229,7 +228,7 @@ class Counts:
     unlabelled
         Predicted items with a question and without a label.
     unasked
-        Predicted items without a question; if only labels are known, they count as unlabelled.
+        Predicted items without a question. If only labels are known, such items count as unlabelled.
     unpredicted
         Items with a question on which the model was not run.
     """
@@ -251,7 +250,7 @@ class Estimate(ResultWithNotes, Displayable):
     Attributes
     ----------
     value
-        The point estimate, *not* clipped, so that an unbiased estimator remains unbiased. See `clipped`.
+        The point estimate. It is *not* clipped to [0, 1], because clipping would bias it; see `clipped`.
     low, high
         Ends of the interval of confidence `level`, within [0, 1] for accuracies.
     se
@@ -263,13 +262,13 @@ class Estimate(ResultWithNotes, Displayable):
     method, steps
         How the interval was computed, see `Interval`: ``"exact"``, ``"score"``, ``"wald"``, …
     n
-        The counts behind it.
+        The counts behind the estimate.
     assumptions
-        Conditions under which the number is valid, in words.
+        Conditions under which the estimate is valid, in words.
     notes
         Remarks for the reader; see also `all_notes`.
     why
-        Why the interval may cover the truth less often than `level` says; empty if it does not.
+        Why the interval may cover the truth less often than `level`; empty if nothing suggests that.
 
     Examples
     --------
@@ -311,28 +310,28 @@ class Estimate(ResultWithNotes, Displayable):
         assumptions: tuple[str, ...],
         se: float | None = None,
     ) -> Estimate:
-        """Make an estimate from a value and its interval."""
+        """Create an estimate from a value and its interval."""
         shared = {field.name: getattr(interval, field.name) for field in fields(interval)}
         return cls(value=value, se=se, estimator=estimator, n=n, assumptions=assumptions, **shared)
 
     @property
     def interval(self) -> str:
-        """``exact+share``: how the interval was computed, as in JSON."""
+        """The interval's method and steps as written in JSON, for example ``exact+share``."""
         return "+".join((self.method, *self.steps))
 
     @property
     def holds(self) -> bool:
-        """Whether the interval covers the truth as often as its level says, under its assumptions."""
+        """Whether the interval reaches its confidence level under the assumptions (`why` is empty)."""
         return not self.why
 
     @property
     def is_cost(self) -> bool:
-        """Whether it is a mean cost in the user's unit instead of a share."""
+        """Whether the estimate is a mean cost in the user's unit instead of a share in [0, 1]."""
         return self.estimator == "cost"
 
     @property
     def all_notes(self) -> tuple[Note, ...]:
-        """The notes, plus one if the interval excludes its own estimate and no note says so."""
+        """The notes; one is added if the estimate lies outside its interval and no note reports this."""
         is_inside = self.low - _ROUNDING <= self.value <= self.high + _ROUNDING
         kinds = {note.kind for note in self.notes}
         if is_inside or kinds & {NoteKind.OUT_OF_RANGE, NoteKind.VALUE_OUTSIDE_INTERVAL}:
@@ -347,18 +346,18 @@ class Estimate(ResultWithNotes, Displayable):
         return min(1.0, max(0.0, self.value))
 
     def records(self) -> list[dict[str, Any]]:
-        """Its single row; the counts of `Counts` become columns."""
+        """Return one row; the counts in `n` become columns."""
         plain = plain_fields(self)
         counts, flags = asdict(plain.pop("n")), plain.pop("flags")
         first = {"estimator": plain.pop("estimator"), **plain, "holds": self.holds}
         return [first | {"flags": ", ".join(flags), "assumptions": "; ".join(self.assumptions), **counts}]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """HTML shown in a notebook below the number."""
+        """Return the notes that a notebook shows below the headline."""
         return (HtmlTable(notes=note_lines({self.estimator: self}, {})),)
 
     def __str__(self) -> str:
-        """``0.712 [0.664, 0.757] ML, exact 95% · 80 ordinary + 920 complementary``, after (!) if in doubt."""
+        """Format as ``0.712 [0.664, 0.757] ML, exact 95% · 80 …``, with (!) before a doubtful interval."""
         mark = "" if self.holds else "(!) "
         parts = [
             f"{mark}{self.clipped:.3f} [{self.low:.3f}, {self.high:.3f}] {self.estimator.upper()}, "
@@ -398,35 +397,35 @@ ESTIMATOR_NAMES = {
     "bounded": "Bounded (known error rates)",
     "worst_case": "Worst case (failed, unanswered)",
 }
-"""As tables and plots name the estimators, in the order they are shown."""
+"""Names of the estimators in tables and plots, in display order."""
 
 
 def estimator_name(name: str) -> str:
-    """Name of an estimator in tables and plots."""
+    """Return the name of an estimator in tables and plots."""
     return "Accuracy" if name == "accuracy" else ESTIMATOR_NAMES.get(name, name)
 
 
 def value_text(estimate: Estimate) -> str:
-    """``71.2 %``, with a star if clipped for display; a cost as a number."""
+    """Format the value as ``71.2 %``, with a star if it was clipped; a cost as a plain number."""
     if estimate.is_cost:
         return f"{estimate.value:.4g}"
     return percent(estimate.clipped) + ("*" if estimate.value != estimate.clipped else "")
 
 
 def interval_text(estimate: Estimate) -> str:
-    """The interval as ``66.4 % – 75.7 %``, marked if it may not hold; for a cost, plain numbers."""
+    """Format the interval as ``66.4 % – 75.7 %``, for a cost as plain numbers; (!) marks a doubtful one."""
     numbers = f"{estimate.low:.4g} – {estimate.high:.4g}"
     text = numbers if estimate.is_cost else span(estimate.low, estimate.high)
     return text + ("" if estimate.holds else " (!)")
 
 
 def caution_text(estimate: Estimate) -> str:
-    """Why the interval may not hold, shown directly below it; empty if it holds."""
+    """Return the warning shown directly below a doubtful interval; empty if `Estimate.holds`."""
     return "" if estimate.holds else f"(!) may not hold: {estimate.why}"
 
 
 def caution_lines(estimates: Mapping[str, Estimate]) -> list[str]:
-    """Why intervals may not hold, each reason once with its estimators."""
+    """Return one warning for each reason why intervals may not hold, with the names of the estimators."""
     about: dict[str, list[str]] = {}
     for name, estimate in estimates.items():
         if not estimate.holds:
@@ -435,12 +434,12 @@ def caution_lines(estimates: Mapping[str, Estimate]) -> list[str]:
 
 
 def method_text(estimate: Estimate) -> str:
-    """``exact 95%``, with the name of the method in words."""
+    """Format method and level, for example ``Wilson 95%``."""
     return f"{method_words(estimate.interval)} {estimate.level:.0%}"
 
 
 def note_lines(estimates: Mapping[str, Estimate], undefined: Mapping[str, str]) -> list[str]:
-    """Remarks on estimates with the names of their estimators, and why some estimates are missing."""
+    """Return the notes on estimates, each with its estimators, and the reasons why estimates are missing."""
     about: dict[str, list[str]] = {}
     for name, estimate in estimates.items():
         for note in estimate.all_notes:
@@ -460,7 +459,7 @@ def estimate_table(
     title: str = "Accuracy",
     column: str = "accuracy",
 ) -> HtmlTable:
-    """One row per estimate, followed by remarks."""
+    """Return a table with one row per estimate, and the notes below it."""
     rows = [
         (estimator_name(name), value_text(e), interval_text(e), method_text(e))
         for name, e in estimates.items()
@@ -475,24 +474,22 @@ def estimate_table(
 
 
 CORRECTED = ("corrected", "hui_walter", "bounded")
-"""Estimates corrected for experts' errors: by gold, by second experts, by known error rates."""
+"""Estimators that correct for experts' errors: with gold items, second experts or known error rates."""
 PROTOCOLS_OWN = ("resolved", "routed", "ml")
-"""The estimate of each protocol; a study has only one of these."""
+"""Main estimators of the protocols; a study has only one of them."""
 
 
 def protocol_estimate(estimates: Mapping[str, Estimate]) -> Estimate | None:
-    """Return the estimate of the protocol, which takes every answer as right, or None."""
+    """Return the protocol's estimate, which treats every answer as correct; None if there is none."""
     return next((estimates[name] for name in PROTOCOLS_OWN if name in estimates), None)
 
 
 def main_name(estimates: Mapping[str, Estimate]) -> str:
-    """Choose the one estimate to show, by name only. Returns its name; empty without one.
+    """Return the name of the one estimate to show; empty if no candidate was computed.
 
     The estimate corrected for experts' errors comes first if the study corrects for them, then the estimate
-    of the protocol. The rule is fixed before any data are seen. Intervals are never compared, because the
-    narrowest of several 95 % intervals covers the truth in less than 95 % of studies.
-
-    No other estimate replaces them if neither could be computed.
+    of the protocol. The rule does not depend on the data. Intervals are never compared, because the narrowest
+    of several 95 % intervals covers the truth in less than 95 % of studies.
 
     Examples
     --------
@@ -506,7 +503,7 @@ def main_name(estimates: Mapping[str, Estimate]) -> str:
 
 
 def main_estimate(estimates: Mapping[str, Estimate]) -> Estimate | None:
-    """Return the one estimate to show, see `main_name`, or None."""
+    """Return the one estimate to show (see `main_name`), or None."""
     return estimates.get(main_name(estimates))
 
 
@@ -521,7 +518,7 @@ _MOST_LOOSE = 0.05
 
 
 def reading_lines(steps: Mapping[str, int]) -> list[str]:
-    """Summarise how answers were read, with a warning if over 5 % were read loosely; empty for logs.
+    """Summarise how answers were read, and warn if over 5 % come from free statements; empty for logs.
 
     Examples
     --------

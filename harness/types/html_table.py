@@ -1,4 +1,4 @@
-"""Tables as HTML for a notebook: escaped, without scripts, in the page's colours."""
+"""Write tables as HTML for a notebook: escaped, without scripts or colours of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class HtmlTable:
     title
         Text above the table.
     columns, rows
-        Column names, and texts by row and column; the first column names the row.
+        Names of the columns, and cell texts by row and column; the first cell names the row.
     notes
         Remarks below the table.
     """
@@ -28,7 +28,7 @@ class HtmlTable:
 
 
 def write_html(tables: Sequence[HtmlTable]) -> str:
-    """Tables one below the other."""
+    """Write tables as HTML, one below the other."""
     return "<div>" + "".join(map(_write_table, tables)) + "</div>"
 
 
@@ -48,15 +48,15 @@ def _write_cells(row: Sequence[str]) -> str:
 
 
 def percent(share: float) -> str:
-    """``71.2 %``."""
+    """Format a share in [0, 1] as ``71.2 %``."""
     return f"{100 * share:.1f} %"
 
 
 def span(low: float, high: float) -> str:
-    """``66.4 % – 75.7 %``."""
+    """Format two shares as ``66.4 % – 75.7 %``."""
     return f"{percent(low)} – {percent(high)}"
 
 
 def format_number(value: float | None, digits: int = 3) -> str:
-    """A number, or a dash if it is undefined."""
+    """Format a number with fixed digits; None becomes a dash."""
     return "–" if value is None else f"{value:.{digits}f}"

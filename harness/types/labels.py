@@ -1,4 +1,4 @@
-"""The statement of a protocol, and labels with the design by which they were collected."""
+"""Statements about the use of a protocol's labels, and labels with the design that collected them."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from oversight.harness.types.records import Label, Question
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolStatement:
-    """Possible uses of a protocol's labels; code asks the statement, not the protocol's name.
+    """States how a protocol's labels can be used; code checks these fields instead of the protocol's name.
 
     Attributes
     ----------
     estimator
         ``"likelihood"``: options were drawn uniformly, so hits and misses have a binomial likelihood.
         ``"weighted"``: answers are weighted by recorded propensities. ``"resolved"``: every item's
-        correctness is exact. ``"ratings"``: panels, which `oversight.harness.panel` takes.
+        correctness is known exactly. ``"ratings"``: a panel, see `oversight.harness.panel`.
     assumptions
-        Conditions under which an estimate is valid; printed with it.
+        Conditions under which an estimate is valid; they are printed with the estimate.
     checks
-        Names of the checks of `oversight.harness.estimate` that apply.
+        Names of the checks in `oversight.harness.estimate` that apply to the labels.
     needs
-        What must exist before the draw, besides the items.
+        What must exist, besides the items, before questions are drawn.
     answers
-        What can be estimated: the accuracy of one model, the difference of two, or both also for
-        models that are run later.
+        What can be estimated: the accuracy of a model, the difference of two models, and whether also for
+        models that are run after the questions were drawn.
     asks_on
-        Whether further questions depend on answers.
+        Whether answers determine which questions are asked next.
 
     Examples
     --------
@@ -69,13 +69,12 @@ class LabelDesign:
     asked
         Ids of the items with a question, answered or not.
     drawn
-        The questions, answered or not, in the order of the draw; empty if only answers are known.
+        The questions, answered or not, in the order they were drawn; empty if only answers are known.
     clusters
-        Cluster of every item by id, for example the patient of an image; empty if items are independent.
+        Item id → cluster, for example the patient in an image; empty if items are independent.
     strata, pool_size, weights
-        For items drawn from a larger pool: stratum of every drawn item by id, number of items of the pool,
-        and weight of every drawn item; see `Labels.drawn_from`. Empty and 0 if all items were to be asked
-        about.
+        For items drawn from a larger pool: stratum by id of each drawn item, number of items in the pool,
+        and weight by id of each drawn item; see `Labels.drawn_from`. Empty and 0 if there is no larger pool.
 
     Examples
     --------
@@ -108,23 +107,23 @@ class LabelDesign:
     def _check_weights(self) -> None:
         check_mapping("weights", self.weights, "item id to number of items")
         if self.weights and self.weights.keys() != self.strata.keys():
-            raise BadInput("weights must name the items that strata name: those drawn of the pool")
+            raise BadInput("weights must be given for the same items as strata: those drawn from the pool")
         wrong = next((name for name, w in self.weights.items() if not 1 - 1e-9 <= w < float("inf")), None)
         if wrong is not None:
             raise BadInput(
-                f"weights: item {wrong!r} must stand for at least 1 item, is {self.weights[wrong]}"
+                f"weights: item {wrong!r} must have a weight of at least 1, has {self.weights[wrong]}"
             )
 
     @property
     def statement(self) -> ProtocolStatement:
-        """The statement that decides, see `deciding_statement`."""
+        """The most restrictive statement; see `deciding_statement`."""
         return deciding_statement(self.statements)
 
 
 class Labels(Sequence[Label]):
     """Labels in the order of their answers, with their design; slices keep the design.
 
-    They equal a list of the same labels, whatever their design.
+    A comparison with ``==`` ignores the design.
 
     Examples
     --------
@@ -165,35 +164,35 @@ class Labels(Sequence[Label]):
         return f"<{len(self)} labels of {len(self.design.asked)} items>"
 
     def on(self, items: Collection[str]) -> Labels:
-        """Return the labels of these items."""
+        """Return the labels of the items with these ids, with the same design."""
         check_names("items", items)
         return Labels((x for x in self if x.item_id in items), self.design)
 
     def clustered(self, clusters: Mapping[str, str]) -> Labels:
-        """Return the same labels on dependent items, with the cluster of every item by id."""
+        """Return the same labels with a design in which items are dependent: item id → cluster."""
         check_mapping("clusters", clusters, "item id to cluster")
         return Labels(self, replace(self.design, clusters=clusters))
 
     def drawn_from(
         self, strata: Mapping[str, str], *, pool_size: int, weights: Mapping[str, float] | None = None
     ) -> Labels:
-        """Return the same labels on items drawn from a pool, in proportion within strata.
+        """Return the same labels with a design in which items were drawn from a larger pool, by strata.
 
         Parameters
         ----------
         strata
-            Stratum of every drawn item, by id, including those without an answer.
+            Item id → stratum, for all drawn items, including unanswered ones.
         pool_size
-            Number of items of the pool. Predictions of other items are left out.
+            Number of items in the pool. Predictions for items outside `strata` are ignored.
         weights
-            Number of pool items that every drawn one represents, if probabilities were unequal: 1 over the
-            probability for a single draw, otherwise `oversight.harness.columns.weigh_draws`. None gives
-            equal weights.
+            Item id → number of pool items that the item represents, ≥ 1. For a single draw, this is the
+            inverse of the inclusion probability; for several draws, see
+            `oversight.harness.columns.weigh_draws`. None if all probabilities were equal.
 
         Raises
         ------
         BadInput
-            If the pool is smaller than the draw, or weights are below 1 or belong to other items.
+            If the pool has fewer items than were drawn, or if weights are below 1 or name other items.
         """
         check_mapping("strata", strata, "item id to stratum")
         check_mapping("weights", weights or {}, "item id to number of items")
@@ -205,7 +204,7 @@ _PLAIN = LabelDesign(statements=(), asked=frozenset())
 
 
 def design_of(labels: Sequence[Label]) -> LabelDesign:
-    """Return the design of labels; a plain list has none."""
+    """Return the design of labels; for a plain list, an empty design."""
     return labels.design if isinstance(labels, Labels) else _PLAIN
 
 

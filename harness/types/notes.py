@@ -1,4 +1,4 @@
-"""Notes: remarks on a number as values, worded only where they are shown."""
+"""Notes: remarks on a number, stored as a kind with data and formatted as text only for display."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _Words(Formatter):
-    """Formats as ``str.format`` does, and ``{share:percent}`` as per cent with a space."""
+    """Formats as ``str.format`` does; ``{share:percent}`` gives, for example, ``71.2 %``."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec == "percent":
@@ -31,10 +31,10 @@ _WORDS = _Words()
 
 @unique
 class NoteKind(Enum):
-    """Every kind of note: its sentence, the remark that follows its flag in JSON, and its flag.
+    """Every kind of note, as its sentence, its remark and its flag.
 
-    The flag is the kind's name in lower case unless it is given. Names in braces are keys of `Note.data`;
-    ``{}`` in a sentence is the remark.
+    In JSON, the remark follows the flag. The default flag is the kind's name in lower case. Names in braces
+    are keys of `Note.data`; ``{}`` in a sentence stands for the remark.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class NoteKind(Enum):
         "not known: fewer than {least} of {answers} items are {rarer}, by these answers",
     )
     SPLIT = ("answers in the half that weights were taken from: {}", "{answers}")
-    # of panels
+    # notes on panels
     SINGLE_LABEL_ITEMS = ("items with a single rating: {}", "{items} say nothing of agreement")
     LEARNED_AGGREGATE = (
         "the aggregate was learned from the ratings: {}",
@@ -155,14 +155,14 @@ class Note:
     Attributes
     ----------
     kind
-        Kind of note, which programs use.
+        Kind of note, by which programs can select notes.
     data
-        The numbers and names in the sentence of its kind, by name.
+        Values of the names in braces in the kind's sentence and remark.
 
     Raises
     ------
     WrongType
-        If `data` has other keys than the kind.
+        If the keys of `data` differ from the names in braces of the kind.
 
     Examples
     --------
@@ -183,12 +183,12 @@ class Note:
 
     @property
     def flag(self) -> str:
-        """Form in JSON and frames: the flag of its kind, with a remark if it has one."""
+        """The note as written in JSON and frames: the flag of its kind, and the remark if there is one."""
         remark = self._remark()
         return f"{self.kind.flag}: {remark}" if remark else self.kind.flag
 
     def __str__(self) -> str:
-        """Its sentence."""
+        """Return the sentence."""
         return _WORDS.vformat(self.kind.sentence, (self._remark(),), self.data)
 
     def _remark(self) -> str:
@@ -203,7 +203,8 @@ class _HasNotes(Protocol):
 class ResultWithNotes:
     """A result with the field `notes`.
 
-    `plain_names` says which property replaces a field in JSON and frames; empty if none does.
+    `plain_names` maps a field to the property that replaces it in JSON and frames; an empty name omits the
+    field.
     """
 
     __slots__ = ()
@@ -211,12 +212,12 @@ class ResultWithNotes:
 
     @property
     def flags(self: _HasNotes) -> tuple[str, ...]:
-        """The notes in the form of JSON and frames."""
+        """The notes as written in JSON and frames."""
         return tuple(note.flag for note in self.notes)
 
 
 def plain_fields(record: DataclassInstance) -> dict[str, Any]:
-    """Fields of a record by name; for a result as its `plain_names` say, with `flags` instead of `notes`."""
+    """Return the fields of a record by name; a result's fields are renamed as in its `plain_names`."""
     names = [f.name for f in fields(record)]
     if isinstance(record, ResultWithNotes):
         names = [record.plain_names.get(name, name) for name in names]

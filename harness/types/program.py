@@ -10,10 +10,10 @@ from dataclasses import dataclass
 class Program:
     """A workflow as text, as stored in the library, written by a search and run in the sandbox.
 
-    The source is Python that defines one ``async def forward(task)``, and beside it constants, functions
-    and classes as it likes. ``forward`` answers one item and returns a record or a text that names one of
-    the options. All it may call is on `task`; docs/workflows.md lists it. Numbers and wordings that are
-    worth changing stand as constants in capitals at the top, where a search finds them::
+    The source is Python that defines one ``async def forward(task)`` and any further constants, functions
+    and classes. ``forward`` answers one item and returns a record or a text that names one of the options.
+    It may call only the methods of `task`, which docs/workflows.md lists. Numbers and prompts that a search
+    may change are constants in capitals at the top::
 
         SAMPLES = 5
 
@@ -29,7 +29,7 @@ class Program:
     source
         Python text as described above.
     thought
-        Why it was written so; for people and proposers, never run.
+        Why the author wrote it this way; for people and proposers, never executed.
     """
 
     name: str
@@ -53,11 +53,11 @@ class Candidate:
     slot
         Number of the proposal that produced it; negative for the workflows at the start of the search.
     op
-        How it was made: ``"library"``, ``"adas"``, ``"aflow"``, ``"reflect"``, ``"mutate"``…
+        How the program was made: ``"library"``, ``"adas"``, ``"aflow"``, ``"reflect"``, ``"mutate"``…
     parents
-        Ids of the candidates it was made from.
+        Ids of the candidates that the program was made from.
     note
-        The change, in its author's words.
+        Description of the change by its author.
     """
 
     program: Program
@@ -74,25 +74,28 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Score of a candidate under the present labels.
+    """Score of a candidate given the labels collected so far.
 
     Attributes
     ----------
     n_items, value
-        Number of labelled selection items answered, and the estimated accuracy on them, unclipped.
+        Number of labelled selection items that it answered, and its estimated accuracy on them, unclipped.
     mean, sd, low, high
-        Posterior of its accuracy. `sd` excludes the uncertain level that all candidates share; the
-        interval, of about 95 %, includes it and the chance of a breakthrough, and ranges from all failed
-        answers being wrong to all being right. Candidates are ranked by the mean.
+        Posterior mean and standard deviation of its accuracy, and an interval of about 95 %. `sd` excludes
+        the uncertainty of the level that all candidates share. The interval includes that uncertainty and
+        the probability of a large improvement; its ends count all failed answers as wrong and as right.
+        Candidates are ranked by the mean.
     p_best
-        Posterior probability of being the best of the archive.
+        Posterior probability that the candidate is the best in the archive.
     p_better, verdict
-        Comparison with its (first) parent on the same items; None without a parent.
+        Probability of being better than its first parent, and the verdict on this comparison, on items that
+        both answered; None without a parent.
     tokens
-        Tokens per item, sent and received.
+        Tokens per item, sent and received together.
     invalid_rate, error_rate
-        Share of answers that named no option (scored 0; including failures that the program may have
-        provoked), and share of answers that failed together with those of other programs (left out).
+        Share of answers that named no option, and share of answers that failed at the same time as answers
+        of other programs. The former score 0 and include failures that the program may have caused; the
+        latter are excluded.
     """
 
     n_items: int
@@ -110,12 +113,12 @@ class Standing:
 
     @property
     def shares(self) -> str:
-        """``, 3 % unreadable, 2 % failed``; empty if every answer names an option."""
+        """Text such as ``, 3 % unreadable, 2 % failed``; empty if every answer names an option."""
         named = ((self.invalid_rate, "unreadable"), (self.error_rate, "failed"))
         return "".join(f", {100 * rate:.0f} % {what}" for rate, what in named if rate)
 
     def text(self, scale: str = "accuracy") -> str:
-        """``61 % (48–74)``, the posterior mean and its interval; ``q 0.87 (0.83–0.91)`` if scores are q."""
+        """Format mean and interval as ``61 % (48–74)``, or as ``q 0.87 (0.83–0.91)`` on the scale ``"q"``."""
         mean, low, high = (min(1.0, max(0.0, x)) for x in (self.mean, self.low, self.high))
         if scale == "q":
             return f"q {mean:.3f} ({low:.3f}–{high:.3f})"

@@ -1,4 +1,4 @@
-"""Items, questions, answers, labels, predictions, ratings and findings as frozen values.
+"""Items, questions, answers, labels, predictions, ratings and findings as frozen dataclasses.
 
 Options are counted from 0 and always refer to the item's options *in source order*. The order that a model
 or an expert sees is `Item.permutation`, which is used for display only.
@@ -19,17 +19,17 @@ from oversight.harness.errors import WrongType
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
 OPEN_ANSWER = "an answer in words"
-"""The one option of an item whose answer is a text."""
+"""The only option of an item whose answer is a free text."""
 UNIT_PREFIX = "unit:"
-"""Beginning of the ids of items that are made of an answer and a unit of it."""
+"""Prefix of the ids of items that ask about one unit (a criterion or part) of an open answer."""
 
 SECOND_QUESTIONS = "second-questions"
-"""On questions about items whose first answer was no. They are no protocol of a study: only the estimate that
-knows how they were drawn counts their answers."""
+"""Value of `Question.protocol` for second questions about items whose first answer was no. Only the two-phase
+estimate, which accounts for how these questions were drawn, uses their answers."""
 
 
 PLACES = 2**32
-"""Number of places that one draw of questions has; the next draw's places follow."""
+"""Number of places reserved for each draw of questions: draw d has places from d · 2³² on."""
 
 
 def draw_place(question_id: str) -> int:
@@ -44,7 +44,7 @@ def draw_place(question_id: str) -> int:
 
 
 class Verdict(StrEnum):
-    """An expert's answer to "is the answer option k?".
+    """An expert's answer to "is option k the answer?".
 
     Examples
     --------
@@ -72,7 +72,7 @@ class LabelKind(StrEnum):
     COMPLEMENTARY = "complementary"
     """The answer is not this option."""
     ABSTAINED = "abstained"
-    """The expert did not say: missing data, kept and counted."""
+    """The expert was unsure or skipped the question: missing data, stored and counted."""
 
 
 class Source(StrEnum):
@@ -80,9 +80,9 @@ class Source(StrEnum):
 
     CALL = "call"
     BATCH = "batch"
-    """The Batch API, at its lower price."""
+    """The endpoint's Batch API, which has lower prices."""
     IMPORT = "import"
-    """Another program ran the model; nothing was paid here."""
+    """Imported from another program, so this study paid nothing."""
 
 
 class PredictionStatus(StrEnum):
@@ -96,34 +96,34 @@ class PredictionStatus(StrEnum):
 
     OK = "ok"
     UNREADABLE = "unreadable"
-    """The model answered, but named no option: wrong on the accuracy scale."""
+    """The model answered, but named no option; the answer counts as wrong."""
     TRUNCATED = "truncated"
-    """The token limit ended the answer before it named an option: wrong too, but a matter of settings."""
+    """The token limit ended the answer before it named an option; it counts as wrong."""
     FAILED = "failed"
-    """No answer came (after all retries): excluded and counted."""
+    """No answer arrived, even after all retries; the item is excluded and counted."""
 
     @property
     def no_option(self) -> bool:
-        """Whether there is an answer that names no option, and so counts as wrong."""
+        """Whether the model answered without naming an option, which counts as wrong."""
         return self in (PredictionStatus.UNREADABLE, PredictionStatus.TRUNCATED)
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A question with K options, exactly one of which is true; or with one option, see `is_statement`.
+    """A question with K options, exactly one of which is true, or with one option (see `is_statement`).
 
     Attributes
     ----------
     id
-        Unique within a study; the same in repeated imports.
+        Identifier, unique within a study; a repeated import gives the same id.
     text
-        The question.
+        Text of the question.
     options
         The K options in source order.
     permutation
         Display order: position j shows ``options[permutation[j]]``.
     meta
-        Further columns of the source (subject, difficulty…), for stratified estimates.
+        Further columns of the source, for example subject or difficulty, for stratified estimates.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Item:
     meta: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
 
     def __post_init__(self) -> None:
-        # There may be millions of items, so valid ones cost only two type checks.
+        # Only two cheap type checks, because a study may have millions of items.
         options: object = self.options
         meta: object = self.meta
         if isinstance(options, str):
@@ -149,7 +149,7 @@ class Item:
 
     @property
     def is_statement(self) -> bool:
-        """Whether the item has one option: `OPEN_ANSWER`, or what an expert is asked about an open answer."""
+        """Whether the item has one option: `OPEN_ANSWER`, or a statement about an open answer."""
         return len(self.options) == 1
 
     @property
@@ -160,7 +160,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question "is the answer of this item option k?", put to one expert.
+    """The question "is option k the answer to this item?", asked of one expert.
 
     Attributes
     ----------
@@ -169,15 +169,15 @@ class Question:
     item_id, option, expert
         The item, the option and the person asked.
     n_options
-        K of the item.
+        Number of options K of the item.
     protocol
         Name of the rule that drew the option.
     propensity
-        Probability with which the rule drew this option, in (0, 1]; fixed before any answer.
+        Probability with which the rule drew this option, in (0, 1]. It is fixed before any answer arrives.
     seed
         Seed of the draw.
     propensities
-        The probability of every option of the item; empty if all have `propensity`.
+        The probability of every option of the item, in source order; empty if all equal `propensity`.
     place
         Position of the question in its expert's queue; smaller numbers come first. It is drawn before any
         answer. None if the order is unknown.
@@ -203,7 +203,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An expert's answer to a question; `expert` answered, `question.expert` was asked.
+    """An expert's answer to a question: `expert` answered it, `question.expert` was asked first.
 
     Examples
     --------
@@ -224,8 +224,8 @@ class Answer:
 class Label:
     """Information about an item's truth from one answered question.
 
-    `propensity` is the probability with which `option` was asked about; `propensities` are those of every
-    option, empty if all are equal.
+    `propensity` is the probability with which `option` was drawn for the question; `propensities` are the
+    probabilities of all options, empty if they are equal.
 
     Examples
     --------
@@ -250,20 +250,20 @@ class Prediction:
     Attributes
     ----------
     option
-        None unless the status is OK.
+        Index of the chosen option in source order; None unless the status is OK.
     reason
         Why there is no option: ``"several"``, ``"refusal"``… or ``"rate limit: HTTP 429 …"``.
     sample
-        Number of the answer among several to the same question, from 0.
+        Number of this answer, from 0, if the model answers each item several times.
     input_tokens, output_tokens
-        Sums over all calls made for it.
+        Sums over all calls made for this answer.
     attempts
-        Number of these calls.
+        Number of calls made for this answer.
     confidence
         The model's own probability of `option`, in [0, 1]; None if unknown.
     probabilities
-        The model's own probabilities of all options, in source order; empty if unknown. Stored apart, and not
-        read back with the answer.
+        The model's own probabilities of all options, in source order; empty if unknown. They are stored in
+        another table and not read back with the answer.
     guessed
         Number of calls with estimated tokens, because the endpoint reported none.
     step
@@ -295,7 +295,7 @@ class Prediction:
 
     @property
     def kind(self) -> str:
-        """`reason` without its detail, for counting."""
+        """Part of `reason` before the colon, for counting."""
         return self.reason.partition(":")[0]
 
 
@@ -306,9 +306,9 @@ class Assignment:
     Attributes
     ----------
     id
-        Permanent id.
+        Permanent id of the assignment.
     item_id, annotator
-        The item and the person.
+        The item and the person who rates it.
     propensity
         Probability with which the rule assigns the item to this annotator; fixed before any rating.
     protocol, seed
@@ -324,13 +324,13 @@ class Assignment:
 
     @property
     def expert(self) -> str:
-        """The annotator, under the name that rosters and queues use."""
+        """The annotator; rosters and queues use this attribute name."""
         return self.annotator
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An annotator's answer to an assignment; `label` is an option of the item, empty if skipped."""
+    """An annotator's answer to an assignment; `label` is the text of an option, empty if skipped."""
 
     assignment: Assignment
     label: str
@@ -354,7 +354,7 @@ class Rating:
 
 
 class ForeignAnswer(NamedTuple):
-    """A model's answer in another program's log, before it is matched with an item of the study.
+    """A model's answer in another program's log, before it is matched to an item of the study.
 
     Attributes
     ----------
@@ -365,28 +365,28 @@ class ForeignAnswer(NamedTuple):
     options
         The options in the order of their letters in the log; empty if unknown.
     answer
-        Position of an option in `options`, or the answer that the other program read; None if it read none.
+        Index into `options`, or the text that the other program read as the answer; None if it read none.
     raw
         Text that the model wrote.
     error
         Why there is no answer, if the call failed.
     cut
-        Whether the answer ended at the token limit.
+        Whether the token limit ended the answer.
     model
         Name of the model, if the log contains several.
     status
-        Outcome in an export of a study; then `answer` is an option's whole text, and `error` the reason if
-        there is none.
+        `PredictionStatus`, in an export of a study. `answer` is then an option's whole text; without an
+        option, `error` is the reason.
     step
         How the option was read, in an export of a study.
     left_out
         Why this sample is not a separate answer, for example ``"perturbed copy"``; it is only counted.
     gap
-        Why no item can be made of it, and what to do; empty if one can.
+        Why no item can be created from this record, and what the user can do; empty if one can.
     shown
         Further text shown to the model that may contain the question, for example system messages.
     meta
-        Short values that the log has of the item besides, by name, for example its subject.
+        Further short values that the log has for the item, by name, for example its subject.
     """
 
     line: int
@@ -413,7 +413,7 @@ class ForeignAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Result of one check: ``"ok"``, ``"missing"`` (optional) or ``"wrong"``."""
+    """Result of one check; `state` is ``"ok"``, ``"missing"`` (something optional) or ``"wrong"``."""
 
     what: str
     state: str
@@ -421,7 +421,7 @@ class Finding:
 
 
 def find_option(options: Sequence[str], said: str) -> int | None:
-    """Position of the option with this text; letter case and spaces are ignored if options stay distinct."""
+    """Return the index of the option with this text (ignoring case and spaces if needed), or None."""
     if said in options:
         return options.index(said)
     folded = list(map(fold_text, options))
@@ -429,7 +429,7 @@ def find_option(options: Sequence[str], said: str) -> int | None:
 
 
 def fold_text(text: str) -> str:
-    """A text for lookups: letter case and white space are ignored."""
+    """Return a text for comparison, in lower case and with single spaces."""
     return " ".join(text.casefold().split())
 
 
@@ -437,9 +437,9 @@ _DIGITS = 16
 
 
 def question_ids(protocol: str, seed: int, asked: Iterable[tuple[str, int]]) -> list[str]:
-    """Hash what defines each question, given by item and option: 16 hexadecimal digits of SHA-256.
+    """Return the id of each question (item id, option): 16 hexadecimal digits of a SHA-256 hash.
 
-    Anybody who knows the seed can compute these ids; `seal_ids` makes the ids that are stored.
+    Anybody who knows the seed can compute these ids, so `seal_ids` is applied before they are stored.
 
     Examples
     --------
@@ -451,12 +451,12 @@ def question_ids(protocol: str, seed: int, asked: Iterable[tuple[str, int]]) -> 
 
 
 def question_id(protocol: str, seed: int, item_id: str, option: int) -> str:
-    """Hash what defines one question; see `question_ids`."""
+    """Return the id of one question; see `question_ids`."""
     return question_ids(protocol, seed, [(item_id, option)])[0]
 
 
 def control_id(kind: str, seed: int, item_id: str, option: int, expert: str) -> str:
-    """Hash what defines a control question, in the form of `question_ids`."""
+    """Return the id of a control question, in the format of `question_ids`."""
     told = "\x1f".join(("control", kind, str(seed), item_id, str(option), expert))
     return hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]
 
@@ -475,7 +475,7 @@ def is_erased(name: str) -> bool:
 def seal_ids(key: bytes, ids: Iterable[str]) -> list[str]:
     """Hash ids with a study's secret key (HMAC-SHA256), so that nobody without the key can compute them.
 
-    Studies begun by an older version have no key (empty); their ids are not changed.
+    Studies started by an older version have an empty key; their ids are not changed.
 
     Examples
     --------

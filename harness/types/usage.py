@@ -1,4 +1,4 @@
-"""Usage of calls to models: one value for a call, an answer, a run and a budget."""
+"""Usage of model calls: requests, tokens, dollars and seconds of a call, an answer, a run or a budget."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from oversight.harness.types.records import Source
 
 @dataclass(slots=True)
 class Usage:
-    """Usage of calls, or its upper bound; differences may be negative.
+    """Usage of model calls, or an upper bound of it; a difference of usages may be negative.
 
     Attributes
     ----------
     requests
-        Calls sent, including refused ones.
+        Number of calls sent, including refused ones.
     input_tokens, output_tokens
-        Tokens sent and received.
+        Numbers of tokens sent and received.
     answers
         Number of answers for which the calls were made.
     source
         Origin of the answers.
     usd
-        Dollars, if a price is known.
+        Cost in US dollars; 0 if no price is known.
     seconds
-        Duration of the calls.
+        Total duration of the calls.
     guessed
-        Number of calls whose endpoint did not report tokens; an upper estimate is counted.
+        Number of calls whose endpoint reported no tokens; their tokens are counted with an upper estimate.
 
     Examples
     --------
@@ -60,14 +60,14 @@ class Usage:
         self.guessed += sign * other.guessed
 
     def __sub__(self, other: Usage) -> Usage:
-        """Usage since `other`."""
+        """Return the difference of two usages."""
         difference = Usage.sum([self])
         difference.add(other, -1)
         return difference
 
     @classmethod
     def sum(cls, parts: Iterable[Usage]) -> Usage:
-        """Sum of all parts, with the source of calls."""
+        """Return the sum of all parts; its source is `Source.CALL`."""
         total = cls()
         for part in parts:
             total.add(part)

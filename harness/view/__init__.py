@@ -1,4 +1,4 @@
-"""The page that shows a study's numbers and the items behind them, served live or written as one file."""
+"""The page that shows a study's results and items, served live or written as one file."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The page as one file that contains its data and sends no requests."""
+"""Write the page as one file that contains its data and sends no requests."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _TEXTS = frozenset(
         *("system", "template", "task", "stop", "extra"),
     }
 )
-"""Text fields of any part, written by people or models; numbers in these fields are not texts."""
+"""Names of fields, in any part, with texts of people or models; numbers in these fields are kept."""
 _MOST_BYTES = 16_000_000
-"""Of the items in a file; those that an expert refuted come first, then those that models disagree about."""
+"""Largest total size of the items in a file."""
 _AT_A_TIME = 100
-"""Number of items read in full at once; kept small, because the file may be full before the next ones."""
+"""Number of items that are read in full at once; small, because reading stops when the file is full."""
 _OPTIONS = frozenset({"option", "options"})
 """Fields that contain options: texts if items have their own options, or numbers."""
 
@@ -48,9 +48,9 @@ def write_page(
     Parameters
     ----------
     report
-        The estimates to show; None where there are none, and the page says why.
+        Estimates to show; None if there are none, and the page then says why.
     texts
-        Whether the file holds texts: those of items, options of their own, replies, comments, prompts.
+        Whether the file contains texts: of items, their own options, replies, comments and prompts.
     """
     keep_keys(study)
     frame = payload.read_frame(study, store)
@@ -74,9 +74,10 @@ def write_parts(
     Parameters
     ----------
     parts
-        Payload of each part by name, or by name and query as in ``closing?model=a``; ``frame`` is required.
+        Data of each part by name, or by name and query as in ``closing?model=a``; ``frame`` is required.
     items
-        Items in full, in the order of their positions; without texts if the file must not contain texts.
+        Items in full, in the order of their positions. With ``texts=False``, the caller must have removed
+        their texts.
     of
         Number of items in the study.
     note
@@ -92,12 +93,12 @@ def write_parts(
 
 
 def leave_out_texts(value: Any, *, own_options: bool = False) -> Any:
-    """Copy a value, emptying every field that people or models wrote.
+    """Return a copy of a value in which every field with texts of people or models is empty.
 
     Parameters
     ----------
     own_options
-        Whether items have their own options instead of classes; these texts are replaced by numbers.
+        Whether items have their own options instead of classes; the options are then replaced by numbers.
     """
     if isinstance(value, Mapping):
         return {
@@ -147,7 +148,7 @@ def _read_parts(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterato
 
 
 def _read_strata(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the strata of all models with answers, read together, and the reasons for the other models."""
+    """Yield the strata of every model and column; models without answers have a reason instead."""
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
     there = {model: store.run_columns.has_answer(newest[model]) for model in frame["models"]}
     together = [model for model, has_answer in there.items() if has_answer]
@@ -178,7 +179,7 @@ def _choose_items(store: Store, frame: Mapping[str, Any], *, texts: bool) -> lis
 
 
 def _order_items(store: Store, frame: Mapping[str, Any]) -> Iterator[int]:
-    """Yield positions of all items: first the refuted, then those on which models disagree, then others."""
+    """Yield positions of all items: first refuted items, then items models disagree about, then the rest."""
     items, models = StudyItems.read(store), tuple(frame["models"])
     wanted = [ItemFilter(outcome=ModelOutcome.REFUTED)] if models else []
     wanted += [ItemFilter(disagreed=models)] if len(models) > 1 else []

@@ -1,7 +1,6 @@
-"""The page as text: its HTML, its style, and its Content-Security-Policy.
+"""Assemble the page from its HTML, style and script, with a Content-Security-Policy.
 
-The served page and the page in a file run the same script, so that the file's policy can allow it by its
-hash.
+The served page and the exported file run the same script. The policy of the file allows it by its hash.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def make_page() -> str:
 
 
 def make_file(data: bytes) -> list[bytes]:
-    """Return the page that contains its data (JSON) and sends no requests; in parts, as it may be large."""
+    """Return the page that contains its data (JSON) and sends no requests, as parts of a large file."""
     script, style = f"\n{read_script(FOLDER)}", f"\n{read_style()}"
     policy = f"{NOWHERE}; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:"
     head = (

@@ -1,8 +1,8 @@
-"""Refuse requests from other pages, and compare the secrets that open a page.
+"""Protect a local web page: refuse requests from other pages, check secrets, set headers, bundle its script.
 
-A page of another origin cannot read answers, but it can send requests. Under its own name that resolves to
-this machine (DNS rebinding), it could also read answers. So the names in Host and Origin must be the server's
-names, and data require a cookie, which the server sets in exchange for a token.
+A page of another origin cannot read responses, but it can send requests. If its name resolves to this machine
+(DNS rebinding), it could also read responses. So the names in Host and Origin must be the server's names, and
+data require a cookie, which the server sets in exchange for a token.
 
 A script consists of modules that import each other. It is sent as one text, in which each module follows the
 modules that it imports, without import and export statements.
@@ -37,7 +37,7 @@ _HOST = re.compile(r"(?P<name>\[[^]]*\]|[^:]*)(?::(?P<port>\d{1,5}))?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicAddress:
-    """Addresses of a page.
+    """The addresses under which a page is served.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class PublicAddress:
 
     @property
     def url(self) -> str:
-        """The address that experts open."""
+        """Address that experts open."""
         return self.public or f"http://{shown_host(self.host)}:{self.port}"
 
     @property
@@ -69,18 +69,18 @@ class PublicAddress:
         return plain or not is_loopback(self.host)
 
     def knows(self, host: str) -> bool:
-        """Whether a name with its port, as in the header Host, belongs to the page."""
+        """Return whether a value of the header Host, a name with a port, is the page's."""
         return (bool(self.public) and host.lower() == urlsplit(self.public).netloc) or self._is_own(host)
 
     def sent_from_here(self, origin: str, host: str) -> bool:
-        """Whether an origin is the page itself, for a request to this Host."""
+        """Return whether a value of the header Origin is the page itself, for a request with this Host."""
         if self.public and origin == self.public:
             return True
         return origin == f"http://{host}" and self._is_own(host)
 
     def _is_own(self, host: str) -> bool:
         found = _HOST.fullmatch(host.lower())
-        if found is None or (found["port"] or "80") != str(self.port):  # browsers leave out 80
+        if found is None or (found["port"] or "80") != str(self.port):  # browsers omit the default port 80
             return False
         name = found["name"]
         if name in _LOCAL_NAMES:
@@ -141,13 +141,13 @@ _HEADERS = {
 
 
 def keep_keys(study: Study) -> None:
-    """Hide the keys of all of a study's models in log lines."""
+    """Register the API keys of all of a study's models as secrets, so that outputs mask them."""
     for name in study.models:
         keep_secret(os.environ.get(study.model(name).api_key_env))
 
 
 def write_json(value: Any) -> bytes:
-    """Return a value as JSON without secrets; NaN and infinite numbers become null."""
+    """Return a value as JSON in which secrets are masked; NaN and infinite numbers become null."""
     written = orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
     return redact_bytes(written)
 
@@ -158,7 +158,7 @@ def _plain(value: object) -> object:
 
 @cache
 def read_script(folder: Path) -> str:
-    """Return all modules in a page's folder `script` as one script, which ends with ``main.js``."""
+    """Return the modules in a page's folder `script` as one script that ends with ``main.js``."""
     ordered: list[str] = []
     texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("script/**/*.js"))}
 
@@ -173,7 +173,7 @@ def read_script(folder: Path) -> str:
 
 
 async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
-    """Add the headers that say what the page may do, before anything is sent."""
+    """Add the security headers to a response before it is sent."""
     response.headers.update(_HEADERS)
 
 
@@ -193,12 +193,12 @@ OPEN = ("/", "/script.js", "/style.css", "/session")
 
 
 def refuse_foreign(request: web.Request, address: PublicAddress) -> web.Response | None:
-    """Refuse with 403 a request to another host name or from another page; None if it may be answered."""
+    """Return a 403 response to a request for another host or from another page; None if it is allowed."""
     hosts = request.headers.getall("Host", [])
     if len(hosts) != 1 or not address.knows(hosts[0]):
         return refuse(403, "this server does not have that name")
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site", "none")
-    is_page = request.path == "/" and request.method in ("GET", "HEAD")  # links in mails lead to it
+    is_page = request.path == "/" and request.method in ("GET", "HEAD")  # so that links in mails can open it
     is_foreign = origin is not None and not address.sent_from_here(origin, hosts[0])
     if is_foreign or (site not in ("same-origin", "none") and not is_page):
         return refuse(403, "requests from other pages are refused")
@@ -212,7 +212,7 @@ def read_bearer(request: web.Request) -> str:
 
 
 def is_same_secret(given: str, secret: str) -> bool:
-    """Compare secrets in a time that does not depend on how many characters are equal.
+    """Return whether secrets are equal, in a time that does not depend on how many characters are equal.
 
     Examples
     --------
@@ -223,5 +223,5 @@ def is_same_secret(given: str, secret: str) -> bool:
 
 
 def derive_session(token: str) -> str:
-    """Return the value that a browser keeps instead of the token, from which the token cannot be derived."""
+    """Return the cookie that a browser keeps instead of the token; the token cannot be derived from it."""
     return hmac.new(token.encode(errors="surrogateescape"), b"session", sha256).hexdigest()

@@ -1,4 +1,4 @@
-"""Run a server until a signal ends it, and run work beside its event loop."""
+"""Run a server until a signal ends it, and run work in threads outside its event loop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 LOCAL = "127.0.0.1"
 _LONGEST_FIELD = 1 << 16
-"""Accepted bytes of a header; large, because browsers send the cookies of all ports of this machine."""
+"""Largest accepted size of a header in bytes; large, because browsers send the cookies of all local ports."""
 _PATIENCE = 15.0
 _SILENT = logging.getLogger(f"{__name__}.requests")
 """A logger that drops everything, because a request's sender receives its error."""
@@ -49,12 +49,12 @@ def open_listener(verb: str, host: str, port: int) -> socket.socket:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address can be reached only from this machine."""
+    """Return whether an address can be reached only from this machine."""
     return host in (LOCAL, "::1", "localhost")
 
 
 def shown_host(host: str) -> str:
-    """Return the address to show for a listening address; for "all addresses", this machine's name."""
+    """Return the host to show in a URL for a listening address; for "all addresses", this machine's name."""
     named = host_name() if host in ("0.0.0.0", "::") else host  # noqa: S104  as it was asked for
     return f"[{named}]" if ":" in named else named
 
@@ -63,14 +63,14 @@ def shown_host(host: str) -> str:
 async def serving(
     application: web.Application, listening: socket.socket, *, patience: float = _PATIENCE
 ) -> AsyncIterator[asyncio.Event]:
-    """Answer requests inside the block. Yields the event that SIGINT, SIGTERM and SIGHUP set.
+    """Serve requests inside the block; yield the event that SIGINT, SIGTERM and SIGHUP set.
 
     Parameters
     ----------
     patience
         Seconds within which a new connection must send its first request.
     """
-    from aiohttp import web  # imported here, because code that only needs an address must not wait for it
+    from aiohttp import web  # imported here, because the import is slow and other functions do not need it
 
     ended, heard = asyncio.Event(), set[asyncio.BaseProtocol]()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -111,10 +111,10 @@ async def _end_silent(runner: web.AppRunner, heard: set[asyncio.BaseProtocol], p
 
 
 async def run_apart(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a function in its own thread and return its value.
+    """Run a function in its own daemon thread and return its value.
 
-    At its end, a program waits for the threads of a pool, which can take minutes if a database is locked or a
-    large study is computed. It does not wait for this thread.
+    Unlike the threads of a pool, this thread does not delay the end of the program. A locked database or a
+    large study could delay it by minutes.
     """
     loop = asyncio.get_running_loop()
     found = loop.create_future()

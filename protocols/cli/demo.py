@@ -63,7 +63,7 @@ def _run_open(args: argparse.Namespace, folder: Path) -> None:
     emit(
         args,
         {"study": result_to_json(result, judged), "truth": truth},
-        [*result_to_text(result, judged), Text(f"true scores by the key: {told}")],
+        [*result_to_text(result, judged), Text(f"true scores, from the key file: {told}")],
     )
     if not args.json:
         say(f"\nstudy:  {folder} (try: cd {folder} && oversight view)")

@@ -59,7 +59,7 @@ def run_reassign(args: argparse.Namespace, study: Study) -> None:
 
 
 def remind(args: argparse.Namespace, study: Study) -> None:
-    """Print a text for every expert with open questions."""
+    """Print a reminder for every expert with open questions."""
     with Store(study.store_url) as store:
         found = write_reminders(study, store, args.expert)
     lines = [
@@ -173,7 +173,7 @@ def forget(args: argparse.Namespace, study: Study) -> None:
 
 
 def erase(args: argparse.Namespace, study: Study) -> None:
-    """Erase an expert's name, texts, links and addresses; answers stay or are withdrawn by study.toml."""
+    """Erase an expert's name, texts, links and addresses; study.toml decides whether answers stay."""
     from oversight.protocols.people import erase_person
 
     done = erase_person(study, args.expert)

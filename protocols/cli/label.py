@@ -190,7 +190,7 @@ def simulate(args: argparse.Namespace, study: Study) -> None:
 
 
 def export_audit(args: argparse.Namespace, study: Study) -> None:
-    """Write the audit, and print its head, which somebody else has to note."""
+    """Write the audit to a file, and print its head, which another person should note."""
     from oversight.harness.analysis import write_bundle
 
     done = write_bundle(study, args.file, comments=args.comments)
@@ -228,7 +228,7 @@ SUB_VERBS = {
     "status": ("server_actions:show_status", "show the questions and answers per expert"),
     "audit": ("label:export_audit", "write the audit trail as a file that can be verified"),
 }
-"""Name of a sub-verb → module in this folder with its function, loaded when it is called; and its text."""
+"""Sub-verb → ``module:function`` in this package, imported when it is called, and the help text."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

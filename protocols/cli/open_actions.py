@@ -45,7 +45,7 @@ def _tell(done: RoutedUnits) -> str:
 
 
 def show_units(args: argparse.Namespace, study: Study) -> None:
-    """Make and store the units of all answers; write them to a file, or read corrected ones."""
+    """Split all answers into units and store these; write them to a file, or read corrected ones."""
     refuse_mark(study.store_url)
     with Store(study.store_url) as store:
         if args.replace and store.open_answers.read_draw():

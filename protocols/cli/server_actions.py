@@ -30,7 +30,7 @@ _SUMMED = ("asked", "answered", "open", "foreign")
 
 @contextlib.contextmanager
 def open_campaign(study: Study) -> Iterator[Campaign]:
-    """The campaign of a study, with its database, until the block ends."""
+    """Open a study's database and campaign for the block, and yield the campaign."""
     from oversight.protocols.collect import Campaign
 
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
@@ -38,7 +38,7 @@ def open_campaign(study: Study) -> Iterator[Campaign]:
 
 
 def push(args: argparse.Namespace, study: Study) -> None:
-    """Send what has no task yet."""
+    """Send the questions that have no task on the server yet."""
     with open_campaign(study) as campaign:
         done = campaign.push()
     lines = [
@@ -77,14 +77,14 @@ def close(args: argparse.Namespace, study: Study) -> None:
 
 
 def requeue(args: argparse.Namespace, study: Study) -> None:
-    """Ask questions again whose answers do not count."""
+    """Ask questions again if their answers do not count."""
     with open_campaign(study) as campaign:
         number = campaign.requeue()
     emit(args, {"requeued": number}, f"{counted(number, 'question')} served again")
 
 
 def watch(args: argparse.Namespace, study: Study) -> None:
-    """Pull, show the state, and wait, until the width is reached, all is answered, or Ctrl-C."""
+    """Pull and show the state repeatedly, until the width is reached, all is answered, or Ctrl-C."""
     from oversight.protocols.collect import watch_campaign
 
     _check_watch(args, study)
@@ -149,7 +149,7 @@ def show_status(args: argparse.Namespace, study: Study) -> None:
 
 
 def _share_text(totals: Mapping[str, int]) -> str:
-    """Return `` (75 %), 60 open``; empty if nothing was asked."""
+    """Return `` (75 %), 60 open``, without the share if nothing was asked."""
     share = f" ({100 * totals['answered'] / totals['asked']:.0f} %)" if totals["asked"] else ""
     return f"{share}, {totals['open']} open"
 
@@ -191,7 +191,7 @@ def _rare_columns(rows: Sequence[QueueProgress]) -> dict[str, list[str]]:
 
 
 def _name_passed(passed: Mapping[str, Sequence[str]]) -> str:
-    """The first three questions of every expert, by id."""
+    """Return the ids of at most three passed-over questions per expert."""
     return "; ".join(
         f"{expert}: {', '.join(ids[:3])}" + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
         for expert, ids in passed.items()

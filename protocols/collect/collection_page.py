@@ -57,7 +57,7 @@ def find_next_steps(
 
 
 def _collect(store: Store, progress: Mapping[str, QueueProgress], left: int, what: str) -> list[NextStep]:
-    """Return the steps that collect open questions: from the server in a campaign, otherwise from files."""
+    """Return the steps to collect answers: from Label Studio during a campaign, otherwise by files."""
     asked = sum(p.asked for p in progress.values())
     waiting = sorted((p for p in progress.items() if p[1].open), key=lambda pair: -pair[1].open)
     named = ", ".join(f"{name} ({p.open:,})" for name, p in waiting[:_NAMED])
@@ -101,7 +101,7 @@ def _finish(study: Study, store: Store) -> NextStep:
 
 
 PORTIONS = 60
-"""Largest number of portions in the order of arrival."""
+"""Largest number of equal portions into which the order of arrival is divided."""
 _WIDTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
 _MOST_BINS = 100
 
@@ -113,8 +113,8 @@ class Arrivals:
     Attributes
     ----------
     timed, untimed
-        Number of answers with a time from Label Studio or the page, and of those without, from files or
-        elsewhere.
+        Number of answers with a time, from Label Studio or the page, and number of answers without one, from
+        files or elsewhere.
     unit
         Length of the `bins`: ``"hour"``, ``"day"``, ``"week"``; empty if no answer has a time.
     starts
@@ -126,7 +126,7 @@ class Arrivals:
     per_hour
         Person → timed answers per hour from their first to their last; missing for fewer than two.
     last
-        Person → time of their last timed answer, in the format of `starts`.
+        Person → time of their last answer with a time, in the format of `starts`.
     """
 
     timed: int
@@ -248,8 +248,8 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
         ``is_panel``: whether people choose among all options instead of answering yes or no. ``people``:
         for each ``name``, the fields of `QueueProgress`, and ``per_hour`` and ``last`` of `Arrivals` (None
         if missing). ``asked, answered, open, foreign``: their sums. ``arrivals``: the other fields of
-        `Arrivals`. ``quarantine``: ``of`` how many annotations, ``reasons`` with the number of each, and
-        ``rows``, the first of them with expert, annotation, task, question, item, why, and stored detail.
+        `Arrivals`. ``quarantine``: ``of``, the number of annotations that do not count; ``reasons``, their
+        numbers; ``rows``, the first ones with expert, annotation, task, question, item, why, stored detail.
         ``next``: next step as sentence and command. ``campaign``: whether questions are on a Label Studio
         server. ``deadline``: last day of the collection in ISO 8601, or None. ``items_drawn``: how many
         items were ``drawn`` from a pool, ``of`` how many, and the same as ``text``; None if all are asked

@@ -12,7 +12,7 @@ from oversight.harness.datasets import PRESETS
 from oversight.harness.types import Item, Verdict
 
 OPEN_WORDS = {Verdict.UNSURE: "Cannot tell", Verdict.SKIP: "Not my field"}
-"""Names of replies to questions about open answers that differ from other questions."""
+"""Names of replies to questions about open answers that differ from other questions' names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class QuestionTexts:
     def ask(self, item: Item, option: int | None) -> str:
         """Return the question about an option; for a panel, the question about all options.
 
-        The one option of an item about an open answer is the question itself.
+        An item about an open answer has one option, which is the question itself.
         """
         if item.is_statement:
             return item.options[0]

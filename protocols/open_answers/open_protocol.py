@@ -1,4 +1,4 @@
-"""The protocol of open answers, as studies and tables name it."""
+"""Declare the protocol of open answers."""
 
 from __future__ import annotations
 

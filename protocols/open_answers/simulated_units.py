@@ -13,14 +13,14 @@ from oversight.protocols.open_answers.unit_route import route_units
 
 
 def simulate_units(study: Study, key: str, *, abstention: float = 0.0) -> int:
-    """Answer all open questions from a key, until none follows. Returns how many were answered.
+    """Answer all open questions from a key, until no new question follows. Returns the number of answers.
 
     Experts say "not my field" to units whose field is in the key and is not theirs.
 
     Parameters
     ----------
     key
-        File with columns item, model, unit (id or text), label (yes or no), and if known field.
+        File with the columns item, model, unit (id or text), label (yes or no) and, if known, field.
     abstention
         Probability of "cannot tell".
 
@@ -29,7 +29,7 @@ def simulate_units(study: Study, key: str, *, abstention: float = 0.0) -> int:
     DataError
         If a label is neither yes nor no.
     BadInput
-        If the key says nothing of a unit that is asked about.
+        If the key lacks a unit that is asked about.
     """
     if not 0 <= abstention < 1:
         raise BadInput(f"abstention must be a probability below 1, is {abstention}")

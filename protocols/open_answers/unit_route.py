@@ -1,4 +1,4 @@
-"""Draw units of open answers once, and put the questions that are due, each to the next expert in line."""
+"""Draw units of open answers once, and ask the questions that are due, each of the next expert in line."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ class RoutedUnits:
     Attributes
     ----------
     asked
-        Expert → number of questions, of all routes.
+        Expert → number of questions, over all calls.
     new
-        Number of questions that were put now.
+        Number of questions that this call added to experts' queues.
     drawn, of
-        Number of questions drawn, of how many there could be.
+        Number of questions drawn, and number of all possible questions.
     answers, units
         Number of answers and of units in the frame.
     waiting
-        Drawn questions that are put only if others are answered first.
+        Number of drawn questions that may be asked later, depending on answers to other questions.
     """
 
     asked: Counter[str]
@@ -61,10 +61,11 @@ class RoutedUnits:
 
 
 def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
-    """Draw units and experts if nothing was drawn yet, and put the questions that are due now.
+    """Draw units and experts if nothing was drawn yet, and add the questions that are due to the queues.
 
-    Due are the first questions, those whose expert said "not my field" and who has a successor in line, and
-    with ``draw = "first no"`` the next unit of an answer whose units so far are met.
+    A drawn question is due if it was not asked yet, or if its expert said "not my field" and another expert
+    is next in line. With ``draw = "first no"``, the question about an answer's next unit is due only if all
+    its units so far are met.
 
     Parameters
     ----------
@@ -76,9 +77,9 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
     BadInput
         If no model was run, or questions were drawn before and `questions` is given.
     ModelError
-        If the splitter or the judge does not reply; what it replied is stored and is not asked for again.
+        If the splitter or the judge does not reply; replies received before are stored and used next time.
     DataError
-        If a rubric is wrong, or nobody in the roster judges a field.
+        If a rubric is invalid, or nobody in the roster judges a field.
     """
     refuse_mark(study.store_url)
     if questions is not None and questions < 1:
@@ -118,8 +119,7 @@ def draw_units(
     Parameters
     ----------
     judge
-        A judge's probability that each unit of the frame's table is met, NaN where unknown; such a unit is
-        drawn as one of which the judge is most unsure.
+        A judge's probability that each unit of the frame's table is met; NaN if unknown, which counts as 0.5.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def draw_units(
 
 
 def list_experts(roster: Roster, named: Sequence[str]) -> dict[str, str]:
-    """Experts present → the field of each; one who judges several fields stands there once per field.
+    """Return expert and field → field, for present experts; experts of several fields occur once per field.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def _check_loads(roster: Roster, drawn: Iterable[DrawnExpert]) -> None:
 
 
 def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item]) -> int:
-    """Store the questions that are due and not put yet. Returns how many there are."""
+    """Store the questions that are due and not stored yet. Returns their number."""
     answers, units = {a.id: a for a in frame.answers}, {u.id: u for u in frame.units}
     seed, key = study.study.seed, store.controls.ensure_key()
     shown, put = list[Item](), dict[tuple[int, int], Question]()
@@ -214,14 +214,14 @@ def _read_due(store: Store, frame: Frame) -> NextQuestions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextQuestions:
-    """The next questions.
+    """The questions to ask next.
 
     Attributes
     ----------
     rows
-        Rows of the draw whose question is to be put now, one per question.
+        Rows of the draw whose question is due now, one per question.
     waiting
-        Numbers of questions that may become due, because a question before them is outstanding.
+        Numbers of questions that may become due when an earlier question is answered.
     """
 
     rows: Sequence[DrawnExpert]
@@ -231,14 +231,14 @@ class NextQuestions:
 def find_due(
     drawn: Sequence[DrawnExpert], said: Mapping[str, str], points: Mapping[str, float]
 ) -> NextQuestions:
-    """Find the questions that are to be put now.
+    """Find the questions that are due now.
 
     Parameters
     ----------
     drawn
         The draw, by row and attempt.
     said
-        Question → verdict, of those that are answered.
+        Question → verdict, for answered questions.
     points
         Unit → its points; a unit with negative points is an error if it is met.
     """

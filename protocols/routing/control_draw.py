@@ -1,4 +1,4 @@
-"""Control questions: gold, repeats and second experts, inserted into the queues of a study.
+"""Insert control questions (gold, repeats, second experts) into the queues of a study.
 
 They do not change the draw of the study's own questions, whose propensities stay valid. The draw depends
 only on the seed and the questions; a repeated draw keeps existing control questions and adds missing ones.
@@ -24,7 +24,7 @@ _WHOLE = 2**64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertedControls:
-    """Control questions of a study.
+    """Numbers of a study's control questions.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class InsertedControls:
     drawn
         Kind → number of control questions, over all draws.
     wanted
-        Kind → requested number; larger than `drawn` if nobody could be asked.
+        Kind → requested number; larger than `drawn` if no expert was available.
     new
         Number of control questions that were not stored before.
     """
@@ -54,7 +54,7 @@ def insert_controls(
     gold
         The study's gold items.
     draws
-        Number of earlier draws; new control questions have later places.
+        Number of earlier draws; new control questions get later places in the queues.
 
     Raises
     ------
@@ -129,7 +129,7 @@ class _Queues:
         self._present = {e.name: e for e in roster.experts if not e.absent}
 
     def put(self, item_id: str, expert: str) -> None:
-        """Note a question."""
+        """Count a question put to an expert."""
         self._load[expert] += 1
         self._seen[item_id].add(expert)
 
@@ -156,8 +156,8 @@ def _draw_gold(
     """Yield questions on gold items in random order, half of them about the true option.
 
     If more questions are needed than there are gold items, the items are used again with the other kind of
-    option. The option's expert is drawn as for the study's questions. So the experts' joint error rates are
-    those of the study's questions, if gold items resemble its items.
+    option. The option's expert is drawn as for the study's questions. So experts' overall error rates on gold
+    are those on the study's questions, if gold items resemble the study's items.
     """
     by_id = sorted(gold, key=lambda g: g.item.id)
     truth = {g.item.id: g.truth for g in by_id}

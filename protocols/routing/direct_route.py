@@ -75,12 +75,13 @@ class Direct:
     def result(self, answers: Iterable[Answer], *, level: float = 0.95) -> DirectResult:
         """Test and estimate, after every item asked about is decided.
 
-        Items left open by an abstention count against the model in the test, and either way in the interval.
+        Items left open by an abstention count against the model in the test; the interval allows for both
+        outcomes.
 
         Raises
         ------
         EstimateError
-            If questions are open. An early result would count items settled by a first yes, and miss those
+            If questions are open. An early result would count items decided by a first yes, and miss those
             that a first no leaves open.
         """
         answers, asked = list(answers), self.asked

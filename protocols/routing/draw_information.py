@@ -1,7 +1,7 @@
-"""Information about items before an expert is asked: model predictions and judges' certainty.
+"""Collect what is known about items before a draw: model predictions, judges' probabilities, earlier answers.
 
-It includes the information about judges from earlier answers on other items. A draw that uses this
-information records its probabilities, so estimates are valid even if the information is wrong.
+A draw that uses this information records its probabilities, so estimates are valid even if the information
+is wrong.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class DrawInformation:
     Attributes
     ----------
     predicted
-        Shape (N, M): options, −1 if a model names none.
+        Shape (N, M): option that each of M models predicts; −1 if it names none.
     n_options
-        Shape (N,): K.
+        Shape (N,): number of options K.
     looked_at
-        Columns of the models that the protocol uses; by default all models except judges.
+        Columns of `predicted` for the models that the protocol uses; by default all models except judges.
     judges
         Names of the study's judges, if all of them were run.
     not_run
@@ -43,7 +43,7 @@ class DrawInformation:
     opinions
         Probabilities of the judges about these items.
     answers
-        Answers about items of the pool, by their position; None if nothing was asked before.
+        Answers so far about these items, by position; None if they were not requested.
     """
 
     predicted: AnyIntArray
@@ -76,7 +76,7 @@ class DrawInformation:
 
 
 def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = False) -> DrawInformation:
-    """Read the newest runs of all models with answers about these items.
+    """Read what is known about items: the newest runs of all models with answers, and judges' probabilities.
 
     Parameters
     ----------

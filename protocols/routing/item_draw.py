@@ -86,12 +86,12 @@ def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | Non
 
 
 def check_way_of_drawing(study: Study, *, is_drawn: bool) -> None:
-    """Raise an error for a way of drawing that this study does not support.
+    """Refuse a way of drawing items (``draw`` under [experts]) that this study does not support.
 
     Raises
     ------
     BadInput
-        If the way of drawing is not supported; gives the reason.
+        If the way of drawing is not supported; the message gives the reason.
     """
     experts, way = study.experts, f"draw = {study.experts.draw!r}"
     if "draw" in experts.model_fields_set and not is_drawn:
@@ -223,7 +223,7 @@ def _tell_strata(known: DrawInformation) -> str:
 
 
 def _count_items(study: Study, wanted: int, known: DrawInformation) -> int:
-    """Return the number of items that a number of questions is expected to decide, at least one."""
+    """Return the number of items that `wanted` questions are expected to decide, at least one."""
     n, each = len(known.n_options), 1.0
     if "accuracy" not in study.experts.statement.answers:
         each = float(disagreement(known.predicted[:, known.looked_at]).mean()) if known.looked_at else 0.0

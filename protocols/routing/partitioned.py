@@ -91,7 +91,7 @@ class Partitioned:
         return [Question(*q) for portion in portions for q in self.route_portion(portion, free)]
 
     def route_portion(self, items: Sequence[Item], free: FreeExperts) -> list[QuestionFields]:
-        """Draw a portion as `route` does; `free` knows the questions of earlier portions."""
+        """Draw a portion as `route` does; `free` has counted the questions of earlier portions."""
         seeds = derive_seeds(self.seed, last=[item.id for item in items])
         name, seed, drawn = self.name, self.seed, list(self._draw(items, seeds, free))
         ids = question_ids(name, seed, ((item, option) for item, option, *_ in drawn))

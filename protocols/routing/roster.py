@@ -1,4 +1,4 @@
-"""The roster: which expert answers for which class, and how many questions each expert takes.
+"""Read the roster: which expert judges which classes, and how many questions each expert takes.
 
 A roster file is TOML::
 
@@ -92,7 +92,7 @@ class Roster:
         raise self.error("name", told)
 
     def without(self, absences: Mapping[str, bool]) -> Roster:
-        """Return the roster during absences: name → whether the absence is permanent."""
+        """Return the roster with absences applied; `absences`: name → whether the absence is permanent."""
         check_mapping("absences", absences, "expert → whether for good")
         experts = (
             replace(e, absent=e.absent or absences[e.name], away=True) if e.name in absences else e
@@ -110,7 +110,7 @@ class Roster:
         return tuple(dict.fromkeys(name for expert in self.experts for name in expert.classes))
 
     def check(self, classes: Iterable[str]) -> None:
-        """Check that every class has an expert and every expert a class.
+        """Check that every class has a present expert, and that experts name only known classes.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class Roster:
         Raises
         ------
         DataError
-            If a class or an expert has none; names the roster file and the class or expert.
+            If a class has no expert, or an expert names an unknown class; names roster file, class or expert.
         """
         check_names("classes", classes)
         known = list(classes)

@@ -13,18 +13,18 @@ from oversight.protocols.routing.second_draw import SecondDraw
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routed:
-    """Summary of a draw.
+    """Summary of a draw of questions or assignments.
 
     Attributes
     ----------
     asked
         Person → number of questions or assignments.
     new
-        Number of these that are new.
+        Number of these that were not stored before.
     items
         Number of items of the study.
     each, annotators
-        Number of annotators per item of a panel, and of annotators in all.
+        Number of annotators per item, and number of all annotators; 0 unless the study is a panel.
     controls
         Control questions, which `asked` and `new` include; None if study.toml requests none.
     draws

@@ -1,4 +1,4 @@
-"""Sealed ids and places: drawn by a protocol from the seed, then sealed with the study's key.
+"""Seal the ids of questions with the study's secret key, and derive places in the queue from them.
 
 Everything that an expert sees of a question's identity (its id and its place in the queue) is derived from
 the sealed id. So somebody who knows the seed cannot compute which questions are control questions. Panels

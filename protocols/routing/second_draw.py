@@ -1,4 +1,4 @@
-"""Second questions: another option of items whose first answer was no.
+"""Draw second questions, about another option of items whose first answer was no.
 
 The draw depends on first answers and predictions. Items are drawn with recorded probabilities ρ, proportional
 to the expected information of a second answer under the models' votes
@@ -47,8 +47,8 @@ class SecondDraw:
     left
         Number of items for which a second answer would be informative.
     narrower
-        Factor by which the models' standard errors are expected to fall if votes are right; 1 without
-        votes.
+        Expected ratio of the models' standard errors with and without the second questions, if votes are
+        right; 1 without votes.
     """
 
     questions: Sequence[QuestionFields]
@@ -123,7 +123,7 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
 
 
 def refuse_first_after_second(store: Store, new: int) -> None:
-    """Raise an error for first questions after the draw of second ones, which needed all first answers."""
+    """Refuse new first questions after second ones were drawn, because that draw needs all first answers."""
     if new and store.content.read_questions(second=True):
         raise ConfigError(
             f"{counted(new, 'item')} would be asked about for the first time after second questions were "
@@ -172,7 +172,7 @@ def _weigh_votes(votes: DrawInformation) -> FloatArray:
 def _first_variances(
     labels: LabelColumns, predicted: IntArray, posterior: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return every model's variances Σ V₀ and Σ v over items with a first answer, under the votes."""
+    """Return per model, over items with a first answer: Σ V₀ (of the estimate) and Σ v (of being right)."""
     rows = np.flatnonzero(labels.kind != ABSTAINED)
     item, said = labels.item[rows], labels.questions.take(rows)
     p, k = posterior[item], said.n_options[:, None]

@@ -82,9 +82,9 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
 
 
 def next_questions(study: Study, store: Store, roster: Roster, items: Sequence[Item]) -> list[Question]:
-    """Return a study's questions; those of a sequential protocol depend on the answers so far.
+    """Return a study's questions; in a sequential protocol, they depend on the answers so far.
 
-    The errors are those of `draw_questions`.
+    Raises the errors of `draw_questions`.
     """
     drawn = draw_questions(study, store, roster, split_into_batches(items))
     return [Question(*fields) for portion in drawn for fields in portion]
@@ -201,7 +201,7 @@ def check_drawn(study: Study, store: Store) -> None:
 
 
 def read_present(study: Study, store: Store) -> Roster:
-    """Return the roster of a study without the experts who are away today."""
+    """Return a study's roster, in which the experts who are away today are marked."""
     away = store.people.read_absences()
     roster = read_roster(study.path(study.experts.roster))
     return roster.without({name: found.is_for_good for name, found in away.items()})
@@ -220,7 +220,7 @@ def read_pending(study: Study, store: Store) -> Sequence[Pending]:
     check_drawn(study, store)
     if study.experts.is_panel:
         return store.panel.read_assignments()
-    # sorted in an order derived from the seed, not from the key
+    # sorted by the id before sealing, so that the order does not depend on the key
     controls = sorted((c.question for c in store.controls.read_controls()), key=plain_id)
     asked = [*store.content.read_questions(), *controls]
     handed = store.people.read_handovers()

@@ -139,7 +139,8 @@ def test_of_several_files_one_is_to_be_named(
 def test_unusable_files_are_reported_by_init(capsys: pytest.CaptureFixture[str]) -> None:
     write_csv("mine.csv", ["nr", "x"], [[str(j), f"v{j}"] for j in range(9)])
     assert main(["init", "--classes", "a,b"]) == 2
-    assert "mine.csv: which column holds the text? there are: nr, x; give --text" in capsys.readouterr().err
+    told = "mine.csv: no column is known to hold the text; its columns are: nr, x; name"
+    assert told in capsys.readouterr().err
     assert main(["init", "--text", "x"]) == 2
     assert "give the classes with --classes a,b,c" in capsys.readouterr().err
     assert not Path("study.toml").exists()

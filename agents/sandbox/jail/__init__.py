@@ -1,1 +1,1 @@
-"""The jail of the second tier, which uses only the standard library and runs in a separate process."""
+"""The jail process of the tiers "cpython" and "bubblewrap"; it uses only the standard library."""

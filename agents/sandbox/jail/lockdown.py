@@ -1,9 +1,9 @@
-"""A process gives up all rights that it will not need, in a possible order (Linux on x86-64).
+"""Drop all rights that a process does not need, in an order that works (Linux on x86-64).
 
-First, Landlock without rules: the process may not open, create or execute files, and may not connect. Then an
-allow-list of system calls, without a library: a classic BPF program that tests the number of the call. All
-other calls fail with EPERM, and so does making memory executable. A process of another instruction set is
-killed.
+Landlock comes first, with no exceptions: the process may not open, create or execute files, and may not
+connect. Then seccomp allows only listed system calls, by a classic BPF program that tests the number of the
+call. All other calls fail with EPERM, and so does making memory executable. A call from another instruction
+set kills the process.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _NOBODY = 65534
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _SIGKILL = 9
 _INTERPRETER = 1 << 30
-"""Bytes of address space that an idle interpreter may have mapped, mostly for files."""
+"""Bytes of address space allowed for an idle interpreter, which are mostly mapped files."""
 _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446  # the same numbers on every architecture
 _VERSION_ONLY = 1
 
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
-"""Number of file rights that each version of the Landlock interface has."""
+"""Number of file access rights in each version of the Landlock interface."""
 _TCP_SINCE, _TCP = 4, 0b11
 _SCOPE_SINCE, _SCOPE = 6, 0b11
 ALLOWED = {
@@ -59,7 +59,7 @@ ALLOWED = {
     "rseq": 334,
     "epoll_pwait2": 441,
 }
-"""System calls for memory, time, randomness, signals to the process itself, and open descriptors."""
+"""Allowed system calls, by name: for memory, time, randomness, own signals, and open descriptors."""
 
 _EXECUTABLE = 4
 _AUDIT_X86_64 = 0xC000003E
@@ -72,7 +72,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def lock_down(memory: int, cpu_seconds: int) -> list[str]:
-    """Restrict the calling process permanently. Returns the layers, the innermost last.
+    """Restrict the calling process permanently. Returns the names of the layers of protection.
 
     Parameters
     ----------
@@ -114,15 +114,15 @@ def lock_down(memory: int, cpu_seconds: int) -> list[str]:
 
 
 def _install_landlock() -> int:
-    """Restrict the calling process permanently; it must have given up new privileges before.
+    """Restrict the calling process permanently by Landlock; ``no_new_privs`` must be set before.
 
-    All rights that the kernel can revoke are revoked: over files, over TCP ports, over abstract sockets, and
-    over signals to processes outside.
+    Revoke all rights that the kernel's Landlock can revoke: on files, TCP ports, abstract sockets, and
+    signals to other processes.
 
     Returns
     -------
     int
-        Version of the kernel's interface.
+        Version of the kernel's Landlock interface.
     """
     abi: int = libc.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_ONLY))
     if abi <= 0:
@@ -142,7 +142,7 @@ def _install_landlock() -> int:
 
 
 def _install_seccomp() -> None:
-    """Install the filter in the calling process permanently; it must have given up new privileges before."""
+    """Install the filter in the calling process permanently; ``no_new_privs`` must be set before."""
     code = filter_program()
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
@@ -151,7 +151,7 @@ def _install_seccomp() -> None:
 
 
 def filter_program() -> bytes:
-    """Return the filter in the kernel's format: eight bytes per instruction."""
+    """Return the system call filter as classic BPF code: eight bytes per instruction."""
     numbers = [n for name, n in ALLOWED.items() if name not in ("mmap", "mprotect")]
     code = [
         _step(_LOAD, _ARCH),
@@ -160,7 +160,7 @@ def filter_program() -> bytes:
         _step(_LOAD, _NUMBER),
     ]
     for left, number in enumerate(reversed(numbers)):
-        # Jump over the remaining comparisons, and over the end except its last step.
+        # Jump over the remaining comparisons to the last instruction, which allows the call.
         code.insert(4, _step(_EQUAL, number, yes=left + 5))
     code += [
         _step(_EQUAL, ALLOWED["mmap"], yes=1),
@@ -170,7 +170,7 @@ def filter_program() -> bytes:
         _step(_RETURN, _EPERM),
         _step(_RETURN, _ALLOW),
     ]
-    # A call that is neither on the list nor about memory must end at the refusal; see `no=2`.
+    # `no=2` sends a call that is neither on the list nor about memory to the refusal.
     return b"".join(code)
 
 

@@ -1,8 +1,8 @@
-"""One session in the jail: a program runs on its task, and exchanges JSON lines with the host.
+"""One session in the jail: run a program on its task, and exchange JSON lines with the host.
 
-Host to jail: ``{"id": n, "reply": …}`` or ``{"id": n, "error": "…"}``. Jail to host: ``{"id": n, "call":
-…}``, and at the end ``{"answer": …}`` (of a program), ``{"done": …}`` (of plain code) or ``{"stopped":
-"…"}``.
+The host's first line is the order (source, payload and limits); then it sends ``{"id": n, "reply": …}`` or
+``{"id": n, "error": "…"}``. The jail sends ``{"id": n, "call": …}``, and at the end ``{"answer": …}`` for a
+program, ``{"done": …}`` for plain code, or ``{"stopped": "…"}`` if the source fails to load.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ import types
 from typing import Any
 
 NOW = (2000, 1, 1)
-"""The fixed date that a program sees."""
+"""The fixed date that the clock shows to programs."""
 NO_BUILTINS = ("breakpoint", "compile", "eval", "exec", "input", "open")
 
 
 class Session:
-    """The jail's side of a session.
+    """The jail side of a session.
 
     Parameters
     ----------
     descriptor
-        The socket to the host.
+        File descriptor of the socket to the host.
     loop
-        Event loop that was created before the process was locked down.
+        Event loop, created before the process was locked down.
     """
 
     def __init__(self, descriptor: int, loop: asyncio.AbstractEventLoop) -> None:
@@ -44,7 +44,7 @@ class Session:
         self._buffer = b""
 
     def run(self, prelude: str) -> None:
-        """Read the order, run it, and send the result."""
+        """Read the order from the host, run its source, and send the result."""
         lines: list[bytes] = []
         while not lines:
             lines = self._read_lines()
@@ -82,7 +82,7 @@ class Session:
         real_import = builtins.__import__
 
         def guarded_import(name: str, *args: Any, **options: Any) -> Any:
-            # Check only imports of the program itself; modules may import each other.
+            # Only the program's own imports are checked; library modules keep the real import function.
             if name not in allowed:
                 raise ImportError(f"{name} cannot be imported here")
             return real_import(name, *args, **options)
@@ -109,9 +109,9 @@ class Session:
             self._delivery = self._loop.call_soon(self._deliver)
 
     def _deliver(self) -> None:
-        """Deliver the replies one by one in the order of the calls, each while the program waits.
+        """Deliver the next reply in the order of the calls, if the program is waiting.
 
-        So a program's behaviour never depends on which reply arrived first.
+        A program's behaviour therefore never depends on which reply arrived first.
         """
         self._delivery = None
         if not self._loop._ready:  # type: ignore[attr-defined]  # noqa: SLF001  the program waits
@@ -127,7 +127,7 @@ class Session:
         self._delivery = self._loop.call_soon(self._deliver)
 
     def _read_lines(self) -> list[bytes]:
-        """Read the present bytes, and return the complete lines."""
+        """Read the bytes that have arrived, and return the complete lines."""
         chunk = os.read(self._descriptor, 1 << 16)
         if not chunk:
             os._exit(0)
@@ -141,7 +141,7 @@ class Session:
 
 
 def make_repeatable() -> None:
-    """Seed all randomness and stop the clock, so that a program that runs again makes the same calls."""
+    """Seed all random generators and stop the clock, so that a repeated program makes the same calls."""
     seed_as_given = random.Random.seed
 
     def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
@@ -170,7 +170,7 @@ def make_repeatable() -> None:
 
 
 def no_sleep() -> None:
-    """Let asyncio's sleep return at once, because sleeping would only delay the run."""
+    """Make ``asyncio.sleep`` return at once, because sleeping would only delay the run."""
     sleep = asyncio.sleep
 
     async def at_once(_: float = 0, result: Any = None) -> Any:

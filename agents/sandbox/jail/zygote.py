@@ -1,7 +1,7 @@
-"""The jail of the second tier: a process that is started clean once, and forks for every session.
+"""The jail: a process that starts once, with a clean environment, and forks for every session.
 
-The standard input of ``python -I -S zygote.py`` is a Unix socket to the host. The first message is the text
-of the prelude. Then each ``start`` arrives with the session's socket and creates a child, and each ``end N``
+The standard input of ``python -P -s -S zygote.py`` is a Unix socket to the host. The first message is the
+text of the prelude. A message ``start`` carries the session's socket and forks a child. A message ``end N``
 ends child N and reports how it ended.
 """
 
@@ -27,10 +27,10 @@ _WARM = (
     *("_strptime", "array", "collections", "copy", "dataclasses", "datetime", "enum", "functools", "heapq"),
     *("itertools", "json", "math", "operator", "random", "re", "statistics", "string", "textwrap", "typing"),
 )
-"""Imported before anything is locked down, because afterwards no file can be opened."""
+"""Modules to import before the lockdown, because afterwards no file can be opened."""
 
 _PATIENCE, _MOMENT = 100, 0.002
-"""Number of checks, and seconds between them, before a child that should have ended is killed."""
+"""Number of checks whether a child has ended, and seconds between them; then the child is killed."""
 
 
 def main() -> None:
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _rehearse() -> str:
-    """Lock down a child as a test. Returns ``"ready: "`` with its layers, or the error."""
+    """Lock down a child process as a test. Returns ``"ready: "`` and its layers, or the error."""
     here, there = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -98,8 +98,11 @@ def _child(descriptor: int, prelude: str, memory: int, seconds: int) -> None:
 
 
 def _end(pid: int) -> str:
-    """End a child. Returns how it ended: ``"exit 0"``, ``"signal 27"``; own signals are not reported."""
-    for _ in range(_PATIENCE):  # its socket closes shortly before the process ends
+    """End a child. Returns how it ended, for example ``"exit 0"`` or ``"signal 27"``.
+
+    A child that must be killed here is reported as ``"exit 0"``.
+    """
+    for _ in range(_PATIENCE):  # a child closes its socket shortly before it ends
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)

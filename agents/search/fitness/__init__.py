@@ -1,4 +1,4 @@
-"""Scores of candidates, computed without side effects from stored answers and present labels."""
+"""Compute the scores of candidates from stored answers and the current labels, without side effects."""
 
 import lazy_loader
 

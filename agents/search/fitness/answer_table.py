@@ -1,7 +1,7 @@
-"""All candidates' answers to all items as arrays, with one row per replicate of a candidate.
+"""All candidates' answers to all items as arrays, with one row per candidate and replicate.
 
-An archive may have half a million answers. Scores need only the option, its status and its tokens, so only
-these are kept; texts stay in the database.
+An archive may have half a million answers. Scores need only the option, status and tokens of an answer, so
+only these are kept in memory; texts stay in the database.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ _ABSENT = -1
 _FAILED = STATUSES.index(PredictionStatus.FAILED)
 _NO_OPTION = [number for number, status in enumerate(STATUSES) if status.no_option]
 Key = tuple[str, int]
-"""Id of a candidate, and number of one of its replicates."""
+"""Id of a candidate, and number of a replicate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCounts:
-    """Numbers of answers, of left-out failed ones, and of those without an option (wrong), and sum of tokens.
+    """Counts over the answers of each of M candidates; all arrays have shape (M,).
 
-    Each has shape (M,).
+    `answers` counts all answers, `failed` the failed ones that scores leave out, and `no_option` those
+    without an option, which count as wrong. `tokens` is the sum of input and output tokens.
     """
 
     answers: IntArray
@@ -40,7 +41,7 @@ class AnswerCounts:
 
 
 class _Row:
-    """Answers of one replicate of a candidate, as arrays over the items."""
+    """Answers of a candidate in one replicate, as arrays over the items."""
 
     def __init__(self, number: int) -> None:
         self.option = np.full(number, UNREADABLE, np.int32)
@@ -61,11 +62,11 @@ class AnswerTable:
     rows
         Answers by candidate and replicate.
     places
-        Number of each item, from 1; entry 0 of a row represents unknown items.
+        Position of each item in a row, from 1; position 0 stands for unknown items.
     changes, version
-        Number of changes of each row, and of all rows.
+        Number of changes of each row, and of all rows together.
     failures
-        Times of failed answers, which separate faults of the endpoint from provoked failures.
+        Times of failed answers, which distinguish faults of the endpoint from failures that a program caused.
     """
 
     def __init__(self, items: Iterable[str] = ()) -> None:
@@ -85,35 +86,35 @@ class AnswerTable:
         row.tokens[places] = [p.input_tokens + p.output_tokens for p in predictions]
 
     def put_columns(self, found: CandidateColumns) -> None:
-        """Store answers given as the database's columns."""
+        """Store answers that were read from the database as columns."""
         row, places = self._open_row((found.candidate, found.replicate)), self._find(found.items)
         row.option[places], row.status[places], row.tokens[places] = found.option, found.status, found.tokens
 
     def _open_row(self, key: Key) -> _Row:
-        """Return the row of a replicate that is about to change."""
+        """Return the row with this key to be changed, created if needed, and count the change."""
         self.changes[key] += 1
         self.version += 1
         return self.rows.setdefault(key, _Row(len(self.places) + 1))
 
     def add_failures(self, key: Key, times: Mapping[str, str]) -> None:
-        """Record when answers of a candidate's replicate failed: item id → time in ISO format."""
+        """Record when answers of a replicate failed; `times` maps item ids to times in ISO format."""
         self.failures.add_times(key, times)
         self._failed.add(key)
         self.changes.update(self._failed)  # these times may excuse the failures of other programs
         self.version += 1
 
     def options(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Return the options, `UNREADABLE` for answers without one, `FAILED` for left-out ones, shape (M, n).
+        """Return the chosen options, shape (M, n).
 
-        An answer is left out if it is missing, or if the endpoint failed (`is_left_out`). Any other failed
-        answer is `UNREADABLE`, so it counts as wrong.
+        The value is `FAILED` if an answer is missing or left out because the endpoint failed (`is_left_out`).
+        It is `UNREADABLE`, which counts as wrong, for any other failed answer and any without an option.
         """
         option, status = self.read_answers(ids, items, replicate)
         gone = (status == _ABSENT) | self._is_excused(status, ids, items, replicate)
         return np.where(gone, FAILED, option).astype(np.int64)
 
     def is_left_out(self, ids: Sequence[str], items: Sequence[Item]) -> BoolArray:
-        """Whether each answer failed while an unrelated candidate's calls also failed, shape (M, n)."""
+        """Return whether each answer failed when an unrelated candidate's answer failed too, shape (M, n)."""
         return self._is_excused(self._take("status", ids, items, 0), ids, items, 0)
 
     def _is_excused(
@@ -125,15 +126,15 @@ class AnswerTable:
         return excused
 
     def is_there(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
-        """Whether each answer exists, including failed ones, shape (M, n)."""
+        """Return whether each answer exists, even as a failed one, shape (M, n)."""
         return np.asarray(self._take("status", ids, items, replicate) != _ABSENT)
 
     def has_failed(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
-        """Whether every call of each answer failed, shape (M, n)."""
+        """Return whether each answer has the status FAILED, shape (M, n)."""
         return np.asarray(self._take("status", ids, items, replicate) == _FAILED)
 
     def count(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> AnswerCounts:
-        """Sum up each candidate's answers to these items."""
+        """Count each candidate's answers to these items."""
         status = self._take("status", ids, items, replicate)
         excused = self._is_excused(status, ids, items, replicate)
         return AnswerCounts(
@@ -146,19 +147,19 @@ class AnswerTable:
     def read_answers(
         self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0
     ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Return option and index of the status in `STATUSES` (if an answer exists), shape (M, n) each."""
+        """Return options and indices of the statuses in `STATUSES` (−1 if missing), shape (M, n) each."""
         where = ids, items, replicate
         return self._take("option", *where), self._take("status", *where)
 
     def sum_tokens(self, items: Sequence[Item]) -> int:
-        """Return the tokens of all answers to these items."""
+        """Return the total number of tokens of all candidates' answers to these items."""
         places = self._find([item.id for item in items])
         return sum(int(row.tokens[places].sum()) for row in self.rows.values())
 
     def predictions(self, candidate: str, items: Iterable[Item], replicate: int = 0) -> list[Prediction]:
-        """Return option and status of the answers to these items, for items with an answer.
+        """Return a candidate's answers to these items, with option and status; items without one are skipped.
 
-        A failed answer that is not left out (`is_left_out`) is unreadable, so it counts as wrong.
+        A failed answer that is not left out (`is_left_out`) gets the status UNREADABLE and counts as wrong.
         """
         key, found = (candidate, replicate), list[Prediction]()
         row = self.rows.get(key, self._empty)
@@ -172,7 +173,7 @@ class AnswerTable:
         return found
 
     def all_predictions(self) -> dict[Key, list[Prediction]]:
-        """Return option and status of all answers."""
+        """Return all answers, with option and status, by candidate and replicate."""
         return {
             key: [
                 _make_prediction(item, int(row.option[place]), int(row.status[place]), key[1])
@@ -186,7 +187,7 @@ class AnswerTable:
         return np.array([self.places.get(item, 0) for item in items], np.int64)
 
     def _take(self, what: str, ids: Sequence[str], items: Sequence[Item], replicate: int) -> NDArray[Any]:
-        """Select one of the three arrays for some rows and items, shape (M, n)."""
+        """Return the array named `what` for these candidates and items, shape (M, n)."""
         places = self._find(item.id for item in items)
         rows = (self.rows.get((c, replicate), self._empty) for c in ids)
         taken = [getattr(row, what)[places] for row in rows]

@@ -1,8 +1,8 @@
 """The data of a search: programs, their origin and their answers, without scores.
 
-Scores follow from answers and labels (`oversight.agents.search.fitness.board`), so new labels re-score an
-archive without any call. Every change is stored before it takes effect, and an archive can be rebuilt from
-the database. So a search can continue after it was killed.
+Scores are computed from answers and labels (`oversight.agents.search.fitness.board`), so that new labels
+re-score an archive without any model call. Every change is stored before it takes effect, and an archive can
+be rebuilt from the database. So a killed search can be continued.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class Archive:
     splits
         Items by split: ``feedback``, ``select``, ``confirm``, ``test``, each in its fixed order.
     candidates, events
-        Candidates by id; events by key.
+        Candidates by id; events (recorded decisions) by key.
     search, store
-        Id of the search, and the store for changes; None for an archive in memory.
+        Id of the search, and the store for changes; the store is None for an archive in memory.
 
     Attributes
     ----------
     table
-        Answers: options, statuses and tokens.
+        The candidates' answers: options, statuses and tokens.
     """
 
     splits: Mapping[str, tuple[Item, ...]]
@@ -74,13 +74,13 @@ class Archive:
             self._join_family(candidate)
 
     def _join_family(self, candidate: Candidate) -> None:
-        """Record the proposals from which a candidate was made; library programs have no such line."""
+        """Record the lineage of a candidate: itself and its ancestors, except start programs."""
         families = self.table.failures.families
         made = [p for p in candidate.parents if self.candidates[p].slot >= 0]
         families[candidate.id] = frozenset((candidate.id,)).union(*(families[p] for p in made))
 
     def record(self, candidate: str, replicate: int, predictions: Sequence[Prediction]) -> None:
-        """Store a candidate's answers in one replicate, and the times of failures."""
+        """Store a candidate's answers in one replicate, and the times at which answers failed."""
         predictions, failed = _stamp(predictions)
         if failed:
             number = sum(key.startswith(f"{_FAILURES}{candidate}/{replicate}/") for key in self.events)
@@ -92,33 +92,33 @@ class Archive:
         self.table.put_answers(candidate, replicate, predictions)
 
     def record_decision(self, key: str, data: Mapping[str, Any]) -> None:
-        """Record a decision; the first one under a key is kept."""
+        """Record a decision, unless one with the same key is recorded already."""
         if key not in self.events:
             if self.store:
                 self.store.add_event(self.search, key, data)
             self.events[key] = data
 
     def to_ask(self, candidate: str, replicate: int, items: Sequence[Item]) -> list[Item]:
-        """Return the items without an answer, or with a failed answer, which is requested again."""
+        """Return the items to answer: those without an answer, and those whose answer failed."""
         there, failed = self.table.is_there, self.table.has_failed
         done = there([candidate], items, replicate)[0] & ~failed([candidate], items, replicate)[0]
         return [items[i] for i in np.flatnonzero(~done)]
 
     def predictions(self, candidate: str, items: Iterable[Item], replicate: int = 0) -> list[Prediction]:
-        """Return option and status of a candidate's answers to these items, including failed ones."""
+        """Return a candidate's answers to these items, see `AnswerTable.predictions`."""
         return self.table.predictions(candidate, items, replicate)
 
     def count_answers(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Return how many of these items each candidate has answered, including failures, shape (M,)."""
+        """Return the number of these items with an answer of each candidate, failed or not, shape (M,)."""
         found: IntArray = self.table.is_there(ids, items, replicate).sum(axis=1)
         return found
 
     def matrix(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Return answers as `oversight.agents.search.fitness.scores.score_items` needs them, shape (M, n)."""
+        """Return chosen options for `oversight.agents.search.fitness.scores.score_items`, shape (M, n)."""
         return self.table.options(ids, items, replicate)
 
     def digest(self) -> str:
-        """Return the SHA-256 of all decisions and answers, without times; equal searches have equal ones."""
+        """Return the SHA-256 of all decisions and answers, without times; it is equal for equal searches."""
         content = {
             "candidates": [
                 (c.id, c.program.name, c.slot, c.op, c.parents, c.note) for c in self.candidates.values()
@@ -135,7 +135,7 @@ class Archive:
 
 
 def _stamp(predictions: Sequence[Prediction]) -> tuple[list[Prediction], dict[str, str]]:
-    """Return predictions whose failures all have a time, and these times by item."""
+    """Add a time to the reason of each failed prediction. Returns the predictions, and the times by item."""
     failed = PredictionStatus.FAILED
     stamped = [replace(p, reason=stamp_failure(p.reason)) if p.status is failed else p for p in predictions]
     return stamped, {p.item_id: read_failure_time(p.reason) for p in stamped if p.status is failed}

@@ -1,8 +1,8 @@
-"""Scores of all candidates under one set of labels, computed without side effects.
+"""Score all candidates of an archive with one set of labels.
 
-Nothing in this module is stored. A `Board` is the archive scored with one set of labels; another set gives
-another board of the same answers, without any call. Scores of unchanged answers are cached, so that a search
-scores each answer once, and not once per slot.
+Nothing in this module is stored in the database. Other labels result in another `Board` of the same answers,
+without any model call. Scores of unchanged answers are cached in memory, so that a search does not score
+each answer again in every slot.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from oversight.harness.store import split_into_batches
 from oversight.harness.types import Candidate, Item, Standing
 
 _ROWS_AT_ONCE = 128
-"""Number of rows that are scored together; more rows need more memory, but no less time."""
+"""Number of rows that are scored together; with more rows, scoring needs more memory but is not faster."""
 
 
 @dataclass(slots=True)
 class ScoredRows:
-    """Rows of `score_items`, cached while answers, items and labels stay the same."""
+    """Cache of the rows of `score_items`, valid while answers, items and labels stay the same."""
 
     _items: Sequence[Item] | None = None
     _labelled: ExpertLabels | None = None
@@ -43,7 +43,7 @@ class ScoredRows:
     _votes: dict[int, bytes] = field(default_factory=dict)
 
     def begin(self, items: Sequence[Item], labelled: ExpertLabels) -> None:
-        """Drop rows for other items or labels."""
+        """Empty the cache if it was filled for other items or labels."""
         if self._items is not items or self._labelled is not labelled:
             self._items, self._labelled = items, labelled
             self._rows.clear()
@@ -62,7 +62,7 @@ class ScoredRows:
         """Score candidates in one of their replicates, shape (M, n)."""
         self.begin(items, labelled)
         voters = None
-        # The posterior of routed items uses the votes of all candidates with complete answers.
+        # Scores of routed items depend on the votes of all candidates that answered all of these items.
         if labelled.routed.any():
             voters = table.options(ids, items, replicate)
             votes = voters[(voters[:, labelled.routed] != FAILED).all(axis=1)].tobytes()
@@ -73,7 +73,8 @@ class ScoredRows:
         keys = [(estimator, c, replicate) for c in ids]
         new = [j for j, key in enumerate(keys) if key not in self._rows or self._rows[key][0] != changes[j]]
         for some in split_into_batches(new, _ROWS_AT_ONCE):
-            # NumPy sums a single row in another order than several rows, so score at least two.
+            # NumPy adds the numbers of a single row in another order than those of several rows, which
+            # changes the last digits. So score at least two rows.
             rows = [ids[j] for j in (some * 2 if len(some) == 1 else some)]
             found = score_items(table.options(rows, items, replicate), labelled, estimator, voters)
             for j, row in zip(some, found, strict=False):
@@ -82,7 +83,7 @@ class ScoredRows:
 
 
 _DRAWS = 2000
-"""Number of draws from the posterior that show how often each candidate is the best."""
+"""Number of posterior draws from which the probability that a candidate is the best is estimated."""
 _AT_ONCE = 100
 
 
@@ -103,12 +104,12 @@ class Board:
     shrunk
         Posterior of the candidates.
     count
-        Counts the answers of each candidate's first replicate.
+        Function that counts the answers in each candidate's first replicate.
     options
-        Options of one candidate, shape (n,), by its id.
+        Function from a candidate's id to its chosen options, shape (n,).
     scale, unit
-        Scale of the scores, ``"accuracy"`` or ``"q"``, and the size of one point of accuracy: 1/(K − 1) in
-        q.
+        Scale of the scores, ``"accuracy"`` or ``"q"``, and the value of an accuracy difference of 1 on this
+        scale: 1, or 1/(K − 1) for q.
     """
 
     ids: tuple[str, ...]
@@ -126,13 +127,16 @@ class Board:
         return {}
 
     def standing(self, name: str) -> Standing:
-        """Return the standing of a candidate, computed on demand, because a search needs only a few."""
+        """Return the standing of a candidate. Computed on demand, because a search needs only a few."""
         if name not in self._standings:
             self._standings[name] = self._stand(self.places[name])
         return self._standings[name]
 
     def avoided(self, name: str) -> float | None:
-        """Return the share of refused options that a candidate avoided (no accuracy); None without a no."""
+        """Return the weighted share of items with a no on which a candidate did not choose a refused option.
+
+        This is not an accuracy. None if no item has a no.
+        """
         return _avoided(self.options(name), self.labelled)
 
     @cached_property
@@ -150,11 +154,11 @@ class Board:
         return 1 - (1 - score) / self.unit
 
     def values(self, ids: Sequence[str]) -> FloatArray:
-        """Return unshrunken estimates of candidates."""
+        """Return the mean scores of candidates, without shrinkage."""
         return np.array([float(np.nanmean(self.scores[self.places[c]])) for c in ids])
 
     def ranked(self) -> list[str]:
-        """Return candidates by posterior mean, the best first; ties by fewer tokens, then id."""
+        """Return the candidates by posterior mean, best first; fewer tokens, then ids break ties."""
         mean = [rounded(value) for value in (-self.shrunk.mean).tolist()]
         if len(set(mean)) == len(mean):  # without ties, tokens need not be summed
             return [c for _, c in sorted(zip(mean, self.ids, strict=True))]
@@ -213,7 +217,7 @@ class Board:
 
 
 def rounded(value: float) -> float:
-    """Round away the last digits, in which equal candidates may differ because of the order of sums."""
+    """Round to 9 digits, because the order of summation can change the last digits of equal scores."""
     return round(value, 9)
 
 
@@ -237,21 +241,20 @@ def score_candidates(
     estimator
         See `oversight.agents.search.fitness.scores`.
     replicates
-        Number of runs of every candidate; an item's score is the mean over them, and the item stays
-        the unit, because repeated runs of one item are not independent.
+        Number of runs of every candidate. An item's score is the mean over the runs, which are not counted
+        as separate observations, because repeated runs on one item are not independent.
     ids
-        Only these candidates; None for all.
+        Candidates to score; None scores all.
     kept
         Cache of scores.
     by_parents
-        Whether a child is assumed to be about as good as its parents
-        (`oversight.agents.search.fitness.empirical_bayes`); otherwise all candidates are draws around one
-        mean.
+        Whether the prior assumes that a child is about as good as its parents
+        (`oversight.agents.search.fitness.empirical_bayes`). If not, all candidates are draws around one mean.
 
     Raises
     ------
     EstimateError
-        If nothing is scored, or the estimator cannot use the labels.
+        If no candidate has a scored answer, or the estimator cannot use the labels.
     """
     table, runs, kept = archive.table, range(replicates), kept or ScoredRows()
     answered = {c for c, run in table.rows if run in runs}
@@ -306,7 +309,7 @@ def _mean_over_runs(scored: Sequence[FloatArray]) -> FloatArray:
 
 
 def _avoided(y: IntArray, labelled: ExpertLabels) -> float | None:
-    """Return the weighted share of items with a no and an answer whose refused options were not chosen."""
+    """Return the weighted share of items with a no and an answer on which no refused option was chosen."""
     refused = labelled.refused & ((labelled.truth < 0) & (y >= UNREADABLE))[:, None]
     hit = refused[np.arange(len(y)), np.maximum(y, 0)] & (y >= 0)
     asked = float(labelled.weight @ refused.any(axis=1))

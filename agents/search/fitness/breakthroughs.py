@@ -1,17 +1,17 @@
 """The probability that a candidate is a breakthrough, and its accuracy in that case.
 
-`oversight.agents.search.fitness.empirical_bayes` treats all candidates as draws around one mean. A candidate
-that solves what the others cannot solve is not such a draw. If it is shrunken like the others, its reported
-accuracy is too low, for example by twenty points for a candidate of .90 among candidates of .55. The upper
-end of an interval therefore allows for a second population, with a far wider spread, to which two or three of
-all candidates are expected to belong:
+`oversight.agents.search.fitness.empirical_bayes` treats all candidates as draws around one mean. This does
+not fit a candidate that solves what the others cannot solve: shrinkage reports too low an accuracy, for
+example by twenty points for a candidate of .90 among candidates of .55. The upper end of an interval
+therefore allows for a second population with a far wider spread, to which two or three of all candidates are
+expected to belong. The accuracy A_j of candidate j has the prior
 
     A_j − μ ~ (1 − ε) N(0, τ²) + ε N(0, ω²)
 
 μ and τ are computed from the other candidates, so that a breakthrough does not hide itself by increasing τ.
-The rank, the posterior mean and the lower end use only the one population, so a candidate that leads only by
-luck is not reported as better. A candidate's own noise is used if it exceeds the pooled noise, because with
-few answers one or two lucky yes answers would look like a breakthrough.
+The rank, the posterior mean and the lower end use only the first population, so that a candidate that leads
+by luck is not reported as better. A candidate's own noise variance replaces the pooled one if it is larger,
+because with few answers one or two lucky yes answers would look like a breakthrough.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from scipy.special import expit, ndtr, ndtri
 from oversight.harness import FloatArray, find_root
 
 EXPECTED = 2.5
-"""Expected number of breakthroughs in an archive; with fewer, the narrower intervals miss one in ten."""
+"""Expected number of breakthroughs in an archive; with a smaller number, one interval in ten misses."""
 FAR = 0.35
-"""Spread ω of breakthroughs: from a workflow that mostly fails to one that mostly succeeds."""
+"""Spread ω of breakthroughs; it spans from a workflow that mostly fails to one that mostly succeeds."""
 NEAR = 0.05
 """Scale of the half-normal prior of the other candidates' spread τ."""
 MOST = 0.5
-"""Largest ε, reached in the smallest archives."""
+"""Maximum of ε, which the smallest archives reach."""
 SIDE = 0.975
 LOW = 2.25
-"""Standard deviations below the mean at which an interval begins, instead of 1.96, because the noise of
-refutations is skewed: a candidate that leads by luck has few refutations, and so too small a spread."""
+"""Number of standard deviations from the mean to the lower end of an interval. It exceeds 1.96, because a
+candidate that leads by luck has few refutations, and then its estimated standard deviation is too small."""
 WINNER_LOW, WINNER_SIDE = 2.6, 0.99
-"""`LOW` and `SIDE` for the winner of a search, which a few dozen refutations choose, so that its mean is off
-by more than its posterior says."""
+"""`LOW` and `SIDE` for the winner of a search. They are wider, because a winner chosen by a few dozen
+refutations deviates from its posterior mean by more than the posterior implies."""
 _GRID = np.linspace(0.0, 4.0, 41)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breakthroughs:
-    """The breakthrough part of each candidate's posterior; arrays have one entry per candidate.
+    """The breakthrough component of each candidate's posterior; arrays have one entry per candidate.
 
     Attributes
     ----------
     chance
-        Posterior probability of being a breakthrough; 0 if there is no other candidate.
+        Posterior probability that the candidate is a breakthrough; 0 if there is no other candidate.
     mean, sd
-        Posterior mean and standard deviation of its accuracy in that case, given the archive's level.
+        Posterior mean and standard deviation of its accuracy if it is one, given the archive's level.
     """
 
     chance: FloatArray
@@ -59,14 +59,14 @@ class Breakthroughs:
 
 
 def find_breakthroughs(value: FloatArray, variance: FloatArray, unit: float) -> Breakthroughs:
-    """Compare every candidate with all others.
+    """Compute the breakthrough component of every candidate's posterior from all other candidates.
 
     Parameters
     ----------
     value, variance
         Estimates and their squared standard errors, shape (M,); NaN if missing.
     unit
-        Size of one point of accuracy on the scale of the estimates.
+        Value of an accuracy difference of 1 on the scale of the estimates.
     """
     M = len(value)
     has = np.isfinite(value)
@@ -79,7 +79,7 @@ def find_breakthroughs(value: FloatArray, variance: FloatArray, unit: float) -> 
 def _against_others(
     value: FloatArray, variance: FloatArray, unit: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return probability, mean and standard deviation of every candidate, relative to all others."""
+    """Return probability, mean and standard deviation of every candidate's breakthrough component."""
     tau2 = (NEAR * unit * _GRID[:, None]) ** 2
     weight = 1 / np.maximum(tau2 + variance, 1e-18)
     total = weight.sum(axis=1, keepdims=True) - weight
@@ -105,18 +105,20 @@ def interval_ends(
     far_sd: float,
     reach: tuple[float, float] = (LOW, SIDE),
 ) -> tuple[float, float]:
-    """Return the ends of an interval of about 95 %: the upper end allows for a breakthrough.
+    """Return the ends of an interval of about 95 %, whose upper end allows for a breakthrough.
 
-    The lower end follows from the one population only, the upper end from a posterior of two parts.
+    The lower end uses only the first population, the upper end the mixture with breakthroughs.
 
     Parameters
     ----------
     mean, sd
-        Mean and standard deviation in the one population, including the archive's common level.
+        Posterior mean and standard deviation in the first population; the sd includes the uncertainty of the
+        archive's common level.
     chance, far_mean, far_sd
-        Probability, mean and standard deviation of the breakthrough part.
+        Probability, mean and standard deviation of the breakthrough component.
     reach
-        Standard deviations below the mean, and the posterior share below the upper end.
+        Number of standard deviations from the mean down to the lower end, and posterior probability below the
+        upper end.
     """
     down, side = reach
     low = mean - down * sd
@@ -131,7 +133,7 @@ def interval_ends(
 
 
 def _normalised(log: FloatArray) -> FloatArray:
-    """Return logarithms of shares whose sum over the grid is 1."""
+    """Normalise logarithms of weights such that the weights sum to 1 over the grid (axis 0)."""
     shifted = log - log.max(axis=0)
     found: FloatArray = shifted - np.log(np.exp(shifted).sum(axis=0))
     return found
@@ -142,7 +144,7 @@ def _log_normal(gap: FloatArray, variance: FloatArray) -> FloatArray:
 
 
 def _log_mean(p: FloatArray, log: FloatArray) -> FloatArray:
-    """Return the logarithm of the mean of densities over the grid."""
+    """Return the logarithm of the mean of densities over the grid (axis 0), weighted by `p`."""
     most = log.max(axis=0)
     found: FloatArray = most + np.log((p * np.exp(log - most)).sum(axis=0))
     return found

@@ -1,35 +1,35 @@
 """Empirical-Bayes shrinkage of paired scores, which corrects the candidates' scores for luck.
 
-A search reports the largest of many noisy numbers, which is too high. Candidates are treated as draws from
-one population, A_j ~ N(μ, τ²), and their estimates as A_j plus noise of variance v/n_j. Given τ, the
-posterior mean is μ + B(Â_j − μ), B = τ²/(τ² + v/n_j). It is right on average for any selected candidate, also
-for the largest (Robbins 1956; Efron & Morris 1973, JASA 68). A few dozen candidates determine τ badly, and a
-plug-in τ̂ shrinks the luckiest searches least. So τ is averaged over its posterior under a half-normal prior
-(Gelman 2006, Bayesian Anal. 1).
+A search reports the largest of many noisy estimates, which is biased upwards. Candidates are treated as draws
+from one population, A_j ~ N(μ, τ²), and their estimates Â_j as A_j plus noise of variance v/n_j, where n_j is
+the number of scored items. Given τ, the posterior mean is μ + B(Â_j − μ), B = τ²/(τ² + v/n_j). On average, it
+is unbiased for any selected candidate, including the best one (Robbins 1956; Efron & Morris 1973, JASA 68). A
+few dozen candidates determine τ badly, and a plug-in τ̂ shrinks the luckiest searches least. So the posterior
+mean is averaged over the posterior of τ under a half-normal prior (Gelman 2006, Bayesian Anal. 1).
 
-All values are paired on the same items, so items that are hard for all candidates do not matter. v is pooled
-over the candidates, because with few refutations a candidate's own variance is small exactly if it was lucky.
-Candidates in families violate the only assumption, exchangeability: two distant clusters bias the winner by a
-few points. If the parents of candidates are known, the prior uses them (`relate`). A single candidate far
-above all others is shrunken by up to twenty points; the upper ends of intervals allow for this
+All scores are paired on the same items, so the difficulty of items cancels. v is pooled over the candidates,
+because with few refutations a candidate's own variance is small exactly if it was lucky. The only assumption
+is that candidates are exchangeable. Families violate it: two distant clusters bias the winner by a few
+points. If the parents of candidates are known, the prior uses them (`relate`). A single candidate far above
+all others is shrunken by up to twenty points; the upper ends of intervals allow for this
 (`oversight.agents.search.fitness.breakthroughs`).
 
-Comparison of a child with its parent, with three verdicts: the difference is taken item by item on the items
-that both answered. Its standard error counts two imaginary items on which they disagree, one each way, as
-`oversight.harness.estimate.paired` does for proportions (Bonett & Price 2012). Otherwise three lucky items in
-a row would count as proof, although a fair coin does this one time in eight, and programs that have not
-differed yet would count as equal. The difference is then shrunk by the spread of the candidates. ``better``
-needs 95 %, so a program compared with itself passes at most one time in twenty. ``worse`` needs only 80 %,
-because it merely discourages a repetition; everything else is ``undecided``.
+`compare_paired` compares a child with its parent. It averages the differences over the items that both
+answered. The standard error includes two imaginary items on which they disagree, one each way, as in
+`oversight.harness.estimate.paired` for proportions (Bonett & Price 2012). Otherwise three lucky items in a
+row would count as proof, although this happens by chance one time in eight, and programs that have not
+differed yet would count as equal. The difference is then shrunk by the spread of the candidates. The verdict
+``better`` requires a probability of 95 %, so a program compared with itself gets it at most one time in
+twenty. ``worse`` requires only 80 %, because it merely discourages a repetition. Otherwise the verdict is
+``undecided``.
 
-Prior correlations of candidates: a child is about as good as its parents, plus or minus a step. A_j =
-A_parent + N(0, τ²), with the mean of both if there are two parents. A candidate without parents is a draw
-around the archive's mean, A_j = μ + N(0, τ²). So the scores of a parent and its other children also inform
-about a child; at a hundred labels, more than the child's own answers do. Without parents this is the one
-population above. It is the animal model of breeding (Henderson 1975, Biometrics 31: best linear unbiased
-prediction by relationship), without the correction for inbreeding. It is valid if edits are small and about
-as often good as bad. A large improvement is shrunken towards its parent, for which the upper ends of
-intervals allow.
+With known parents, the prior says that a child is about as good as its parents: A_j = A_parent + N(0, τ²),
+with the mean of the parents if there are two. A candidate without parents is a draw around the archive's
+mean, A_j = μ + N(0, τ²). So the scores of a parent and of its other children inform about a child; at a
+hundred labels, they inform more than the child's own answers. This is the animal model of breeding (Henderson
+1975, Biometrics 31: best linear unbiased prediction by relationship), without the correction for inbreeding.
+It is valid if edits are small and about as often good as bad. A large improvement is shrunken towards the
+parent; the upper ends of intervals allow for this.
 
 Items that are not independent, for example images of one patient, are handled by a design effect
 (`design_effect`).
@@ -53,16 +53,16 @@ _NEAR = 1e-9
 
 
 def design_effect(residuals: FloatArray, cluster: IntArray) -> float:
-    """Return the ratio of the variance of a mean to that of independent items; at least 1.
+    """Return the variance of a mean over clustered items, divided by that over independent items; at least 1.
 
     The observed variance is corrected for few clusters by C/(C − 1), where C is their effective number.
 
     Parameters
     ----------
     residuals
-        Residuals of one mean or of several together, shape (n,) or (M, n); NaN if missing.
+        Residuals of one mean, shape (n,), or of M means that are pooled, shape (M, n); NaN if missing.
     cluster
-        Shape (n,): number of the item's cluster.
+        Number of each item's cluster, shape (n,).
     """
     n, groups = len(cluster), _effective(cluster)
     if groups >= n - _NEAR:
@@ -74,7 +74,7 @@ def design_effect(residuals: FloatArray, cluster: IntArray) -> float:
 
 
 def add_up(values: FloatArray, cluster: IntArray) -> FloatArray:
-    """Return sums over the items of every cluster, shape (M, C), of values of shape (M, n)."""
+    """Sum values of shape (M, n) over the items of every cluster. Returns shape (M, C)."""
     _, number = np.unique(cluster, return_inverse=True)
     return np.array([np.bincount(number, row) for row in values])
 
@@ -84,17 +84,19 @@ def _effective(cluster: IntArray) -> float:
 
 
 def least_variance(cluster: IntArray) -> float:
-    """Return the smallest variance of a score: p(1 − p) at p = 1/(C + 2).
+    """Return a lower bound for the variance of a score: p(1 − p) at p = 1/(C + 2), scaled by n/C.
 
-    C is the effective number of clusters. The bound is needed because C equal clusters do not prove that all
-    clusters are equal.
+    C is the effective number of clusters, n the number of items. The bound is needed because equal scores in
+    C clusters do not prove that the variance is zero.
     """
     groups = _effective(cluster)
     return (groups + 1) / (groups + 2) ** 2 * len(cluster) / groups
 
 
 def relate(ids: Sequence[str], parents: Mapping[str, Sequence[str]]) -> FloatArray | None:
-    """Return covariances of the candidates' accuracies in units of τ², shape (M, M); None without parents.
+    """Return prior covariances of the candidates' accuracies in units of τ², shape (M, M).
+
+    Returns None if no candidate has a parent among `ids`.
 
     Parameters
     ----------
@@ -117,7 +119,7 @@ def relate(ids: Sequence[str], parents: Mapping[str, Sequence[str]]) -> FloatArr
 
 
 PRIOR_SPREAD = 0.1
-"""Scale of the half-normal prior of τ, because programs for one task rarely differ by more than 20 points."""
+"""Scale of the half-normal prior of τ; programs for one task rarely differ by more than 20 points."""
 _GRID = np.linspace(0.0, 4.0, 81)
 
 PairedVerdict = Literal["better", "worse", "undecided"]
@@ -132,18 +134,18 @@ class ShrunkScores:
     Attributes
     ----------
     value
-        Â_j, made comparable: the candidate's mean difference from the reference on its own items, plus the
-        reference's level. For a candidate that answered all items, its plain mean.
+        Â_j: the candidate's mean difference from the reference on the items that it answered, plus the
+        reference's level. This equals the mean score if the candidate answered all items.
     se_relative
-        Standard error of Â_j relative to the archive, paired.
+        Standard error of Â_j given the archive's level, from paired differences.
     mean, sd
         Posterior mean and standard deviation of A_j, given the archive's level.
     level_se
-        Standard error of that level, which all values share.
+        Standard error of the archive's level, an error that all values share.
     spread
         Posterior mean of τ, the standard deviation of the candidates' true accuracies.
     breakthroughs
-        Breakthrough part of each candidate's posterior.
+        Breakthrough component of each candidate's posterior.
     """
 
     value: FloatArray
@@ -167,19 +169,19 @@ def shrink_scores(
     ----------
     scores
         Scores of `oversight.agents.search.fitness.scores.score_items`, shape (M, n); NaN if missing.
-        Candidates may have answered different items; those that answered nearly all items are the reference
-        for the others.
+        Candidates may have answered different items. The mean of those that answered at least 90 % of the
+        scored items is the reference.
     unit
-        Size of one point of accuracy on the scores' scale: 1, or 1/(K − 1) for raw q.
+        Value of an accuracy difference of 1 on the scale of the scores: 1, or 1/(K − 1) for raw q.
     cluster
-        Shape (n,): number of the item's cluster; by default every item is independent.
+        Number of each item's cluster, shape (n,); by default, every item is independent.
     related
-        Shape (M, M): prior covariances in units of τ² (`relate`); independent draws by default.
+        Prior covariances in units of τ², shape (M, M) (`relate`); by default, candidates are independent.
 
     Raises
     ------
     EstimateError
-        If nothing is scored, or no candidate answered nearly all items that any candidate answered.
+        If there is no score, or no candidate answered 90 % of the scored items.
     """
     scored = ~np.isnan(scores)
     used = scored.any(axis=0)
@@ -188,10 +190,10 @@ def shrink_scores(
     cluster = (np.arange(scores.shape[1]) if cluster is None else cluster)[used]
     scores, scored = scores[:, used], scored[:, used]
     counts = scored.sum(axis=1)
-    complete = counts >= 0.9 * used.sum()  # a few failed calls do not disqualify
+    complete = counts >= 0.9 * used.sum()  # a candidate with a few failed answers still belongs
     if not complete.any():
         raise EstimateError("fitness: no candidate answered all items; there is nothing to compare with")
-    # Mean of each item over the reference, or over all candidates if the reference has no score.
+    # Each item's mean score over the reference candidates, or over all candidates if none of these has one.
     chosen = np.where(complete[:, None], scores, np.nan)
     empty = np.isnan(chosen).all(axis=0)
     chosen[:, empty] = scores[:, empty]
@@ -229,10 +231,10 @@ def shrink_scores(
 def _posterior(
     value: FloatArray, variance: FloatArray, scale: float, related: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Return mean and standard deviation of every A_j, and E τ, averaged over τ's posterior on a grid.
+    """Return posterior mean and standard deviation of every A_j, and posterior mean of τ, by a grid over τ.
 
-    The prior covariance is τ² times `related`. After scaling the noise to 1, it is diagonal in one basis for
-    every τ.
+    The prior covariance is τ² times `related`. After the noise is scaled to 1, one eigenbasis makes it
+    diagonal for every τ.
     """
     noise = np.sqrt(np.maximum(variance, 1e-18))
     roots, basis = np.linalg.eigh(related / np.outer(noise, noise))
@@ -246,7 +248,7 @@ def _posterior(
     log -= 0.5 * (weight * left**2).sum(axis=1)
     p = np.exp(log - log.max())
     p /= p.sum()
-    # mean and variance of the noise, which is the remainder of the value
+    # `rest` is the posterior mean of the noise, so `value - rest` is that of A_j
     rest = noise * ((weight * left) @ basis.T)
     means = value - rest
     mean = p @ means
@@ -263,9 +265,10 @@ class Paired:
     Attributes
     ----------
     difference, se
-        Mean of the per-item differences, child minus other, and its standard error around "none".
+        Mean of the per-item differences, child minus other, and its standard error if the true difference is
+        zero.
     n
-        Number of items on which both have a score.
+        Number of items on which both programs have a score.
     p_better
         Posterior probability that the child is better.
     """
@@ -277,7 +280,7 @@ class Paired:
 
     @property
     def verdict(self) -> PairedVerdict:
-        """Verdict of the comparison."""
+        """Verdict: ``"better"``, ``"worse"`` or ``"undecided"``, from `p_better`."""
         if self.p_better >= BETTER:
             return "better"
         return "worse" if self.p_better <= WORSE else "undecided"
@@ -295,7 +298,7 @@ def compare_paired(
     spread
         τ of the archive (`ShrunkScores.spread`); the prior of a difference is N(0, 2τ²).
     cluster
-        Shape (n,): number of the item's cluster; by default every item is independent.
+        Number of each item's cluster, shape (n,); by default, every item is independent.
     """
     both = ~(np.isnan(child) | np.isnan(other))
     gaps = child[both] - other[both]
@@ -313,10 +316,10 @@ def compare_paired(
 
 
 def minimum_detectable(se: float) -> float:
-    """Return the smallest difference that the test finds four times in five: (z_.95 + z_.8)·se."""
+    """Return the smallest difference that the comparison detects with power 80 %: (z_.95 + z_.8)·se."""
     return float(ndtri(BETTER) + ndtri(POWER)) * se
 
 
 def items_for(per_item_sd: float, difference: float) -> int:
-    """Return the number of items that would show a difference: n = ((z_.95 + z_.8)·sd/difference)²."""
+    """Return the number of items needed to detect a difference: n = ((z_.95 + z_.8)·sd/difference)²."""
     return math.ceil((minimum_detectable(per_item_sd) / difference) ** 2)

@@ -1,11 +1,11 @@
-"""Experts' labels of a fixed list of items as arrays, the input of every fitness.
+"""Experts' labels of a fixed list of items as arrays, the input of every fitness estimator.
 
-A search can also use only labels that say what an answer is not. "Towards Scalable Oversight via Partitioned
-Human Supervision", App. B, has two ways to obtain them. If the right option is known, a wrong option is drawn
-uniformly, and the right one is forgotten. Otherwise an option is drawn and verified, which gives a mixture,
-and items with a yes are left out. Whether an item has a yes is then pure chance, with probability 1/K. So for
-items with the same K, the remaining items are a random sample of them; if K varies, fewer items with small K
-remain. Either way, the option of a no is uniform among the wrong options.
+A search can also use only complementary labels, which name a wrong option. "Towards Scalable Oversight via
+Partitioned Human Supervision", App. B, has two ways to obtain them. If the right option is known, a wrong
+option is drawn uniformly, and the right option is discarded. Otherwise an expert says whether a uniformly
+drawn option is right, and items with a yes are left out. Whether an item has a yes is then pure chance, with
+probability 1/K. So for items with the same K, the remaining items are a random sample; if K varies, fewer
+items with small K remain. In both cases, the refused option is uniform among the wrong options.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from oversight.harness.types import Item
 
 
 def keep_complementary(labelled: ExpertLabels, how: str, seed: int) -> ExpertLabels:
-    """Remove yes answers from labels.
+    """Turn labels into complementary labels by removing yes answers.
 
     Parameters
     ----------
     how
-        ``"all"`` changes nothing; ``"no"`` leaves items with a yes out; ``"drawn"`` draws a wrong option of
-        each instead, unless another was refused already.
+        ``"all"`` changes nothing; ``"no"`` leaves items with a yes out; ``"drawn"`` replaces each yes by a no
+        for a random wrong option, unless the item has a no already.
     seed
         Seed of the draws, combined with the item's id.
 
@@ -54,7 +54,7 @@ def keep_complementary(labelled: ExpertLabels, how: str, seed: int) -> ExpertLab
     if (labelled.routed & ~settled if how == "drawn" else labelled.routed).any():
         raise BadInput(
             f"search: labels = {how!r} needs options that were drawn uniformly, as by protocol = "
-            '"partitioned"; these were asked about with unequal chances'
+            '"partitioned"; these were drawn with unequal probabilities'
         )
     refused, routed = labelled.refused.copy(), np.where(settled, False, labelled.routed)
     if how == "no":
@@ -68,34 +68,34 @@ def keep_complementary(labelled: ExpertLabels, how: str, seed: int) -> ExpertLab
 
 
 COMMON = 5
-"""Number of questions from which an option is its own class; rarer options are grouped by expert."""
+"""Minimum number of questions about an option for it to be a class; rarer options are grouped by expert."""
 ClassCounts = Mapping[str, tuple[int, int]]
-"""Number of questions by class, and of those with a yes or a no."""
+"""Class → number of questions, and number of questions with a yes or a no."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpertLabels:
-    """Labels of n items, by item.
+    """Labels of n items.
 
     Attributes
     ----------
     items
         Ids of the items.
     n_options
-        K of each, shape (n,).
+        Number of options K of each item, shape (n,).
     truth
-        The option with a yes, −1 for an item without a yes, shape (n,).
+        Index of the option with a yes, −1 for an item without a yes, shape (n,).
     refused
-        Options with a no, shape (n, K).
+        Whether each option has a no, shape (n, largest K).
     propensities
-        Propensity of every option, shape (n, K); used if `routed`.
+        Probability that an option was drawn for a question, shape (n, largest K); used only if `routed`.
     routed
         Whether the item's options were drawn with unequal propensities, shape (n,).
     cluster
         Number of the item's cluster, shape (n,); all different if items are independent.
     weight
-        Weight of the item, shape (n,), above 0: larger if the experts of the classes that it was asked
-        about answered fewer of their questions. By default all items count alike.
+        Weight of the item, shape (n,), above 0: larger if fewer of the questions about the same classes were
+        answered. By default, all weights are 1.
     """
 
     items: tuple[str, ...]
@@ -118,7 +118,7 @@ class ExpertLabels:
 
     @property
     def ruled_out(self) -> FloatArray:
-        """Share of an item's wrong options that are known to be wrong, shape (n,); 1 with a yes."""
+        """Share of each item's wrong options that are known to be wrong, shape (n,); 1 if it has a yes."""
         share: FloatArray = self.refused.sum(axis=1) / (self.n_options - 1)
         return np.where(self.truth >= 0, 1.0, share)
 
@@ -130,19 +130,19 @@ class ExpertLabels:
         clusters: Mapping[str, str] | None = None,
         rates: Mapping[str, float] | None = None,
     ) -> ExpertLabels:
-        """Collect labels of these items; labels of other items and abstentions are left out.
+        """Collect the labels of these items; labels of other items and abstentions are ignored.
 
-        An item with an abstention among routed questions is left out completely, because which questions stay
-        unanswered may depend on the truth. `clusters` names the cluster of every item by id. With `rates`
-        from `find_rates`, the weight of an item is the inverse of the rates at which its questions were
-        answered, and an item with several questions of which only some were answered is left out.
+        A routed item with an abstention is left out completely, because which questions stay unanswered may
+        depend on the truth. `clusters` maps item ids to names of clusters. With `rates` from `find_rates`,
+        an item's weight is the inverse product of the answering rates of its questions, and an item of which
+        only some questions were answered is left out.
 
         Raises
         ------
         EstimateError
             If an item has two true options, only refused options, or two answers about one option.
         NotIdentified
-            If a search cannot use such labels, see `oversight.harness.estimate.combinations`.
+            If a search cannot use this kind of labels, see `oversight.harness.estimate.combinations`.
         """
         ids = tuple(item.id for item in items)
         n_options = np.array([len(item.options) for item in items], dtype=np.int64)
@@ -175,7 +175,7 @@ class ExpertLabels:
         return cls(ids, n_options, truth, refused, propensities, routed, cluster, weight)
 
     def routed_data(self, columns: IntArray) -> RoutedSample:
-        """Return answers about some items in the form for the estimators of `oversight.harness.estimate`."""
+        """Return the answers about some items as input of the estimators of `oversight.harness.estimate`."""
         yes = self.truth[columns, None] == np.arange(self.refused.shape[1])
         item, asked = np.nonzero(yes | self.refused[columns])
         return RoutedSample(
@@ -188,12 +188,12 @@ class ExpertLabels:
 
 
 def count_answers(items: Sequence[Item], labels: LabelColumns, *, with_open: bool = True) -> ClassCounts:
-    """Count the questions about each class, and those with a yes or a no.
+    """Count, for each class, the questions and those with a yes or a no.
 
     Parameters
     ----------
     with_open
-        Whether a question without an answer counts as one without a yes or a no.
+        Whether to count also questions that are still unanswered.
     """
     asked, answered = read_questions(labels, with_open=with_open)
     rank = _ranks([item.id for item in items], labels)[asked.item]
@@ -206,7 +206,7 @@ def count_answers(items: Sequence[Item], labels: LabelColumns, *, with_open: boo
 
 
 def find_rates(counts: ClassCounts) -> dict[str, float]:
-    """Return the share of answered questions by class; empty if the shares differ only by chance."""
+    """Return the share of questions with a yes or a no by class; empty if shares differ only by chance."""
     asked, answered = zip(*counts.values(), strict=True) if counts else ((), ())
     rates = answering_rates(asked, answered).tolist()
     return dict(zip(counts, rates, strict=True)) if len(set(rates)) > 1 else {}
@@ -241,7 +241,7 @@ def _weigh(
 
 
 def _ranks(ids: Sequence[str], labels: LabelColumns) -> IntArray:
-    """Return the position among these items of each index position; −1 for other items."""
+    """Return, for each position in the labels' index, the position of its item in `ids`; −1 if not in it."""
     place = labels.index.find_places(ids)
     rank = np.full(labels.index.size, -1)
     rank[place[place >= 0]] = np.flatnonzero(place >= 0)
@@ -249,7 +249,7 @@ def _ranks(ids: Sequence[str], labels: LabelColumns) -> IntArray:
 
 
 def _rows_of(ids: Sequence[str], labels: LabelColumns) -> tuple[IntArray, LabelColumns]:
-    """Return the labels of these items, and the item of each label."""
+    """Return the labels of these items, preceded by the position in `ids` of each label's item."""
     rank = _ranks(ids, labels)
     mine = np.flatnonzero(rank[labels.item] >= 0)
     return rank[labels.item[mine]], labels.take(mine)

@@ -1,8 +1,8 @@
-"""The power of a search before it starts: the smallest detectable difference, and how to reduce it.
+"""Power of a search before it starts: the smallest detectable difference, and how to reduce it.
 
-Two programs of accuracy .6 are simulated with the errors of language models
-(`oversight.harness.estimate.sample_size`), labelled like the present items, and scored as in the search. The
-power follows from the spread of their difference per item.
+Two programs of accuracy .6 are simulated, with errors like those of language models
+(`oversight.harness.estimate.sample_size`). Their answers are labelled like the current items and scored as in
+the search. The power follows from the standard deviation of the difference of their scores per item.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ NAMES: dict[Kind, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Power:
-    """The power of the labels.
+    """Power of the labels. Differences are differences of accuracy, from 0 to 1.
 
     Attributes
     ----------
     n, answers, K
-        Number of labelled selection items, number of experts' answers about them, and numbers of options as
-        text.
+        Number of labelled selection items, number of experts' answers about them, and the items' numbers of
+        options as text, for example ``"4/5"``.
     units
-        Effective number of clusters of the items (`effective_clusters`); n if independent. Each
-        counts as one item, because the further information in a cluster is unknown before programs answer.
+        Effective number of clusters (`effective_clusters`); n if items are independent. A cluster counts as
+        one item, because correlations within clusters are unknown before programs answer.
     kind
         Kind of the labels.
     detectable
-        Smallest difference that is found four times in five.
+        Smallest difference that is detected with probability 80 %.
     alternatives
-        Label kind → smallest detectable difference with the same number of items.
+        Name of another label kind → smallest detectable difference with the same number of items.
     needed
-        Difference → number of items of the present kind that would detect it.
+        Difference → number of items of the current kind needed to detect it.
     """
 
     n: int
@@ -64,7 +64,7 @@ class Power:
     needed: dict[float, int]
 
     def lines(self) -> list[str]:
-        """Return a description of the power, for the user to read before spending money."""
+        """Return messages that describe the power to the user."""
         more = ", ".join(f"{n:,} for {100 * d:.0f} points" for d, n in self.needed.items())
         items = "" if self.answers == self.n else f" about {self.n} items"
         items += "" if self.units == self.n else f" in clusters that count as {self.units:.0f} items,"
@@ -124,7 +124,7 @@ def _several(labelled: ExpertLabels, truth: IntArray, m: int, rng: np.random.Gen
     """Return labels of m different options per item, drawn uniformly."""
     n, K = labelled.refused.shape
     order = rng.permuted(np.tile(np.arange(K), (n, 1)), axis=1)
-    if (labelled.truth < 0).all():  # the present labels never ask about the true option
+    if (labelled.truth < 0).all():  # complementary labels: experts are never asked about the true option
         order = order[order != truth[:, None]].reshape(n, K - 1)
     asked = np.zeros((n, K), np.bool_)
     asked[np.arange(n)[:, None], order[:, :m]] = True
@@ -136,16 +136,18 @@ def _several(labelled: ExpertLabels, truth: IntArray, m: int, rng: np.random.Gen
 def simulated_labels(
     truth: IntArray, votes: IntArray, K: int, kind: Kind, rng: np.random.Generator
 ) -> ExpertLabels:
-    """Return one error-free expert answer per item of a simulated population.
+    """Simulate one error-free expert answer per item.
 
     Parameters
     ----------
     truth, votes
-        Shapes (n,) and (M, n).
+        True options, shape (n,), and options chosen by M programs, shape (M, n).
+    K
+        Number of options of every item.
     kind
-        ``complementary``: about a uniform wrong option, so always no; ``natural``: about a uniform
-        option; ``routed``: about an option drawn by .8 of the vote share and .2 uniformly;
-        ``ordinary``: about the true one.
+        How the option in the question is drawn. ``complementary``: uniformly among the wrong options, so that
+        the answer is no; ``natural``: uniformly among all options; ``routed``: with probability .8 times the
+        share of votes plus .2/K; ``ordinary``: always the true option.
     """
     n = len(truth)
     pi: FloatArray = np.zeros((n, K))

@@ -1,30 +1,29 @@
 """Per-item scores on the accuracy scale from answers and expert labels, for many candidates at once.
 
-Candidates are ranked by means of these scores, compared by means of their differences, item by item,
-and told apart by the spread of those differences. So every estimator is written as one: a score per
-item whose mean over the items *is* the estimate.
+Every estimator is written as a score per item whose mean over the items is the estimate. So candidates can be
+compared item by item, and the spread of the differences of their scores gives the standard error.
 
 ==============  ======================================================================================
-``ml``          Â_ML plus the item's influence on it, u_i(Â)·n/I(Â), u_i the item's part of the
-                likelihood's slope: the mean is Â_ML, the spread its standard error. Where Â_ML is 0 the
-                mean is one step of scoring, which may be negative: many estimates cut off at 0 would be
-                too high on average, and so would all of a bad archive
-``transformed`` yes: 1{ŷ = y}; m refused options: 1 − (K − 1)/m · 1{ŷ refused}. The published transform
-                (K − 1)q − (K − 2), item by item
-``raw``         refused options only: 1{ŷ not refused}, which is not on the accuracy scale
-``outcome``     ``transformed`` of the item alone, whatever it weighs: for comparisons on one item
+``ml``          Â_ML plus the item's influence on it, u_i(Â)·n/I(Â), where u_i is the item's derivative
+                of the log-likelihood. The mean is Â_ML, and the spread gives its standard error. If Â_ML
+                is 0, the mean is one scoring step instead, which may be negative, because estimates
+                truncated at 0 would be too high on average for a bad archive
+``transformed`` with a yes: 1{ŷ = y}; with m refused options: 1 − (K − 1)/m · 1{ŷ refused}. This is the
+                published transform (K − 1)q − (K − 2), item by item
+``raw``         1{ŷ not refused}, only for items with refused options; not on the accuracy scale
+``outcome``     ``transformed`` without weights, for comparisons on single items
 ==============  ======================================================================================
 
-An unreadable answer scores 0 (in ``raw`` (K − 2)/(K − 1), the same point of its scale): comparing
-texts, ŷ ≠ ȳ, would pay for saying nothing. A failed or missing one scores NaN and is left out. Items
-whose option was drawn with other than uniform propensities score by the doubly robust outcome of
-`oversight.harness.estimate.routed_means`. Items of different K are separate samples, weighted by
+An unreadable answer scores 0 (in ``raw``, (K − 2)/(K − 1), which is the same accuracy). Otherwise an empty
+answer would count as right, because it differs from the refused option. A failed or missing answer scores NaN
+and is left out. Items whose options were drawn with unequal propensities are scored by the doubly robust
+outcome of `oversight.harness.estimate.routed_means`. Items with different K are separate samples, weighted by
 their number.
 
-If experts of some classes answered fewer of their questions, items weigh differently
-(`ExpertLabels.weight`): with weights w of mean 1, the estimate m is that of the weighted likelihood or mean,
-and an item scores m + w(s − m), so that scores still have the estimate as their mean and its standard error
-as their spread.
+If experts of some classes answered fewer of their questions, items have different weights
+(`ExpertLabels.weight`). With weights w of mean 1, the estimate m comes from the weighted likelihood or mean,
+and an item with score s gets m + w(s − m). So the mean of the scores is still the estimate, and their spread
+gives its standard error.
 Sources: "Towards Scalable Oversight via Partitioned Human Supervision", Eq. 2 and 9; the influence form is
 the delta method, u_i from (★) in `oversight.harness.estimate.estimators`.
 """
@@ -47,29 +46,29 @@ from oversight.harness.estimate import (
 )
 
 IMAGINARY = 2
-"""Imaginary checked answers, half of them right, at which the influence is computed. At the estimate itself,
-a candidate without a single hit would seem known almost without error."""
+"""Number of imaginary checked answers, half of them right, that are added before the influence is computed.
+Without them, the standard error of a candidate without a right answer would be almost zero."""
 OUTCOME = "outcome"
 _PARTS = 1_000_000
-"""Unit of weighted counts of items, because samples have whole counts."""
+"""Factor that turns weighted counts of items into whole numbers, because samples have whole counts."""
 
 
 def score_items(
     answers: IntArray, labelled: ExpertLabels, estimator: str = "ml", voters: IntArray | None = None
 ) -> FloatArray:
-    """Score every candidate on every item, shape (M, n); NaN if it cannot be scored.
+    """Score every candidate on every item, shape (M, n); NaN if an item or answer cannot be scored.
 
     Parameters
     ----------
     answers
-        Answered options, shape (M, n), from 0; `UNREADABLE` or `FAILED`.
+        Indices of the chosen options, `UNREADABLE` or `FAILED`, shape (M, n).
     labelled
         Experts' labels of the n items.
     estimator
         A name of `ESTIMATORS`.
     voters
-        Answers of all candidates, if `answers` are only those of some, because scores of routed items use all
-        votes.
+        Answers of all candidates, if `answers` contains only some of them. Scores of routed items use the
+        votes of all candidates.
 
     Raises
     ------
@@ -100,7 +99,7 @@ def score_items(
 
 
 def _stratum(y: IntArray, labelled: ExpertLabels, columns: IntArray, K: int, estimator: str) -> FloatArray:
-    """Return scores on items with one K whose options were drawn uniformly."""
+    """Return the scores on items with the same K whose options were drawn uniformly."""
     refused = labelled.refused[columns]
     settled = labelled.truth[columns] >= 0
     readable = y >= 0
@@ -120,7 +119,7 @@ def _is_even(weight: FloatArray) -> bool:
 
 
 def _spread_weights(scores: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return scores whose plain mean is the weighted mean of the given ones, by candidate; NaN is kept."""
+    """Return scores m + w(s − m), whose plain mean is the weighted mean m per candidate; NaN is kept."""
     known = ~np.isnan(scores)
     total = np.where(known.any(axis=1), known @ weight, 1.0)[:, None]
     mean = np.nansum(weight * scores, axis=1, keepdims=True) / total
@@ -129,7 +128,7 @@ def _spread_weights(scores: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def _count(these: BoolArray, weight: FloatArray) -> IntArray:
-    """Return weighted numbers of items by candidate: whole items if all weights are equal, or millionths."""
+    """Count the items of each candidate; with unequal weights, the unit is a millionth of an item."""
     number: IntArray = these.sum(axis=1)
     if not _is_even(weight):
         number = np.rint(_PARTS * (these @ weight)).astype(np.int64)
@@ -139,7 +138,7 @@ def _count(these: BoolArray, weight: FloatArray) -> IntArray:
 def _likelihood(
     readable: BoolArray, avoided: BoolArray, effective: FloatArray, weight: FloatArray
 ) -> FloatArray:
-    """Return Â_ML of every candidate's readable answers plus each item's influence on it."""
+    """Return each candidate's Â_ML from its readable answers, plus the influence of each item on it."""
     groups = np.unique(effective)
     whole = 1 if _is_even(weight) else _PARTS
     n = np.stack([_count(readable & (effective == g), weight) for g in groups], axis=1)
@@ -177,7 +176,7 @@ def _raw(readable: BoolArray, avoided: BoolArray, _: FloatArray, __: FloatArray)
 def _routed(
     y: IntArray, labelled: ExpertLabels, columns: IntArray, estimator: str, votes: IntArray
 ) -> FloatArray:
-    """Return doubly robust outcomes; the posterior uses the votes of candidates with complete answers."""
+    """Return doubly robust scores; the posterior of the truth uses the votes of complete candidates."""
     if estimator == "raw":
         raise EstimateError("raw q is not defined for options drawn with unequal propensities; use ml")
     data = labelled.routed_data(columns)

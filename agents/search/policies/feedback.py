@@ -1,4 +1,4 @@
-"""Describe candidates for a proposer: numbers with their noise, but never a right answer."""
+"""Describe candidates to the optimiser: scores with standard deviations, but never a right answer."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from oversight.harness.types import Item
 
 BEST, LATEST = 5, 5
 ALWAYS = 2
-"""Number of the best candidates that every proposal sees; the others differ between concurrent proposals."""
+"""Number of best candidates shown to all proposals; other candidates differ between concurrent proposals."""
 CASES = 6
 _ERROR_CHARACTERS = 300
 MOST_CALLS = 8
 _CALL_CHARACTERS = 320
-"""Largest number of shown characters of a call's question and of its reply."""
+"""Maximum number of characters shown of a call's question, and also of its reply."""
 
 
 def describe_scale(view: PolicyView) -> str:
-    """Explain the meaning of a score in this search, and that it is noisy."""
+    """Return a text that explains the scores of this search and their noise."""
     luck = "" if view.published else " Scores have been corrected for luck."
     return render_template(f"scale_{view.board.scale}", luck=luck)
 
 
 def describe_standing(view: PolicyView, name: str) -> str:
-    """Return ``61 % ± 5 %, 2 % of answers unreadable, 310 tokens per question``; ± is relative to the others.
+    """Return a text such as ``61 % ± 5 %, 2 % of answers unreadable, 310 tokens per question``.
 
-    In parity mode, the number is the score itself, otherwise the posterior mean. If scores are on the scale
-    q, the text is ``q 0.87 ± 0.02``.
+    The first number is the posterior mean, or with parity the uncorrected score. The number after ± is the
+    posterior standard deviation, given the archive's level. On the scale q, the text begins with
+    ``q 0.867 ± 0.020``.
     """
     standing = view.board.standing(name)
     score = standing.value if view.published else standing.mean
@@ -43,10 +44,10 @@ def describe_standing(view: PolicyView, name: str) -> str:
 
 
 def describe_archive(view: PolicyView) -> str:
-    """Describe the archive within limits: some of the best with source, the latest by name and number.
+    """Describe a part of the archive: some of the best candidates with source, the latest without source.
 
-    Except for the two best, concurrent proposals see different members, because proposers with the same input
-    write the same program.
+    Concurrent proposals are shown different candidates, except for the two best, because optimisers with the
+    same input would write the same program.
     """
     ranked = view.board.ranked()
     best = _choose_best(ranked, view.slot % view.in_flight)
@@ -63,7 +64,7 @@ def describe_archive(view: PolicyView) -> str:
 
 
 def _choose_best(ranked: list[str], place: int) -> list[str]:
-    """Return the two best, and three of the following ones, which differ between concurrent proposals."""
+    """Return the two best candidates and three further ones, which differ between concurrent proposals."""
     head, rest, width = ranked[:ALWAYS], ranked[ALWAYS:], BEST - ALWAYS
     pages = max(1, -(-len(rest) // width))
     start = (place % pages) * width
@@ -71,7 +72,7 @@ def _choose_best(ranked: list[str], place: int) -> list[str]:
 
 
 def describe_slot(view: PolicyView) -> dict[str, str]:
-    """Describe this proposal's own task, which differs from concurrent ones, and list refused programs."""
+    """Describe the emphasis of this proposal, which differs from concurrent proposals, and list refusals."""
     told = f"This is proposal {view.slot + 1} of {view.planned}."
     if view.in_flight > 1:
         told += f" Up to {view.in_flight} are written at once, and none sees the others."
@@ -87,7 +88,7 @@ def describe_slot(view: PolicyView) -> dict[str, str]:
 
 
 def describe_experience(view: PolicyView, parent: str) -> str:
-    """List the changes that were tried on a parent: better, worse or undecided, with probabilities."""
+    """List the changes that were tried on a parent, with verdict and probability of an improvement."""
     advice = {"worse": "do not repeat it", "better": "build on it", "undecided": "not known to matter"}
     lines = []
     for name in view.board.ids:
@@ -109,10 +110,11 @@ async def describe_cases(
     refuted_only: bool = False,
     with_calls: bool = False,
 ) -> str:
-    """Show feedback items that experts refuted (certain errors), and as many that they did not refute.
+    """Show feedback items on which experts refuted the candidate, and others on which they did not.
 
-    The text shows experts' answers about the candidate's own choice, but never the right option. With
-    `with_calls`, a refuted item also shows the candidate's calls and replies.
+    Half of the `most` items are refuted (certain errors), or all of them with `refuted_only`. The text shows
+    what experts say about the candidate's own choice, but never the right option. `with_calls` adds the
+    candidate's calls and replies on refuted items.
     """
     certain = most if refuted_only else most // 2
     refuted: list[tuple[Item, str]] = []
@@ -141,7 +143,7 @@ async def describe_cases(
 
 
 def describe_calls(told: Replay, item: Item) -> str:
-    """Return a program's calls and replies, quoted and cut short; empty if unknown."""
+    """Return a program's calls and replies, quoted and shortened; empty if none are stored."""
     lines = []
     for number, call in enumerate(told.calls[:MOST_CALLS], 1):
         asked = call.messages[-1].content.replace(item.text, "(the question)").strip()

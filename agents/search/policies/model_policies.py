@@ -1,4 +1,4 @@
-"""Proposers that call a model: they convert a reply to a proposal, and repair a refused program."""
+"""Proposers that call a model (the optimiser) to write programs and to repair refused programs."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from oversight.harness.types import Program
 
 FAILURES = 3
 ERROR_CHARACTERS = 600
-"""Number of characters of a refusal's reason that the program's writer receives."""
+"""Maximum number of characters of the reason of a refusal that the optimiser is shown."""
 _WHOLE = ("thought", "name", "code")
 _CHANGE = ("modification", "code")
 
 Fields = dict[str, str]
-"""Texts by field name, of a reply or of a template."""
+"""Field name → text, in a reply or for a template."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelPolicy:
-    """A proposer whose programs are written by the optimiser."""
+    """Base of the proposers whose programs are written by a model, the optimiser."""
 
     optimiser: Optimizer
     name: str = ""
@@ -40,11 +40,11 @@ class ModelPolicy:
         reason: str,
         attempt: int,  # noqa: ARG002  the conversation counts its turns
     ) -> Proposal | None:
-        """Report in the conversation why a program is refused. Returns None if the reply is unusable."""
+        """Ask the optimiser to repair a program that was refused for `reason`; None if that fails."""
         if proposal.program is None or proposal.talk is None:
             return None
         talk, source = proposal.talk, proposal.program.source
-        # A later reply may have been unusable, so the last program may differ from the refused one.
+        # Quote the refused program unless the last reply contains it; a later reply may have been unusable.
         which = "" if talk.found.get("code") == source else f", which is\n\n```python\n{source}```\n\n"
         told = {"which": which, "reason": quote_data(reason, ERROR_CHARACTERS)}
         try:
@@ -55,7 +55,7 @@ class ModelPolicy:
         return proposal_of(found, proposal.op, proposal.parents, proposal.note, talk)
 
     def refused(self, error: ReplyRefused, parents: tuple[str, ...], talk: Conversation) -> Proposal:
-        """Make a proposal without a program."""
+        """Return a proposal without a program, because the optimiser's reply was unusable."""
         return Proposal(
             None,
             self.name,
@@ -71,17 +71,17 @@ class ModelPolicy:
 class Adas(ModelPolicy):
     """Meta Agent Search: a model writes complete new workflows from the archive of earlier ones.
 
-    After "Automated Design of Agentic Systems" (Hu, Lu & Clune 2025, ICLR). Per proposal: one call for an
-    idea, one to reflect on it in comparison with the last member of the archive, and one against a list of
-    common mistakes; then a limited number of repairs of a program that does not run. Unlike the original, a
-    repair is tried before anything is scored, the archive in the prompt is bounded, and its numbers have
-    error margins.
+    After "Automated Design of Agentic Systems" (Hu, Lu & Clune 2025, ICLR). A proposal needs three calls: one
+    writes a program, one compares it with the latest member of the archive, and one checks it against a list
+    of common mistakes. Then a program that does not run is repaired a limited number of times. Unlike the
+    original, programs are repaired before they are scored, the prompt shows only a part of the archive, and
+    scores have standard deviations.
     """
 
     name: str = "adas"
 
     async def propose(self, view: PolicyView) -> Proposal:
-        """Make three calls: idea, reflection, check; if a later call fails, the earlier program is kept."""
+        """Make three calls: idea, reflection, check. A program is kept if the next reply is unusable."""
         talk = Conversation.begin(self.optimiser, self.name, view.slot)
         told = {
             "task": self.optimiser.task,
@@ -106,7 +106,7 @@ class Adas(ModelPolicy):
 
 
 class _LeaderPolicy(ModelPolicy, ABC):
-    """A proposer of one change to one parent, drawn by its posterior."""
+    """A proposer that draws a parent by its posterior and changes one thing in it."""
 
     async def propose(self, view: PolicyView) -> Proposal:
         """Propose one change to one parent."""
@@ -129,18 +129,18 @@ class _LeaderPolicy(ModelPolicy, ABC):
 
     @abstractmethod
     async def change(self, view: PolicyView, parent: str, talk: Conversation, told: Fields) -> Fields:
-        """Ask for a changed program; `told` contains the fields of all templates."""
+        """Ask for a changed program; `told` contains the template fields that all subclasses use."""
 
 
 @dataclass(frozen=True, slots=True)
 class AFlow(_LeaderPolicy):
-    """Tree search over small changes of a workflow, with the experience of earlier changes.
+    """Tree search over small changes of a workflow, using the results of earlier changes.
 
     After "AFlow: Automating Agentic Workflow Generation" (Zhang et al. 2025, ICLR): the model is asked for
-    one change of a parent, given earlier changes of the parent and its failures. Unlike the original,
-    experience has three states, because most differences at a hundred labels are noise. Only changes that are
-    probably worse are discouraged. Failures show what experts refuted, and never the right answer. An
-    unusable reply costs a slot, not a round of evaluation.
+    one change of a parent, given the parent's failures and the earlier changes of the parent. Unlike in the
+    original, an earlier change is better, worse or undecided, because most differences at a hundred labels
+    are noise; only changes that are probably worse are discouraged. Failures show which choices experts
+    refuted, but never the right answer. An unusable reply uses up a slot but costs no evaluation.
     """
 
     name: str = "aflow"
@@ -166,10 +166,10 @@ class Reflect(_LeaderPolicy):
     """Reflective mutation: repair the one cause that explains most refuted answers.
 
     After GEPA (Agrawal et al. 2025), with complementary feedback: a "no" about the chosen option is a certain
-    error and is shown as one. An answer that was not refuted may still be wrong, and is shown as unknown with
-    the share of wrong ones. There is no minibatch gate, because with such labels a batch of three is perfect
-    by chance more often than not; children race like all others. For a refuted answer, the model also sees
-    each call's question and reply, because they show the cause.
+    error and is shown as such. An answer that was not refuted may still be wrong; it is shown as unknown,
+    with the estimated share of wrong answers among these. Unlike GEPA, a child need not first win on a
+    minibatch, because with such labels more than half of all batches of three contain no refuted answer. For
+    a refuted answer, the model is also shown each call's question and reply, because they reveal the cause.
     """
 
     name: str = "reflect"
@@ -184,7 +184,10 @@ class Reflect(_LeaderPolicy):
 
 
 def doubt(accuracy: float, avoided: float | None) -> float:
-    """Return P(wrong | not refuted) = 1 − A/q, for the candidate's accuracy A and the share q it avoided.
+    """Return the probability that an answer that was not refuted is wrong, 1 − A/q.
+
+    A is the candidate's accuracy, and q the share of items on which it avoided the refused options. The
+    result is 0 if q is unknown (None) or 0.
 
     Examples
     --------
@@ -195,6 +198,6 @@ def doubt(accuracy: float, avoided: float | None) -> float:
 
 
 def proposal_of(found: Fields, op: str, parents: tuple[str, ...], note: str, talk: Conversation) -> Proposal:
-    """Make a proposal from a reply."""
+    """Return a proposal with the program of a reply."""
     program = Program(found.get("name", op)[:60], found["code"], found.get("thought", note))
     return Proposal(program, op, parents, note, log=tuple(talk.log), tokens=talk.tokens, talk=talk)

@@ -1,15 +1,15 @@
-"""Talk with the model that writes programs: read replies leniently, check contents strictly.
+"""Talk with the model that writes programs (the optimiser): read replies leniently, check contents strictly.
 
-A reply should be one JSON object with named texts. Replies are read leniently: thoughts, fences and prose
-around the object, keys in any order and additional keys, raw line breaks in strings, tagged sections, and
-code in a fence or in triple quotes inside JSON are accepted. Missing parts are never guessed: after a cut or
-incomplete reply, the model is asked once for a correction, and then the proposal is refused with the reason.
-Nothing in a reply is executed in this module.
+A reply should be one JSON object with named texts. The reader also accepts thoughts, fences and prose around
+the object, keys in any order and additional keys, raw line breaks in strings, tagged sections, and code in a
+fence or in triple quotes inside JSON. Missing parts are never guessed: after a cut or incomplete reply, the
+model is asked once for a correction; if that fails, the proposal is refused with the reason. Nothing in a
+reply is executed in this module.
 
-The guide for the author of programs describes everything that a program may use, with examples, and
+The optimiser receives a guide, which describes with examples everything that a program may use, and
 everything that is refused. Its text is in ``prompts/guide.txt``. Every example there is a complete program
-whose calls per item are in its first line. A test runs each example through the gate and a free run, so that
-text and code agree.
+whose first line says how many calls it makes per item. A test runs each example through the static gate and a
+dry run, so that the guide and the code agree.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _ROLE_CHARACTERS = 160
 
 
 def write_guide(restrictions: str, roles: Sequence[Role], shape: PromptFormat) -> str:
-    """Write the guide for a study.
+    """Return the optimiser's guide for a study.
 
     Parameters
     ----------
     restrictions
         Description of what the sandbox refuses, see `oversight.agents.sandbox.Sandbox.restrictions`.
     roles, shape
-        The study's roles, and its wording of calls.
+        The study's roles and prompt format.
     """
     code = render_template("guide_code" if shape.code else "guide_no_code")
     return render_template(
@@ -55,7 +55,7 @@ def write_guide(restrictions: str, roles: Sequence[Role], shape: PromptFormat) -
 
 
 def quote_data(text: str, most: int) -> str:
-    """Quote foreign text as data in a prompt: one line of at most `most` characters."""
+    """Quote untrusted text as data in a prompt: one line with at most `most` characters of the text."""
     quoted = json.dumps(text[:most] + ("…" if len(text) > most else ""), ensure_ascii=False)
     return quoted.replace("`", "'")
 
@@ -76,10 +76,10 @@ def _describe_shape(shape: PromptFormat) -> str:
 
 
 Ask = Callable[[Request, str], Awaitable[ModelReply]]
-"""See `oversight.agents.runtime.broker.Broker.ask`; the optimiser's calls are cached and paid as usual."""
+"""Signature of `oversight.agents.runtime.broker.Broker.ask`, which caches and pays the optimiser's calls."""
 
 LONGEST = 60_000
-"""Largest number of characters of a program."""
+"""Maximum number of characters of a program."""
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _TRIPLE = re.compile(r'(?<=:)\s*"""(.*?)"""(?=\s*(?:,\s*"|}))', re.DOTALL)
 _FENCE = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
@@ -96,14 +96,13 @@ class Optimizer:
     Attributes
     ----------
     ask
-        Calls the model.
+        Function that calls the model.
     task
-        Description of the items, with one example and never an answer.
+        Description of the items, with one example item but no answer.
     guide
-        Guide to the allowed and the refused parts of a workflow, see
-        `oversight.agents.search.policies.optimizer`.
+        Guide to what programs may use and what is refused, see `write_guide`.
     temperature, max_tokens
-        Settings of every call; the limit applies to a reply.
+        Sampling temperature, and token limit of every reply.
     """
 
     ask: Ask
@@ -120,11 +119,13 @@ class Conversation:
     Attributes
     ----------
     path
-        Names of the draws, so that a resumed proposal finds its replies in the cache.
+        Prefix of the paths of all requests, so that a resumed proposal finds its replies in the cache.
     log
-        Corrections that were necessary.
+        Messages about corrections that were necessary.
+    tokens
+        Number of tokens used so far.
     found
-        Usable content of the last reply.
+        Usable fields of the last reply.
     """
 
     optimiser: Optimizer
@@ -137,7 +138,7 @@ class Conversation:
 
     @classmethod
     def begin(cls, optimiser: Optimizer, *path: object) -> Conversation:
-        """Start with the system message; `path` names the proposal."""
+        """Start a conversation with the system message; `path` identifies the proposal."""
         name = "/".join(("meta", *map(str, path)))
         return cls(optimiser, name, [Message("system", render_template("system"))])
 
@@ -149,7 +150,7 @@ class Conversation:
         ReplyRefused
             If the reply lacks a field after one request for a correction.
         ModelError
-            If there was no reply.
+            If the call failed.
         """
         self.messages.append(Message("user", prompt))
         self.found = {}
@@ -176,7 +177,7 @@ class Conversation:
 
 
 def render_template(template: str, **fields: object) -> str:
-    """Fill in one of the prompts of ``agents/prompts``."""
+    """Return a prompt of the folder ``agents/prompts``, with its fields filled in."""
     text = (files("oversight.agents") / "prompts" / f"{template}.txt").read_text(encoding="utf-8")
     return Template(text).substitute({name: str(value) for name, value in fields.items()}).strip()
 
@@ -195,14 +196,14 @@ def parse_fields(text: str, fields: Sequence[str]) -> tuple[dict[str, str], list
     for candidate in _objects(text):
         found |= {n: v for n in fields if isinstance(v := candidate.get(n), str) and (v := v.strip())}
     if "code" in fields:
-        # If the field has no program, use the last fence with one.
+        # If the field contains no program, use the last fenced block that does.
         texts = (found.pop("code", ""), *reversed(_FENCE.findall(text)))
         found |= next(({"code": code} for block in texts if (code := _code(block))), {})
     return found, [name for name in fields if name not in found]
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
-    """Yield JSON objects in a text: the whole text, contents of fences, and text between outer braces."""
+    """Return the JSON objects in a text: the whole text, fenced blocks, and the text between outer braces."""
     text = _TRIPLE.sub(lambda found: json.dumps(found[1]), text)
     pieces = [text, *_FENCE.findall(text)]
     if "{" in text and "}" in text:
@@ -215,7 +216,7 @@ def _objects(text: str) -> list[dict[str, Any]]:
 
 
 def _code(text: str) -> str:
-    """Return a program's text without the fence around it; empty if it is not a program."""
+    """Return a program's source without the fence around it; empty if the text is not a program."""
     fenced = _FENCE.search(text)
     source = (fenced[1] if fenced else text).strip("\n")
     if not source or len(source) > LONGEST:

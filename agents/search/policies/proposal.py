@@ -1,14 +1,14 @@
 """The interface of proposers: their view of a search, the draw of a parent, and proposals.
 
-By default the parent is the largest of one draw from every candidate's posterior (Thompson 1933, Biometrika
-25), with a quarter of its standard deviation, so it is mostly the candidate with the highest posterior mean.
-The expected accuracy of an edit is the parent's posterior mean plus a step, even for a parent with few
-answers. Full draws, with which each candidate is a parent as often as it is probably the best, spend half of
-the proposals on worse parents. With the quarter, nearly equal candidates are also drawn, because a parent may
-be good although all its edits are bad. No parameter depends on the scale and the noise of the score. The
-published rule (AFlow: Zhang et al. 2025, ICLR, appendix) is p_i = λ/n + (1 − λ) softmax_i(α s_i) among the
-start and the three best others, λ = 0.3, α = 0.2 per percentage point. On raw q at K = 16 it is nearly
-uniform, on the transform nearly greedy.
+By default, one value is drawn from every candidate's posterior, and the candidate with the largest value is
+the parent (Thompson 1933, Biometrika 25). The draws use a quarter of the posterior standard deviation, so the
+parent is mostly the candidate with the highest posterior mean. The reason is that the expected accuracy of an
+edit is the parent's posterior mean plus a step, even for a parent with few answers; draws with the full
+standard deviation would spend half of the proposals on worse parents. But nearly equal candidates should also
+be drawn, because a good parent may have only bad edits. The rule needs no tuning to the scale or noise of
+scores. The published rule (AFlow: Zhang et al. 2025, ICLR, appendix) is
+p_i = λ/n + (1 − λ) softmax_i(α s_i) among the start workflow and the three best others, with λ = 0.3 and
+α = 0.2 per percentage point. It is nearly uniform on raw q at K = 16, and nearly greedy on the transform.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from oversight.harness import FloatArray
 from oversight.harness.types import Candidate, Item, Program
 
 DOUBT = 0.25
-"""Share of a posterior's standard deviation that is used in the draw of a parent."""
+"""Factor on the posterior standard deviation in the draw of a parent."""
 POOL = 4
 UNIFORM = 0.3
 STEEPNESS_PER_POINT = 0.2
@@ -34,18 +34,18 @@ STEEPNESS_PER_POINT = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedAnswer:
-    """A candidate's answer to a feedback item, with the experts' answers about it.
+    """A candidate's answer to a feedback item, compared with the experts' answers about this item.
 
     Attributes
     ----------
     item, option
-        The item, and the chosen option; None if no option could be read.
+        The item, and the index of the chosen option; None if no option could be read.
     known
-        Whether the answer can be compared with experts' answers.
+        Whether the comparison is possible: the item has an expert's answer, and the candidate's did not fail.
     settled
-        Whether an expert named the right option.
+        Whether the right option is known from an expert's yes.
     refuted
-        Whether experts refuted the choice, by naming the right option or with a no about the choice.
+        Whether the choice is wrong: another option has a yes, the choice has a no, or there is no choice.
     """
 
     item: Item
@@ -57,27 +57,27 @@ class JudgedAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyView:
-    """A proposer's view: a snapshot of the archive, feedback, and a separate random stream.
+    """The data that a proposer may use: a snapshot of the archive, feedback, and a random generator.
 
     Attributes
     ----------
     board
-        The scored archive that the slot sees.
+        The scored candidates that this slot may use.
     candidates
         Candidates by id.
     start
         Id of the workflow that the user would use without a search.
     published
-        Whether parents are selected as in the publication.
+        Whether parents are drawn by the published rule.
     slot, in_flight, planned
-        Number of the proposal, from 0; number of concurrent proposals; planned number.
+        Number of this proposal, from 0; number of concurrent proposals; planned number of proposals.
     refused
         Reasons why the last programs were refused.
     judge
-        Answers feedback items with a candidate in random order until the requested number is refuted, and
-        returns the comparison with the experts.
+        Function that runs a candidate on feedback items until the given number of answers is refuted, and
+        returns the answers with the comparison.
     transcribe
-        Returns a candidate's stored calls on a feedback item that it has answered.
+        Function that returns a candidate's stored calls on a feedback item that it has answered.
     """
 
     board: Board
@@ -95,7 +95,7 @@ class PolicyView:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A proposal: a program, or the reason why it could not be made.
+    """A proposal: a program, or the reason why there is none.
 
     Attributes
     ----------
@@ -104,16 +104,16 @@ class Proposal:
     op, parents, note
         As in `oversight.harness.types.program.Candidate`.
     refused
-        Reason why there is no program.
+        Reason why there is no program; empty if there is one.
     log
-        Events while the proposal was made: repairs, odd replies, refusals.
+        Messages about repairs, unusable replies and refusals while the proposal was made.
     tokens
-        Tokens that the proposer itself used.
+        Number of tokens that the proposer itself used.
     is_told
-        Whether later proposals learn why this one was refused, because the reason concerns the program and
-        not the connection to the model.
+        Whether later proposals are shown why this one was refused, because the reason concerns the program
+        and not the connection to the model.
     talk
-        The conversation in which a repair continues; None without a conversation.
+        The conversation that a repair continues; None without a conversation.
     """
 
     program: Program | None
@@ -136,18 +136,18 @@ class Policy(Protocol):
         ...
 
     async def propose(self, view: PolicyView) -> Proposal:
-        """Make a candidate from the snapshot."""
+        """Return a proposal made from the view."""
         ...
 
     async def repair(
         self, view: PolicyView, proposal: Proposal, reason: str, attempt: int
     ) -> Proposal | None:
-        """Repair a program that was refused for `reason`; None gives up."""
+        """Return a repaired proposal whose program was refused for `reason`; None to give up."""
         ...
 
 
 def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
-    """Draw one of these candidates, by the default rule or, in parity mode, by the published one."""
+    """Draw one of these candidates by the default rule or, with parity, by the published rule."""
     if view.published:
         p = published_probabilities(view.board.values(ids))
         return view.candidates[ids[choose(p, view.rng)]]
@@ -157,7 +157,7 @@ def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
 
 
 def draw_leader(view: PolicyView) -> Candidate:
-    """Draw a parent among all candidates; in parity mode among the start and the three best others."""
+    """Draw a parent among all candidates; with parity, among the start and the three best others."""
     if not view.published:
         return draw_any(view)
     others = [c for c in view.board.ranked() if c != view.start]
@@ -170,7 +170,7 @@ def draw_any(view: PolicyView) -> Candidate:
 
 
 def child_name(parent: Candidate, view: PolicyView) -> str:
-    """Return a name made of the family's name and the number of the proposal."""
+    """Return a name for a child: the name of the parent's start program, and the proposal's number."""
     return f"{parent.program.name.split('+')[0]}+{view.slot + 1}"
 
 
@@ -189,5 +189,5 @@ def published_probabilities(scores: FloatArray) -> FloatArray:
 
 
 def choose(p: FloatArray, rng: np.random.Generator) -> int:
-    """Draw one index by cumulated probabilities, so that equal p give equal draws."""
+    """Draw one index with probabilities p; the result depends only on p and one number of `rng`."""
     return min(int(np.searchsorted(np.cumsum(p), rng.random(), side="right")), len(p) - 1)

@@ -1,12 +1,13 @@
-"""A proposer without a model, which recombines and edits existing workflows.
+"""A proposer that edits and recombines existing workflows without a model.
 
-Children are made from selected parents by edits of their source: other numbers of samples, rounds and
-examples, other temperatures, roles and wordings, omitted thinking, constants of a second parent, a vote over
-several runs, or two workflows side by side. Proposals are free of cost, seeded, and always valid programs.
+A child is made from its parent's source by edits: other numbers of samples, rounds and examples, other
+temperatures, roles and instructions, no thinking before the answer, constants of a second parent, a vote over
+several runs, or a vote of two workflows. Proposals cost nothing, depend only on the seed, and always parse,
+because all edits change the syntax tree.
 
-Workflows keep the values that are worth changing in constants in capitals at the top. In addition, every call
-of ``task.ask`` can be given a role or a number of examples, and a complete workflow can be run several times
-for a vote, or beside another one. All edits change the syntax tree, so the result always parses.
+Workflows define the values that are worth changing as constants in capitals at the top of the source. In
+addition, an edit can give every call of ``task.ask`` a role or a number of examples, and can run a complete
+workflow several times, or together with another one, to let the answers vote.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ async def forward(task):
 
 
 def read_constants(source: str) -> dict[str, Value]:
-    """Return numbers and texts that are constants in capitals at the top of a source."""
+    """Return the numbers and texts that a source assigns to names in capitals at its top level."""
     found: dict[str, Value] = {}
     for statement in ast.parse(source).body:
         match statement:
@@ -47,7 +48,7 @@ def read_constants(source: str) -> dict[str, Value]:
 
 
 def replace_constants(source: str, values: Mapping[str, Value]) -> str:
-    """Replace values of existing constants; other names are ignored."""
+    """Return a source with other values of its constants; names that it does not define are ignored."""
     tree = ast.parse(source)
     for statement in tree.body:
         match statement:
@@ -57,7 +58,7 @@ def replace_constants(source: str, values: Mapping[str, Value]) -> str:
 
 
 def set_argument(source: str, keyword: str, name: str, value: Value) -> str:
-    """Pass ``keyword=NAME`` in every call for an answer that lacks it, with NAME = value."""
+    """Pass ``keyword=name`` in every call for an answer that lacks this keyword, and set ``name = value``."""
     tree = ast.parse(source)
     for call in ast.walk(tree):
         if _asks_for_answer(call) and all(k.arg != keyword for k in call.keywords):
@@ -68,7 +69,7 @@ def set_argument(source: str, keyword: str, name: str, value: Value) -> str:
 
 
 def remove_thinking(source: str) -> str:
-    """Request only the answer if the thinking is discarded: ``_, answer = await task.ask(...)``."""
+    """Request only the answer in calls that discard the thinking: ``_, answer = await task.ask(...)``."""
     tree = ast.parse(source)
     for statement in ast.walk(tree):
         match statement:
@@ -82,7 +83,7 @@ def remove_thinking(source: str) -> str:
 
 
 def add_vote(source: str, votes: int) -> str:
-    """Run a workflow several times and return its most frequent answer."""
+    """Return a workflow that runs the given one several times and returns the most frequent answer."""
     tree = _renamed(ast.parse(source), {"forward": "once"})
     tree.body.insert(_after_imports(tree), ast.parse(f"VOTES = {votes}").body[0])
     tree.body += ast.parse(_VOTED).body
@@ -90,7 +91,7 @@ def add_vote(source: str, votes: int) -> str:
 
 
 def run_beside(first: str, second: str) -> str:
-    """Run two workflows and vote; the first one's answer counts if they differ."""
+    """Return a workflow that runs both workflows and votes; if they differ, the answer of `first` counts."""
     trees = [
         _renamed(tree, {name: (entry if name == "forward" else f"{name}{mark}") for name in _own_names(tree)})
         for tree, entry, mark in ((ast.parse(first), "one", "_1"), (ast.parse(second), "other", "_2"))
@@ -102,7 +103,7 @@ def run_beside(first: str, second: str) -> str:
 
 
 def count_calls(source: str) -> int:
-    """Return the number of model calls in a source, a rough measure of its size."""
+    """Return the number of call expressions ``….ask(…)`` in a source, a rough measure of its cost."""
     return sum(_is_ask(node) for node in ast.walk(ast.parse(source)))
 
 
@@ -144,7 +145,7 @@ def _own_names(tree: ast.Module) -> set[str]:
 
 
 def _renamed(tree: ast.Module, names: Mapping[str, str]) -> ast.Module:
-    """Rename names in a tree in place."""
+    """Rename identifiers, functions and classes in a tree in place, and return the tree."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = names.get(node.id, node.id)
@@ -154,7 +155,7 @@ def _renamed(tree: ast.Module, names: Mapping[str, str]) -> ast.Module:
 
 
 def _import_vote(tree: ast.Module) -> str:
-    """Add the imports of added functions after the docstring."""
+    """Add the imports that votes need, after the docstring, and return the source."""
     place = int(bool(tree.body) and _is_docstring(tree.body[0]))
     lines = "import asyncio\nfrom oversight.agents.workflow import vote"
     have = {ast.unparse(s) for s in tree.body if isinstance(s, _IMPORTS)}
@@ -169,12 +170,12 @@ EXAMPLES = (0, 1, 2, 4, 8)
 TEMPERATURES = (0.0, 0.2, 0.5, 0.8, 1.0)
 
 Edit = tuple[str, str]
-"""The changed source, and a description of the change."""
+"""The changed source, and a description of the change; the description is empty if nothing changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wordings:
-    """Texts for prompts, by purpose."""
+    """Texts from which prompts are varied: instructions and roles."""
 
     instruction: tuple[str, ...]
     role: tuple[str, ...]
@@ -188,7 +189,7 @@ class Wordings:
         return cls(tuple(table["instruction"]), tuple(table["role"]))
 
     def with_roles(self, texts: Iterable[str]) -> Wordings:
-        """Add a study's own roles."""
+        """Return these texts together with a study's own roles."""
         return replace(self, role=tuple(dict.fromkeys((*self.role, *texts))))
 
 
@@ -199,14 +200,14 @@ class Recombine:
     Parameters
     ----------
     wordings
-        Texts to choose from; roles of the study may be added.
+        Instructions and roles to choose from; they may include roles of the study.
     """
 
     wordings: Wordings
     name: str = "recombine"
 
     async def propose(self, view: PolicyView) -> Proposal:
-        """Change one parent, or combine two; if the program already exists, try again."""
+        """Change one parent, or combine two; repeat this if the program already exists."""
         known = set(view.board.ids)
         first = draw_any(view)
         for _ in range(TRIES):
@@ -219,12 +220,12 @@ class Recombine:
         return Proposal(None, self.name, (first.id,), refused=f"no new program in {TRIES} tries")
 
     async def repair(self, view: PolicyView, proposal: Proposal, reason: str, attempt: int) -> Proposal:
-        """Draw again, because this proposer cannot use an error message."""
+        """Return a new proposal, because this proposer cannot use an error message."""
         again = await self.propose(view)
         return replace(again, log=(*proposal.log, f"draw {attempt + 1}: {reason}"))
 
     def edit(self, first: str, second: str, rng: np.random.Generator) -> tuple[str, Edit]:
-        """Make one to three edits of the first source; return the first edit's name and the result."""
+        """Apply one to three edits to the source `first`. Returns the first edit's name, and the result."""
         ops = list(EDITS)
         op = ops[int(rng.choice(len(ops), p=_WEIGHTS))]
         source, note = EDITS[op](self, first, second, rng)
@@ -235,7 +236,7 @@ class Recombine:
         return op, (source, "; ".join(notes))
 
     def change_constant(self, source: str, _: str, rng: np.random.Generator) -> Edit:
-        """Give one constant another value of its kind."""
+        """Change the value of one random constant, within the values allowed for its name and type."""
         found = read_constants(source)
         if not found:
             return source, ""
@@ -246,19 +247,19 @@ class Recombine:
         return replace_constants(source, {name: value}), f"{name} = {value!r}, was {found[name]!r}"
 
     def cross(self, source: str, other: str, rng: np.random.Generator) -> Edit:
-        """Use the second parent's values for some of the shared constants."""
+        """Copy the second parent's values of some constants that both parents define."""
         mine, theirs = read_constants(source), read_constants(other)
         shared = [n for n in sorted(mine) if n in theirs and theirs[n] != mine[n] and rng.random() < 0.7]
         note = f"{', '.join(shared)} as in the other parent" if shared else ""
         return replace_constants(source, {n: theirs[n] for n in shared}), note
 
     def add_examples(self, source: str, _: str, rng: np.random.Generator) -> Edit:
-        """Set how many of the study's solved examples a call shows."""
+        """Set how many of the study's solved examples every call for an answer shows."""
         n = EXAMPLES[int(rng.integers(len(EXAMPLES)))]
         return set_argument(source, "examples", "EXAMPLES", n), f"shows {n} examples"
 
     def add_role(self, source: str, _: str, rng: np.random.Generator) -> Edit:
-        """Give the solver a role."""
+        """Add a random role to every call for an answer."""
         role = self.wordings.role[int(rng.integers(len(self.wordings.role)))]
         return set_argument(source, "role", "ROLE", role), f"plays: {role}"
 

@@ -1,4 +1,4 @@
-"""Data of a search's page as JSON values."""
+"""Data of the page that shows a search, as JSON values."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""One candidate: its source compared with its parent's source, and its answers."""
+"""Data of the page of one candidate: its source compared with its parent's source, and its answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oversight.harness.store import SearchProgress, Store, split_into_batches
 from oversight.harness.types import Candidate, Item, Prediction, PredictionStatus
 
 SHOWN_BEFORE = ("feedback", "select")
-"""Splits whose items are shown before a winner is named; other items must not influence a search."""
+"""Splits whose items are shown even before a winner is named; others must not influence the user."""
 _SPLITS = (*SHOWN_BEFORE, "confirm", "test")
 PAGE, _PORTION = 50, 100
 _LINES, _TEXT = 5_000, 160
@@ -30,16 +30,18 @@ def read_candidate(
     after: str = "",
     only: str = "",
 ) -> dict[str, Any]:
-    """Return one candidate of a search, by default the newest.
-
-    Its standing is shown with all candidates of the search, because it is relative to them.
+    """Return the data of one candidate, without its standing, which depends on all candidates.
 
     Parameters
     ----------
+    id
+        Id of the candidate.
+    search
+        Id of the search; empty for the newest.
     after
-        Position of the last shown item; the page continues after it.
+        Position of the last item on the previous page; empty for the first page.
     only
-        One of `OUTCOMES`, to hide all other items.
+        One of `OUTCOMES`, to show only these items; empty for all.
 
     Raises
     ------
@@ -58,19 +60,22 @@ class CandidatePages:
     Parameters
     ----------
     store, search
-        The database, and the search in its present state.
+        The database, and the current state of the search.
     """
 
     def __init__(self, store: Store, search: SearchProgress) -> None:
         self._store, self._search = store, search
         self._splits = store.searches.read_splits(search.id)
-        # Positions count all items of the splits in order, so they do not change while answers arrive.
+        # Positions count all items, answered or not, so they do not change when new answers arrive.
         self._ordered = [(split, item) for split in _SPLITS for item in self._splits.get(split, ())]
         self._items: dict[str, Item] = {}
         self._verdicts: dict[str, list[dict[str, str]]] = {}
 
     def read_page(self, candidate: Candidate, after: str = "", only: str = "") -> dict[str, Any]:
-        """Return one page: the candidate, its source against its parent's, and items after a position."""
+        """Return one page: the candidate, its source compared with its parent's, and a part of its items.
+
+        For `after` and `only` see `read_candidate`.
+        """
         family = self._store.searches.read_candidates(self._search.id, candidate.parents)
         names = {c.id: c.program.name for c in family}
         sources = {c.id: c.program.source for c in family}
@@ -113,7 +118,7 @@ class CandidatePages:
         ]
 
     def _list_items(self, answers: Sequence[Prediction], after: str, only: str) -> dict[str, Any]:
-        """List at most fifty answered items after a position."""
+        """Return up to `PAGE` answered items after the position `after`."""
         if after and not after.isdecimal():
             raise BadInput(f"after: must be a position among the items, not {after!r}")
         said = {p.item_id: p for p in answers}
@@ -166,7 +171,10 @@ def find_candidate(store: Store, search: str, name: str) -> Candidate:
 
 
 def compare_sources(old: str | None, new: str) -> list[dict[str, str]]:
-    """Return the lines of a source, marked ``same``, ``added`` or ``removed`` against another, if given."""
+    """Return the lines of two sources, each marked as ``same``, ``added`` or ``removed``.
+
+    If `old` is None, all lines of `new` are ``same``.
+    """
     lines = new.splitlines()[:_LINES]
     if old is None:
         return [{"kind": "same", "text": line} for line in lines]
@@ -187,12 +195,12 @@ def _status(prediction: Prediction) -> str:
 
 
 def is_shown(search: SearchProgress, split: str) -> bool:
-    """Whether a split's items may be shown now."""
+    """Return whether the items of a split may be shown now."""
     return split in SHOWN_BEFORE or search.winner is not None
 
 
 def tell_answer(item: Item, prediction: Prediction, verdicts: list[dict[str, str]]) -> dict[str, Any]:
-    """Return a candidate's answer with the experts' answers about the item."""
+    """Return a candidate's answer to an item as JSON, together with the experts' verdicts on the item."""
     if not -1 < (prediction.option or 0) < len(item.options):
         told = f"is option {prediction.option}, which it does not have"
         raise StoreError(f"the answer to the item {item.id!r} {told}")
@@ -219,7 +227,7 @@ def _outcome(option: str | None, prediction: Prediction, verdicts: Sequence[Mapp
 
 
 def read_verdicts(store: Store, items: Sequence[Item]) -> dict[str, list[dict[str, str]]]:
-    """Return experts' verdicts by item: options with their verdicts."""
+    """Return the experts' verdicts by item id; each verdict has the text of the option it is about."""
     questions = store.content.read_questions_about(items)
     said = store.content.replies.find_values([q.id for q in questions])
     options = {item.id: item.options for item in items}

@@ -1,4 +1,4 @@
-"""The parts of a search's page in a file: all candidates, and calls of the winner and of the start."""
+"""Parts of an exported search page: all candidates, and calls of the winner and the start workflow."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from oversight.harness.store import SearchProgress, Store
 from oversight.harness.types import Candidate, Item, Prediction
 
 _SECONDS = 30.0
-"""Largest number of seconds of a replayed run."""
+"""Maximum duration of a replay, in seconds."""
 _TEXT = 20_000
-"""Largest number of characters of one message or reply."""
+"""Maximum number of characters of a message or reply."""
 
 
 def read_candidate_item(
@@ -47,13 +47,13 @@ def read_candidate_item(
 ) -> dict[str, Any]:
     """Return a candidate's calls and replies on an item, and its answer.
 
-    Calls are not stored by candidate, so its program runs again in the sandbox, with the stored calls instead
-    of an endpoint. A missing call ends the replay with a remark.
+    Calls are not stored by candidate. So its program runs again in the sandbox, and stored replies answer its
+    calls. If a reply is not stored, the replay ends with a remark.
 
     Raises
     ------
     BadInput
-        If the search, candidate, item or answer does not exist, or the item is still sealed.
+        If the search, candidate, item or answer does not exist, or the item may not be shown yet.
     """
     if not replicate.isdecimal():
         raise BadInput(f"replicate: is a whole number, not {replicate!r}")
@@ -78,12 +78,14 @@ def tell_items(
     splits: Mapping[str, str],
     replicate: int = 0,
 ) -> dict[str, dict[str, Any]]:
-    """Return the same data by id, for items that the candidate answered; their runs share one sandbox.
+    """Return the data of `read_candidate_item` by item id, for the items that the candidate answered.
+
+    All replays share one sandbox.
 
     Parameters
     ----------
     splits
-        Split of each item by id.
+        Item id → name of the item's split.
     """
     answers = store.searches.read_answers(search.id, candidate.id).get((candidate.id, replicate), [])
     stored = {p.item_id: p for p in answers if p.item_id in splits}
@@ -117,7 +119,7 @@ def tell_items(
 def _replay(
     store: Store, search: SearchProgress, candidate: Candidate, items: Sequence[Item], replicate: int
 ) -> Sequence[Replay | BaseException]:
-    """Return the run on each item, or the error that ended it."""
+    """Replay the candidate on each item. Returns, per item, the replay or the error that ended it."""
     section = SearchSection.model_validate(search.spec["section"])
     shape, roles = read_format(search.spec)
     model = name_model(ModelSection.model_validate(search.spec["model"]))
@@ -174,7 +176,7 @@ def _tell(told: Replay, stored: Prediction) -> dict[str, Any]:
 
 
 _ITEMS_TOLD = 10
-"""Number of items whose calls are included, for the winner and the start each."""
+"""Number of items whose calls are included, both for the winner and for the start workflow."""
 _MOST_BYTES = 16_000_000
 
 
@@ -186,18 +188,19 @@ def read_exported_parts(
     most_bytes: int = _MOST_BYTES,
     context: SearchContext | None = None,
 ) -> Iterator[tuple[str, Any]]:
-    """Yield name (with query, as the page requests it) and payload of each part of a search's page.
+    """Yield the parts of a search's page: name (with the query that the page requests) and payload.
 
     Parameters
     ----------
     search
         Id of the search; empty for the newest.
     truth
-        True options by item id, for the true accuracies of winner and start.
+        Item id → true option, for the true accuracies of the winner and the start workflow.
     most_bytes
-        Size limit in bytes of all candidates; the best come first, and the page says how many it has.
+        Maximum size of all candidates together, in bytes. The best candidates come first, and the page shows
+        how many are included.
     context
-        The search, if it was opened before.
+        The search, if the caller has opened it already.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""All searches of a study, and the state of one of them, without sources.
+"""List all searches of a study, and describe the state of one of them, without sources.
 
-The page shows one headline number of a search, the most reliable one, and explains all its other numbers.
+The headline of a search is its most reliable estimate. All other numbers are shown with an explanation.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ _DIFFERENCE = (
 def headline(
     winner: SearchedWinner | None, candidates: Sequence[SearchedCandidate], scale: str = "accuracy"
 ) -> dict[str, Any] | None:
-    """Return the headline number; None while nothing can be scored.
+    """Return the headline number of a search; None if no candidate has a score.
 
-    Numbers from the selection are on the search's scale, ``"accuracy"`` or ``"q"``; numbers from a test are
-    accuracies.
+    `scale` is the scale of numbers from selection, ``"accuracy"`` or ``"q"``; numbers from the test items are
+    always accuracies.
     """
     if winner is None:
         ahead = [(c, c.standing) for c in candidates if c.standing is not None and not c.raced_out]
@@ -73,7 +73,7 @@ def headline(
 
 
 def other_numbers(winner: SearchedWinner | None, scale: str = "accuracy") -> list[dict[str, Any]]:
-    """Return all other numbers about the winner, each with its meaning and the reason why it differs."""
+    """Return all numbers about the winner except the headline, each with an explanation."""
     if winner is None:
         return []
     numbers = [_reported(winner)] if winner.test else []
@@ -122,13 +122,15 @@ def _number(
 
 
 _MOST_REFUSED = 200
-"""Number of refused proposals that are listed; all are counted."""
+"""Maximum number of refused proposals that are listed; the total is shown too."""
 _NOTE, _NAME = 300, 120
-"""Largest number of characters of a note or name in a list; the candidate's own page shows all."""
+"""Maximum number of characters of a note and of a name in the list; a candidate's page shows all."""
 
 
 def read_searches(study: Study, store: Store, *, id: str = "") -> dict[str, Any]:  # noqa: A002  the name in the address
-    """Return all searches of a study, newest first, and the state of one, by default the newest.
+    """Return all searches of a study, newest first, and the state of the one with this id.
+
+    An empty id selects the newest search.
 
     Raises
     ------
@@ -145,9 +147,10 @@ def show_searches(
     truth: Mapping[str, int] | None = None,
     context: SearchContext | None = None,
 ) -> dict[str, Any]:
-    """Describe searches; with `truth` (by item id), also the true accuracy of winner and start on test items.
+    """Return all searches, and the state of the one with the id `name`; empty for the newest.
 
-    `context` is the search of that name, if it was opened before.
+    `truth` maps item ids to true options; if given, the true accuracies of the winner and the start workflow
+    on the test items are included. `context` is the search, if the caller has opened it already.
     """
     known = store.searches.read_progress()
     chosen = next((search for search in known if search.id == (name or search.id)), None)

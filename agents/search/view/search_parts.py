@@ -1,4 +1,4 @@
-"""Parts of a page that may fail independently, and numbers as JSON values."""
+"""Build parts of a page such that one failed part does not affect the others; numbers as JSON values."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class SearchParts:
-    """Parts of a page that could not be made, with the reasons.
+    """Collects the parts of a page that could not be computed.
 
     Attributes
     ----------
     missing
-        Texts with part and reason.
+        Name (``part``) and reason (``why``) of each missing part.
     """
 
     missing: list[dict[str, str]] = field(default_factory=list)
 
     def attempt(self, part: str, make: Callable[[], T], otherwise: T) -> T:
-        """Make a part; if that fails, record why, and continue with a replacement."""
+        """Return ``make()``. If it raises an error, record the reason, and return `otherwise`."""
         try:
             return make()
         except OversightError as error:
@@ -40,12 +40,12 @@ class SearchParts:
 
 @contextmanager
 def whole_archive() -> Iterator[None]:
-    """Read an archive completely, or raise an error.
+    """Turn errors that an inconsistent archive causes within the block into StoreError.
 
     Raises
     ------
     StoreError
-        If the archive is inconsistent, for example after manual changes.
+        If the archive is inconsistent, for example because somebody edited the database.
     """
     try:
         yield
@@ -61,16 +61,16 @@ def _describe_misfit(error: Exception) -> str:
 
 
 def finite(value: float | None) -> float | None:
-    """Return a number as JSON; None for missing and non-finite values."""
+    """Return a number as a JSON value; None if it is missing or not finite."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
 def share(value: float | None) -> float | None:
-    """Return an accuracy clipped to [0, 1], only for display."""
+    """Return an accuracy clipped to [0, 1] for display; None if it is missing or not finite."""
     found = finite(value)
     return None if found is None else min(1.0, max(0.0, found))
 
 
 def shorten_text(text: str, most: int) -> str:
-    """Shorten a text to a number of characters, and say how many are left out."""
+    """Return the first `most` characters of a text, with a note on how many are left out, if any."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"

@@ -10,12 +10,12 @@ from oversight.harness.store import AuditRecord, BatchDigest, StoredAnswerValue
 
 _PORTION = 2_000
 _MOST_SHOWN = 20
-"""Findings that are kept to be shown; all are counted."""
+"""Maximum number of violations kept as text; `AuditFindings.number` counts all."""
 
 
 @dataclass(slots=True)
 class AuditFindings:
-    """Violations found by an audit; `number` counts all, `shown` has the first ones.
+    """Violations found by an audit: `number` counts all of them, `shown` has the texts of the first ones.
 
     Examples
     --------
@@ -29,19 +29,19 @@ class AuditFindings:
     number: int = 0
 
     def add(self, text: str) -> None:
-        """Add a finding."""
+        """Add a violation."""
         self.number += 1
         if self.number <= _MOST_SHOWN:
             self.shown.append(text)
 
     def lines(self) -> list[str]:
-        """Return the findings as lines, and the number of others."""
+        """Return `shown`, plus a line with the number of violations that are not shown."""
         more = self.number - len(self.shown)
         return [*self.shown, *([f"and {more:,} more"] if more else [])]
 
 
 class BatchCheck:
-    """Answers that arrived together, with one digest in the event at position `event`.
+    """Check of answers that were stored as one batch: the event at position `event` has their common digest.
 
     Raises
     ------
@@ -59,7 +59,7 @@ class BatchCheck:
         self._portion: list[tuple[str, str, str]] = []
 
     def check_answer(self, asked_id: str, person: str, value: str, source: str) -> None:
-        """Add the next stored answer of the batch."""
+        """Add the next stored answer to the batch's digest."""
         self._count += 1
         self._foreign += source not in self._ways
         self._portion.append((asked_id, person, value))
@@ -67,7 +67,7 @@ class BatchCheck:
             self._flush()
 
     def replace(self) -> None:
-        """Record that a later event describes the answer at a position of this batch."""
+        """Count an answer of this batch that a later event describes instead."""
         self._replaced += 1
 
     def _flush(self) -> None:
@@ -76,7 +76,10 @@ class BatchCheck:
             self._portion = []
 
     def end(self, findings: AuditFindings, last_withdrawn: Mapping[str, int]) -> int:
-        """Compare the answers with the digest; return how many cannot be checked."""
+        """Report differences from the recorded digest.
+
+        Returns the number of answers that cannot be checked, because some were replaced or withdrawn.
+        """
         self._flush()
         number = self._count
         name = f"the batch of event {self.event} ({self.table} {self.first} to {self.last})"
@@ -96,23 +99,24 @@ class BatchCheck:
 
 
 class AnswerCheck:
-    """The answers of one table, in the order of their positions.
+    """Check of the answers of one table, which are added in the order of their positions.
 
     Parameters
     ----------
     table
         Name of the table.
     batches
-        The batches of the table.
+        Batches of answers stored in this table.
     findings
-        Collects violations.
+        Receives the violations.
     allowed
-        Number of answers that may lack an event; None if unknown.
+        Number of answers that may lack an event because they are older than the first frozen design; None if
+        unknown.
 
     Attributes
     ----------
     number, uncovered
-        Number of answers, and of those without an event because an older version stored them.
+        Number of answers added, and number of those without an event because an older version stored them.
     """
 
     def __init__(
@@ -128,12 +132,13 @@ class AnswerCheck:
         return self._batches[at] if at >= 0 and position <= self._batches[at].last else None
 
     def check_answer(self, answer: StoredAnswerValue, event: int | None) -> int | None:
-        """Check the next stored answer of this table; `event` is the last one about this answer alone.
+        """Check the next stored answer; `event` is the position of the last event about only this answer.
 
-        Returns the event of the answer's batch; None if it was in none, or if a later event describes it.
+        Returns the position of the event of the answer's batch. Returns None if the answer is in no batch, or
+        if a later event describes it.
         """
         self.number += 1
-        position: object = answer.position  # in SQLite a column may contain any type
+        position: object = answer.position  # a column in SQLite may contain any type
         batch = self._find(position) if isinstance(position, int) else None
         if event is not None and (batch is None or event > batch.event):
             if batch is not None:
@@ -152,14 +157,14 @@ class AnswerCheck:
         return None
 
     def end(self, last_withdrawn: Mapping[str, int]) -> int:
-        """Compare the batches with their digests; return how many answers cannot be checked."""
+        """Compare the batches with their digests. Returns the number of answers that cannot be checked."""
         return sum(batch.end(self._findings, last_withdrawn) for batch in self._batches)
 
 
 def compare_with_event(
     answer: StoredAnswerValue, event: AuditRecord, table: str, findings: AuditFindings
 ) -> None:
-    """Compare an answer with the last event about it alone."""
+    """Report differences between a stored answer and the last event about only this answer."""
     name = f"the answer to question {answer.asked_id} ({table} {answer.position})"
     if event.kind == "withdrawn":
         findings.add(f"{name} is there, and event {event.position} says that it was withdrawn")

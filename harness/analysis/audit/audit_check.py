@@ -18,7 +18,7 @@ from oversight.harness.types import SECOND_QUESTIONS, control_id, is_erased, que
 
 @dataclass(slots=True, kw_only=True)
 class CheckedIds:
-    """Result of checking ids.
+    """Result of recomputing the ids of questions.
 
     Attributes
     ----------
@@ -28,7 +28,8 @@ class CheckedIds:
     checked
         Number of ids that were recomputed.
     unchecked
-        Number of ids that could not be: without the key, or for questions drawn by another program.
+        Number of ids that could not be recomputed, because the key is missing, another program drew the
+        question, or the expert's name was erased.
     """
 
     sealed: bool = False
@@ -39,21 +40,21 @@ class CheckedIds:
 def _check_id(
     found: CheckedIds, part: str, told: Mapping[str, Any], key: bytes | None, findings: AuditFindings
 ) -> None:
-    """Recompute the id of a row of the design, column → value, if it is of a question.
+    """Recompute the id of a row of the design, column → value; rows that are not questions are skipped.
 
-    The key is empty if the study has none, and None if it is not available.
+    `key` is the study's secret key: empty if it has none, None if it is not available.
     """
     if part not in ("questions", "controls"):
         return
     found.sealed = key != b""
-    if is_erased(told["expert"]):  # the name is a part of a control question's id
+    if is_erased(told["expert"]):  # a control question's id is computed from the expert's name
         found.unchecked += 1
         return
     follows = key is not None and _compute(part, told, key) == [told["id"]]
     is_known = told["protocol"] in (*PROTOCOLS, SECOND_QUESTIONS) if part == "questions" else True
     is_wrong = bool(key) and not follows and is_known
     found.checked += follows or is_wrong
-    # without a key, a program could give its questions any id
+    # a wrong id is no violation without a key or if another program drew the question
     found.unchecked += not (follows or is_wrong)
     if is_wrong:
         what = "control question" if part == "controls" else "question"
@@ -62,7 +63,7 @@ def _check_id(
 
 
 def _compute(part: str, told: Mapping[str, Any], key: bytes) -> list[str]:
-    """Return the recomputed id of a row; empty if a column has an impossible type."""
+    """Return a list with the recomputed id of a row; empty if a column has an impossible type."""
     seed, item, option = told["seed"], told["item_id"], told["option"]
     try:
         if part == "controls":
@@ -76,18 +77,18 @@ def _compute(part: str, told: Mapping[str, Any], key: bytes) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Freeze:
-    """A frozen design.
+    """State of the design that an event of the audit trail recorded.
 
     Attributes
     ----------
     event, at
-        Position and time of the event.
+        Position and time of the event that froze the design.
     answers
-        Number of answers at that time; 0 is before the first.
+        Number of answers stored at that time; 0 means frozen before the first answer.
     numbers
-        Kind of row → number of drawn rows.
+        Part of the design → number of its rows; empty parts are left out.
     changes
-        Settings that differ from the previous freeze, in words.
+        One sentence per setting that changed since the previous freeze.
     """
 
     event: int
@@ -104,26 +105,27 @@ class Audit:
     Attributes
     ----------
     findings
-        Violations; for a bundle with line numbers.
+        Violations; for a bundle, their texts contain line numbers.
     events, head
-        Number of events, and the newest link; for a bundle the last chain value.
+        Number of events, and the newest link of their chain; for a bundle, `head` is the last chain value.
     covered
-        Number of events that a given head covers; None if none was given, or if no link equals it.
+        Number of events up to the one whose link is the given head; None if no head was given or no event has
+        this link.
     answers, uncovered, unchecked
-        Number of answers; of those without an event, stored by an older version; and of those in a batch of
-        which a later event replaced a part, so that its digest cannot be checked.
+        Number of answers; number of answers without an event, because an older version stored them; number
+        of answers in batches whose digest cannot be checked, because a part was replaced or withdrawn.
     redacted
-        Number of events whose content was partly erased, for a withdrawn item or an erased person.
+        Number of events whose content was partly erased because an item was withdrawn or a person erased.
     freezes
-        The frozen designs, oldest first; empty if nothing is covered.
+        The frozen designs, oldest first; empty if no design was frozen.
     ids
-        Result of checking ids; sealed ones need the key.
+        Result of recomputing ids; ids that depend on a secret key can be recomputed only with it.
     comments, forgotten
-        Number of comments that match their events, and of erased ones.
+        Number of comments that match their digests, and number of erased comments.
     drawn
-        Whether any question was drawn.
+        Whether any part of the design has rows.
     study, lines, link
-        For a bundle: name of its study, number of lines, and the newest link of the study's events.
+        For a bundle: its study's name, its number of lines, and the newest link of the study's events.
     """
 
     findings: AuditFindings
@@ -145,17 +147,17 @@ class Audit:
 
 
 class AuditCheck:
-    """Checks events, design, answers and handovers of a study against each other.
+    """Check of a study's events, design, answers and handovers against each other.
 
-    Events come first, then the rows of the design, then answers and handovers. Memory grows with the
-    answers that arrived one by one.
+    Add events first, then the rows of the design, then answers and handovers. Memory grows with the number
+    of answers with a separate event.
 
     Parameters
     ----------
     head
-        A link recorded earlier, or None.
+        Link recorded earlier, which the chain of events must contain; None for no such check.
     key
-        The study's key; empty if it has none, None if it is not available.
+        The study's secret key for question ids; empty if it has none, None if it is not available.
     """
 
     def __init__(self, head: str | None = None, key: bytes | None = b"") -> None:
@@ -169,12 +171,12 @@ class AuditCheck:
 
     @property
     def answers(self) -> int:
-        """Number of answers so far."""
+        """Number of answers added so far."""
         return sum(check.number for check in self._answers.values())
 
     @property
     def uncovered(self) -> int:
-        """Number of answers without an event."""
+        """Number of answers added so far that have no event."""
         return sum(check.uncovered for check in self._answers.values())
 
     def add_event(self, event: AuditRecord) -> None:
@@ -184,13 +186,17 @@ class AuditCheck:
             self._about[event.asked_id] = event
 
     def add_row(self, part: str, told: Mapping[str, Any]) -> None:
-        """Add the next row of a part of the design, column → value; an unknown place is left out."""
+        """Add the next row of a part of the design, column → value; the column ``place`` may be missing."""
         names = DESIGN_PARTS[part].columns
         self.parts[part].add([[told[name] for name in names if name != "place" or name in told]])
         _check_id(self.ids, part, told, self.key, self.findings)
 
     def add_answer(self, table: str, answer: StoredAnswerValue) -> tuple[int | None, int | None]:
-        """Check the next answer, with its last own event and its batch."""
+        """Check the next answer.
+
+        Returns the position of the last event about only this answer, and of the event of its batch; None
+        for an event that does not exist.
+        """
         if table not in self._answers:
             batches = self.trail.batches.get(table, ())
             self._answers[table] = AnswerCheck(table, batches, self.findings, self.trail.allowed)
@@ -202,11 +208,14 @@ class AuditCheck:
         return event, batch
 
     def add_handover(self, handover: Handover) -> None:
-        """Add a reassigned question."""
+        """Add a question that was reassigned to another expert."""
         self._handed[handover.asked_id] = handover
 
     def end(self) -> int:
-        """Report what is missing; return how many answers cannot be checked."""
+        """Report missing answers, missing events and wrong handovers.
+
+        Returns the number of answers that cannot be checked.
+        """
         allowed = self.trail.allowed
         if allowed and self.uncovered > allowed:
             told = f"{allowed:,} were there when the design was frozen first"
@@ -218,14 +227,14 @@ class AuditCheck:
         return sum(check.end(self.trail.last_withdrawn) for check in self._answers.values())
 
     def compare_design(self, numbers: Mapping[str, int]) -> None:
-        """Compare the rows of these parts, given their numbers, with the last frozen design."""
+        """Compare parts of the design with the last freeze; `numbers` maps parts to numbers of rows."""
         if self.trail.designs:
             found = {name: {"number": n, "digest": self.parts[name].digest()} for name, n in numbers.items()}
             for text in compare_parts(self.trail.designs[-1].detail, found):
                 self.findings.add(text)
 
     def make_result(self, head: str, unchecked: int, **of_bundle: Any) -> Audit:
-        """Return the result."""
+        """Return the result; `of_bundle` are the fields that only a bundle has."""
         trail = self.trail
         return Audit(
             findings=self.findings, events=trail.events, head=head, covered=trail.covered,
@@ -237,12 +246,12 @@ class AuditCheck:
 
 
 def check_head(head: str | None) -> str | None:
-    """Return a given head in lower case.
+    """Return `head` in lower case.
 
     Raises
     ------
     BadInput
-        If it is malformed.
+        If `head` does not have 64 hexadecimal digits.
     """
     if head is None:
         return None
@@ -252,7 +261,7 @@ def check_head(head: str | None) -> str | None:
 
 
 def _check_handovers(stored: Mapping[str, Handover], trail: TrailCheck, findings: AuditFindings) -> None:
-    """Compare reassigned questions, and their places in the queue, with the events."""
+    """Compare reassigned questions, and their places in the giver's queue, with the events."""
     for name in dict.fromkeys([*stored, *trail.handed]):
         found, told = stored.get(name), trail.handed.get(name)
         if (found and found.taker) != (told and told.taker):
@@ -269,7 +278,7 @@ def _check_handovers(stored: Mapping[str, Handover], trail: TrailCheck, findings
 
 
 def _list_freezes(trail: TrailCheck) -> Iterator[Freeze]:
-    """List the frozen designs of a trail, each with its changes since the previous one."""
+    """Yield the frozen designs of a trail, each with its changes since the previous freeze."""
     before: dict[str, Any] | None = None
     for record in trail.designs:
         told = record.detail

@@ -1,6 +1,6 @@
 """Check a bundle line by line: its chain, the links and digests in it, and answers against events.
 
-Memory grows only with the answers that arrived one by one.
+Memory grows only with the number of answers with a separate event.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from oversight.harness.store import DESIGN_PARTS, START, AuditRecord, Handover, 
 
 
 def audit_bundle(path: str | Path, head: str | None = None) -> Audit:
-    """Check a bundle.
+    """Check a bundle that `write_bundle` wrote; `head` is a link or chain value that it must contain.
 
     Raises
     ------
@@ -50,12 +50,12 @@ def audit_bundle(path: str | Path, head: str | None = None) -> Audit:
 
 
 def _expect_bundle(path: Path, stream: BinaryIO) -> None:
-    """Raise BadInput unless one of the first two lines is that of a bundle; one may be altered."""
+    """Refuse a file that is no bundle or has another format version; one of its first lines may be wrong."""
     lines = [stream.readline(LONGEST_LINE) for _ in range(2)]
     stream.seek(0)
     marked = f'"format":"{FORMAT}"'.encode() in lines[0]
     if not marked and not any(split_line(line) for line in lines):
-        raise BadInput(f"{path}: is no audit that `oversight label audit` wrote")
+        raise BadInput(f"{path}: is not a file of `oversight label audit`")
     parts = split_line(lines[0])
     found = read_body(parts[0]) if parts and chain(START, parts[0]) == parts[1] else None
     if found and (found.get("format") != FORMAT or found.get("version") != VERSION_OF_FORMAT):
@@ -76,7 +76,7 @@ class _BundleCheck:
         self._told_head, self._first_link = dict[str, Any](), ""
 
     def read(self, stream: BinaryIO) -> Audit:
-        """Check all lines."""
+        """Check all lines and return the result."""
         for line in _read_lines(stream):
             self._lines += 1
             self._check_line(line)
@@ -86,7 +86,7 @@ class _BundleCheck:
         # answers and design can be compared with the events only if no line is missing
         unchecked = 0 if self.findings.number else self._check.end()
         if not self.findings.number:
-            # a bundle has no texts of gold items
+            # a bundle omits the texts of gold items, so their digest cannot be recomputed
             self._check.compare_design(
                 {name: rows.number for name, rows in self._check.parts.items() if name != "gold"}
             )
@@ -112,7 +112,7 @@ class _BundleCheck:
         follows = [chain(before, body) for before in self._before]
         if stated not in follows:
             self._tell_break(told)
-            # the next line may follow the stated value, the right one, or the previous one
+            # the next line may continue the stated chain value, the recomputed one, or the last valid one
             self._before = tuple({stated, *follows, self._good})
             self._expected = max(self._expected, told["line"] if told else 0) + 1
             return
@@ -142,7 +142,7 @@ class _BundleCheck:
             self.findings.add(f"line {told['line']}: it does not say what a line of its kind does")
 
     def _take(self, told: dict[str, Any]) -> None:
-        """Check the content of a line that follows in the chain."""
+        """Check the content of a line whose chain value is right."""
         record = str(told["record"])
         if record == "head":
             self._study, self._told_head = str(told["study"]), told
@@ -190,7 +190,7 @@ class _BundleCheck:
 
 
 def _read_lines(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield lines; for a line beyond the limit, its beginning."""
+    """Yield each line, cut after `LONGEST_LINE` bytes."""
     while line := stream.readline(LONGEST_LINE):
         yield line
         while len(line) == LONGEST_LINE and not line.endswith(b"\n"):

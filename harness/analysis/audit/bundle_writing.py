@@ -1,6 +1,6 @@
-"""Write the audit of a study as one file, with events, design and answers in a chain.
+"""Write the audit of a study as one file: events, design and answers as a chain of lines.
 
-A bundle is JSON Lines. Each line has its number, and a hash of the hash before it and of itself.
+A bundle is JSON Lines. Each line has its number and a chain value, a hash that also covers all lines before.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from oversight.harness.store import START, Store, has_database
 FORMAT = "oversight-audit"
 VERSION_OF_FORMAT = 1
 LONGEST_LINE = 16 * 2**20
-"""Bytes of a line; none that is written is near it."""
+"""Maximum length of a line in bytes, far above that of any line written."""
 _END = re.compile(rb',"chain":"([0-9a-f]{64})"\}\n\Z')
 _LENGTH = len(b',"chain":"') + 64 + len(b'"}\n')
 _COVERS = (
@@ -44,18 +44,18 @@ _LEAVES_OUT = (
 
 
 def chain(before: str, body: bytes) -> str:
-    """Chain value of a line: SHA-256 of the previous value and of the line's bytes up to the field."""
+    """Return the SHA-256 of the previous chain value and of a line's bytes before the field ``chain``."""
     return sha256(before.encode() + body).hexdigest()
 
 
 def split_line(line: bytes) -> tuple[bytes, str] | None:
-    """Return a line's bytes up to the field ``chain``, and its value; None if it has no such end."""
+    """Split a line into the bytes before the field ``chain`` and its value; None if it has no such field."""
     found = _END.search(line[-_LENGTH:])
     return (line[:-_LENGTH], found[1].decode()) if found else None
 
 
 def read_body(body: bytes) -> dict[str, Any] | None:
-    """Return the content of a line without its chain value; None if it is not a line of a bundle."""
+    """Parse a line without its chain value; None if it is not a line of a bundle."""
     try:
         found = json.loads(body + b"}") if b"\\ud" in body.lower() else orjson.loads(body + b"}")
     except (ValueError, RecursionError):
@@ -68,19 +68,19 @@ def read_body(body: bytes) -> dict[str, Any] | None:
 def _write(told: dict[str, Any]) -> bytes:
     try:
         return orjson.dumps(told, default=repr)
-    except TypeError:  # half a surrogate pair, which older versions allowed in events
+    except TypeError:  # orjson refuses unpaired surrogates, which older versions allowed in events
         return json.dumps(told, default=repr, separators=(",", ":")).encode()
 
 
 class ChainedLines:
-    """Writes lines of a bundle; `head` is the last chain value, `number` the number of lines."""
+    """Writer of a bundle's lines; `head` is the last chain value, `number` the number of lines so far."""
 
     def __init__(self) -> None:
         self.head, self.number = START, 0
         self.counts: dict[str, int] = {}
 
     def write_line(self, record: str, told: dict[str, Any]) -> bytes:
-        """Write the next line, with a record of a kind."""
+        """Return the next line, of the kind `record` and with the content `told`."""
         self.number += 1
         self.counts[record] = self.counts.get(record, 0) + 1
         body = _write({"line": self.number, "record": record, **told})[:-1]
@@ -90,7 +90,7 @@ class ChainedLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenBundle:
-    """A written bundle: its file, its lines by kind, and its head, the last chain value.
+    """A written bundle: file, number of lines, number of lines per kind, and last chain value (`head`).
 
     `not_covered` counts answers without an event; `link` is the newest link of the study.
     """
@@ -111,12 +111,12 @@ def write_bundle(study: Study, path: str | Path, *, comments: bool = False) -> W
     path
         The file; it is written atomically, and only its owner can read it.
     comments
-        Whether to write texts and salts of comments; otherwise only their digests.
+        Whether to include texts and salts of comments; without, only their digests.
 
     Raises
     ------
     BadInput
-        If there is no database yet.
+        If the study has no database yet.
     ConfigError
         If the file cannot be written, or exists and is not an audit of this study.
 
@@ -141,7 +141,7 @@ def write_bundle(study: Study, path: str | Path, *, comments: bool = False) -> W
 
 
 def _refuse_other_file(path: Path, name: str, begins: str) -> None:
-    """Raise an error for an existing file that is not an audit of the same study."""
+    """Refuse to overwrite a file that is not an audit of the same study."""
     if not path.is_file():
         return
     try:
@@ -151,13 +151,13 @@ def _refuse_other_file(path: Path, name: str, begins: str) -> None:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     head = read_body(parts[0]) if parts else None
     if not head or head.get("format") != FORMAT or head.get("study") != name:
-        raise ConfigError(f"{path}: exists, and is no audit of the study {name!r}; give another --out")
+        raise ConfigError(f"{path}: exists, and is not an audit of the study {name!r}; give another --out")
     if head.get("begins") not in ("", begins):
         raise ConfigError(f"{path}: is the audit of another study named {name!r}; give another --out")
 
 
 class _Bundle:
-    """Writes a study's bundle."""
+    """Writer of a study's bundle."""
 
     def __init__(self, study: Study, store: Store, *, comments: bool) -> None:
         self._study, self._store, self._comments = study, store, comments
@@ -165,7 +165,7 @@ class _Bundle:
         self.begins = next((record.link for record in store.audit.read_records()), "")
 
     def write(self) -> Iterator[bytes]:
-        """Write all lines in order."""
+        """Yield all lines in order."""
         write, store = self.lines.write_line, self._store
         yield write("head", {
             "format": FORMAT, "version": VERSION_OF_FORMAT, "study": self._study.study.name,

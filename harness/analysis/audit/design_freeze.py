@@ -1,7 +1,7 @@
 """Freeze a study's design: hash it into the audit trail whenever questions are drawn.
 
-A ``design`` event has number and digest of everything drawn, the settings that determine the design and the
-interim analyses, and the number of answers at that moment: 0 is before the first one.
+A ``design`` event records the number and digest of all drawn rows, the settings that determine the design and
+the interim analyses, and the number of answers at that moment; 0 means frozen before the first answer.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ _SETTINGS: Any = {
     "estimate": True, "judges": True, "open": True,
 }  # fmt: skip
 _APART: Any = {"experts": {"deadline"}}
-"""Settings that may change later without another design."""
+"""Settings that may change without changing the design."""
 _OF_EXPERT = ("name", "classes", "capacity", "absent")
-"""Fields of an expert that decide the expert's questions."""
+"""Fields of the roster that determine which questions an expert gets."""
 
 
 class DesignFreeze:
-    """Freezes the design after a draw.
+    """Records the design in the audit trail after a draw.
 
-    Use it inside the transaction of the draw, so that both are stored or neither.
+    Create and end it inside the draw's transaction, so that draw and event are stored together or not at all.
 
     Parameters
     ----------
     study, store
-        The study, and its database before anything is drawn.
+        The study, and its open database before the draw.
     """
 
     def __init__(self, study: Study, store: Store) -> None:
         self._study, self._store = study, store
         self._before = store.audit.find_last("design")
-        # the frozen part must be unchanged, otherwise the next digest would hide a change
+        # rows frozen before must be unchanged; otherwise the next digest would hide their change
         self._altered = self._before is not None and bool(
             compare_parts(self._before.detail, store.design.measure())
         )
 
     def end(self, new: int) -> None:
-        """Freeze the design if it changed: `new` rows were stored, or settings differ from before."""
+        """Record a new freeze if `new` > 0 rows were drawn, or if settings or numbers of rows changed."""
         frozen = describe_settings(self._study)
         if self._before is None and not new:
-            return  # drawn by a version without freezing, or nothing is drawn
+            return  # nothing was drawn, or a version without freezing drew it
         if self._before is not None and not new:
             parts = self._before.detail["parts"]
             numbers = {name: part["number"] for name, part in parts.items()}
@@ -73,7 +73,7 @@ def describe_settings(study: Study) -> dict[str, Any]:
 
 
 def digest_roster(path: Path) -> str:
-    """Hash who is asked what and how much, without addresses; empty if the roster is unreadable."""
+    """Hash the roster's names, classes, capacities and absences; empty if the roster is unreadable."""
     try:
         return sha256(orjson.dumps(_read_roster(path), default=str)).hexdigest()
     except (OSError, ValueError, RecursionError, AttributeError, TypeError):
@@ -89,7 +89,7 @@ def _read_roster(path: Path) -> list[list[Any]]:
 
 
 def compare_parts(frozen: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Say which parts of the design differ from the frozen ones."""
+    """Return one sentence per part of the design that differs from the frozen one."""
     found = []
     for name, part in now.items():
         before = frozen["parts"].get(name, {"number": 0, "digest": RowsDigest().digest()})
@@ -108,7 +108,7 @@ def compare_parts(frozen: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]
 def find_changes(
     frozen: Mapping[str, Any], later: Mapping[str, Any], *, then: str = "when frozen", now: str = "now"
 ) -> list[str]:
-    """Say which settings differ from the frozen ones, and how."""
+    """Return one sentence per setting that differs from the frozen one."""
     before, after = _flatten(frozen["settings"]), _flatten(later["settings"])
     unset = _flatten(_defaults())
     found = []
@@ -130,7 +130,7 @@ def _defaults() -> dict[str, Any]:
 
 
 def _flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """``section.key`` → value."""
+    """Return ``section.key`` → value."""
     return {
         name if key is None else f"{name}.{key}": value
         for name, section in settings.items()

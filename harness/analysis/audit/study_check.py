@@ -1,4 +1,4 @@
-"""The audit of a study's own database."""
+"""Audit a study's own database."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from oversight.harness.errors import BadInput, StoreError
 from oversight.harness.store import DESIGN_PARTS, REPLY_TABLES, Store, has_database
 
 Records = Iterator[tuple[str, dict[str, Any]]]
-"""Kind and content of each record, as the lines of a bundle hold them."""
+"""Kind and content of each record, as in the lines of a bundle."""
 
 
 def audit_study(study: Study, head: str | None = None) -> Audit:
-    """Check a study's database, which may be read-only.
+    """Check a study's database, which may be read-only; `head` is a link that its events must contain.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def audit_study(study: Study, head: str | None = None) -> Audit:
 
 
 def count_findings(study: Study, store: Store) -> int:
-    """Count the violations in an open database, to record them before a redaction.
+    """Count the violations in an open database, to record their number before a redaction.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def count_findings(study: Study, store: Store) -> int:
 
 
 def _audit_store(study: Study, store: Store, head: str | None = None) -> Audit:
-    """`audit_study` for an open database, inside `oversight.harness.store.Store.together`."""
+    """Audit an open database, inside `oversight.harness.store.Store.together`."""
     check = AuditCheck(head, store.controls.read_key())
     try:
         for _ in read_events(store, check):
@@ -81,14 +81,14 @@ def _audit_store(study: Study, store: Store, head: str | None = None) -> Audit:
 
 
 def read_events(store: Store, check: AuditCheck) -> Records:
-    """Read and check all events of a study, in their order."""
+    """Check all events of a study in order, and yield each."""
     for event in store.audit.read_records():
         check.add_event(event)
         yield "event", {"event": asdict(event)}
 
 
 def read_evidence(store: Store, check: AuditCheck) -> Records:
-    """Read and check a study's design, answers and handovers; events come first, see `read_events`."""
+    """Check and yield a study's design, answers and handovers; call `read_events` first."""
     for name, part in DESIGN_PARTS.items():
         for rows in store.design.read_part(name):
             for row in rows:
@@ -116,7 +116,7 @@ def read_evidence(store: Store, check: AuditCheck) -> Records:
 
 
 def _tell_gold(row: tuple[Any, ...]) -> dict[str, Any]:
-    """Return a gold item without its text, which may be a patient's."""
+    """Return id, truth and digest of a gold item, without its text, which may be confidential."""
     name, *_, truth = row
     return {"id": name, "truth": truth, "digest": sha256(orjson.dumps(row, default=repr)).hexdigest()}
 
@@ -140,7 +140,7 @@ def _check_looks(store: Store, check: AuditCheck) -> None:
         if number not in stored:
             findings.add(f"look {number} was taken by its event, and is stored no more")
         elif number not in trail.looks:
-            # an analysis by an older version has no event
+            # older versions stored interim analyses without an event
             if trail.designs:
                 findings.add(f"look {number} is stored, and no event tells of it")
         elif stored[number] != trail.looks[number]:
@@ -148,7 +148,7 @@ def _check_looks(store: Store, check: AuditCheck) -> None:
 
 
 def _check_revisions(store: Store, check: AuditCheck) -> None:
-    """Compare the states of annotations seen on a server with their events."""
+    """Compare the stored versions of a server's annotations with their events."""
     trail, findings = check.trail, check.findings
     stored = {(r.expert, r.annotation_id, r.version): r for r in store.labelling.read_revisions()}
     for key, event in trail.revisions.items():

@@ -1,4 +1,4 @@
-"""Check the events of a trail one after the other, and collect what they say about answers and design."""
+"""Check the events of a trail in order, and collect what they record about answers and design."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oversight.harness.store import START, AuditRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedHandover:
-    """Giver and taker of a question by its last event; `giver` is the original expert."""
+    """A question's original expert (`giver`) and its last new expert (`taker`), according to its events."""
 
     event: int
     giver: str
@@ -21,37 +21,37 @@ class RecordedHandover:
 
 
 class TrailCheck:
-    """Checks events in order, in constant memory except for batches, designs and withdrawals.
+    """Check of a trail's events in order; its memory does not grow with events about single answers.
 
     Parameters
     ----------
     findings
-        Collects violations.
+        Receives the violations.
     head
-        A link recorded earlier, or None.
+        Link recorded earlier, which the chain must contain, or None.
 
     Attributes
     ----------
     events
-        Number of events.
+        Number of events checked.
     head
-        The newest link.
+        Link of the last event.
     covered
-        Number of events up to the one with the given link; None if none has it.
+        Number of events up to the one whose link is the given head; None if none has it.
     comments, forgotten
-        Number of comments that match, and of erased ones.
+        Number of comments that match their digests, and number of erased comments.
     batches
         Table → its batches of answers.
     designs
         The frozen designs, oldest first.
     handed
-        Question → handover according to its events.
+        Question → its handover according to its events.
     looks
-        Number of an interim analysis → its event.
+        Number of an interim analysis → content of its event.
     revisions
-        Person, annotation and version → event of that state of an annotation.
+        Person, annotation and version → event that recorded this version of the annotation.
     redacted
-        Position of an event with erased content → seal of the rest.
+        Position of a redacted event → seal, the hash of its remaining content.
     allowed
         Number of answers that may lack an event, because they existed when the first design was frozen;
         None if unknown.
@@ -88,7 +88,7 @@ class TrailCheck:
     def _check_link(self, record: AuditRecord) -> None:
         follows = [_find_link(record, before) for before in self._before]
         name = _name(record)
-        place: object = record.position  # in SQLite a column may hold anything
+        place: object = record.position  # a column in SQLite may contain any type
         if place != self._next and isinstance(place, int) and place > self._next:
             last = place - 1
             which = f"event {last} is" if last == self._next else f"events {self._next} to {last} are"
@@ -100,13 +100,13 @@ class TrailCheck:
             follows.append(record.link)
         elif record.link not in follows:
             self._findings.add(f"{name}: its link does not follow: it was altered")
-        # if only a link was altered, the next link still follows from the former one
+        # if only this link was altered, the next link still follows from the recomputed one
         ok = record.link in follows
         self._before = (record.link,) if ok else tuple({record.link, *filter(None, follows)})
         self.head, self._next = str(record.link), (place if isinstance(place, int) else self._next) + 1
 
     def end(self) -> None:
-        """Compare the rest of redacted events with the seals in later events."""
+        """Report redacted events whose remaining content differs from the seal in a later event."""
         for place, seal in self.redacted.items():
             if self._seals.get(place) != seal:
                 self._findings.add(
@@ -124,7 +124,7 @@ class TrailCheck:
             self._findings.add(f"{_name(record)}: its comment is not the one that was chained")
 
     def _take(self, record: AuditRecord) -> None:
-        """Record what an event says about answers and design."""
+        """Collect what an event records about answers and design."""
         if record.kind == "batch":
             batch = BatchCheck(record)
             self.batches.setdefault(batch.table, []).append(batch)
@@ -154,7 +154,7 @@ class TrailCheck:
 
 
 def _find_link(record: AuditRecord, before: str) -> str:
-    """Recompute the link; empty if a field has an impossible type."""
+    """Return the recomputed link; empty if a field has an impossible type."""
     try:
         return record.find_link(before)
     except (TypeError, ValueError, RecursionError):
@@ -162,7 +162,7 @@ def _find_link(record: AuditRecord, before: str) -> str:
 
 
 def _expect_design(detail: Any) -> None:
-    """Raise ValueError unless this is the content of a design event."""
+    """Raise ValueError unless `detail` is the content of a design event."""
     parts = detail["parts"].values()
     is_one = isinstance(detail["answers"], int) and isinstance(detail["roster"], str)
     is_one = is_one and all(isinstance(p["number"], int) and isinstance(p["digest"], str) for p in parts)

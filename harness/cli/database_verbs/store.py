@@ -49,7 +49,7 @@ from oversight.harness.store import (
 
 
 def upgrade(args: argparse.Namespace) -> None:
-    """Copy the rows, then name the new database in study.toml; each step may be repeated."""
+    """Copy the rows to a new database, then name it in study.toml; each step may be repeated."""
     study, path = read_study(args.study), Path(args.study)
     old, url = study.study.store, study.store_url
     if study.has_server:
@@ -157,7 +157,7 @@ def _move(args: argparse.Namespace, study: Study) -> None:
     to = args.to if "://" in args.to else str(Path(args.to).absolute())
     url = to if "://" in to else f"sqlite:///{to}"
     copied = dict[str, int]()
-    if study.store_url != url:  # for example after a move that was killed at the end
+    if study.store_url != url:  # equal if an earlier move was killed after it changed study.toml
         try:
             text = change_setting(read_text(path), "study", "store", to)
         except BadInput as error:

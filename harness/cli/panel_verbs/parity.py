@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--circular",
         action="store_true",
-        help="keep an evaluated annotator's own vote in the reference, as in the paper",
+        help="include an evaluated annotator's own vote in the truth, as the source paper does",
     )
     add("--positive", metavar="CLASS", help="also show precision, recall and F1 of this class")
     add(

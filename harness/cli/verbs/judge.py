@@ -57,7 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--against", metavar="STUDY", help="study file whose judge calibration is tested on the current study"
     )
-    add("--by", metavar="COLUMN", help="test the calibration across groups: name an item column, or model")
+    add(
+        "--by",
+        metavar="COLUMN",
+        help="test the calibration in each group of this item column; 'model' groups by model",
+    )
     add(
         "--margin",
         type=float,

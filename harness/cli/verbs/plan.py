@@ -148,7 +148,7 @@ def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan
 
 
 def _mix_lines(priced: Sequence[PricedPlan]) -> list[Any]:
-    """Return the cheapest mix of each model, and the cost of the study's own questions alone."""
+    """Return the cheapest mix of questions for each model, with its cost; empty without prices."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -242,7 +242,7 @@ def _tables(payload: dict[str, Any]) -> list[Any]:
 
 
 def _fewest(payload: dict[str, Any]) -> str:
-    """Describe what the cheapest protocol requires, other than random options."""
+    """Compare the cheapest protocol's cost with that of random options, in a sentence."""
     rows = {row["protocol"]: row for row in payload["estimate"]}
     best = min(rows.values(), key=lambda row: (row["questions"], row["half_width"]))
     random = rows["uniform"]

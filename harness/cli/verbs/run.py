@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if args.workflow:
         if study.is_open:
             raise ConfigError("--workflow does not apply to open answers: a workflow chooses an option")
-        # Named as a string, so that this package does not import an upper one.
+        # loaded by name, because this package must not import one that uses it
         results, text = load_module("oversight.agents.cli.workflow_run").run(args, study)
         emit(args, {"workflows": results}, text)
         return 1 if any(result["failed"] for result in results.values()) else 0
@@ -131,13 +131,13 @@ def _read_terms(args: argparse.Namespace, workers: Workers) -> RunTerms:
 
 def _refuse_with_batch(args: argparse.Namespace) -> None:
     if (args.budget_usd, args.budget_tokens, args.budget_requests) != (None, None, None):
-        raise ConfigError("--batch cannot keep a budget: nothing can be stopped once it is handed over")
+        raise ConfigError("--batch cannot have a budget, because submitted requests cannot be stopped")
     if args.on is not None:
         raise ConfigError("--on cannot be combined with --batch, whose requests are sent from this process")
 
 
 def _kind_words(kind: str) -> str:
-    """Return a reader's words for the kind of an unreadable or failed answer."""
+    """Describe the kind of an unreadable or failed answer in words."""
     status, _, reason = kind.partition(": ")
     return f"{status}: {_REASONS.get(reason, reason)}"
 
@@ -159,7 +159,7 @@ def head_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def tail_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the last line of the output: the next step; empty if the first line gives it."""
+    """Return the last line of the output: the next step; empty if the first line already names one."""
     if any(result["failed"] or "stopped" in result for result in results.values()):
         return ""
     if any("sample" in result for result in results.values()):

@@ -1,4 +1,4 @@
-"""Submit batches to an endpoint's Batch API, check on them and collect their answers."""
+"""Submit batches of requests to an endpoint's Batch API, poll them and collect their answers."""
 
 import lazy_loader
 

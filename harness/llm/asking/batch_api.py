@@ -1,8 +1,8 @@
-"""The Batch API: the same requests and answers at a lower price, some hours later.
+"""Run all requests of a study through Batch APIs, which answer at a lower price within hours.
 
-Each batch is recorded in the store before it is submitted. Its marker is also in the batch's metadata at the
-endpoint. So after a command was killed, the next command finds its batches and submits none twice. Answers
-are stored in the same rows as the answers of single calls.
+Each batch is recorded in the store, with a random marker, before it is submitted. Its metadata at the
+endpoint contains the marker too. So after a command was killed, the next command finds its batches and does
+not submit them again. Answers are stored like the answers of single calls.
 """
 
 from __future__ import annotations
@@ -41,32 +41,32 @@ def run_batches(
     Parameters
     ----------
     wait
-        Whether to wait until all answers have arrived. The time between two polls doubles, up to one
-        minute. If false, poll once.
+        Whether to poll until all answers have arrived; the time between two polls doubles, up to one minute.
+        If False, poll once.
     wait_for_lock
-        Whether to wait for other processes that work on the same runs.
+        Whether to wait until other processes have finished their work on the same runs.
     take_over
-        Whether the user confirms that processes on other machines that hold the runs have ended.
+        Whether the user confirms that processes on other machines with locks of the runs have ended.
     uncertain
-        Treatment of a batch if it is unknown whether the endpoint has it: submit it again, or count its
-        requests as failed. None raises an error.
+        What happens to a batch if it is unknown whether the endpoint has it: ``"retry"`` submits it again,
+        ``"hold"`` counts its requests as failed, None raises an error.
 
     Returns
     -------
     list of (Target, int)
-        Every target, with its number of requests whose answers are still missing.
+        Every target, with the number of its requests that are still in unfinished batches.
 
     Raises
     ------
     ConfigError
-        If a model is a callable or a command and has no endpoint.
+        If a model is a function or a command, which has no Batch API.
     ModelError
-        If the endpoint refuses a batch, does not know it, or does not return its answers; raised after all
-        other batches were collected. The batch remains unfinished unless it was refused.
+        If the endpoint refuses a batch, does not know it, or does not return its answers. The error is raised
+        after all other batches were collected. The batch counts as unfinished unless it was refused.
     RunHeld
         If another process works on one of the runs.
     Stopped
-        At SIGTERM or SIGHUP; the batches remain unfinished.
+        If the process receives SIGTERM or SIGHUP; the batches remain unfinished.
     """
     _check(targets)
 
@@ -94,13 +94,11 @@ def cancel_batches(
     uncertain: Uncertain | None = None,
     take_over: bool = False,
 ) -> int:
-    """Cancel the unfinished batches, and keep the answers that have arrived.
+    """Cancel all unfinished batches, and store the answers that have arrived. Returns the number of batches.
 
-    Returns the number of batches.
-
-    A batch that the endpoint does not know is cancelled in the store only. With `uncertain`, this also holds
-    for a batch about which the endpoint gives no information. A cancelled request has no answer (``"retry"``)
-    or counts as failed (``"hold"``).
+    A batch that the endpoint does not know is cancelled in the store only. With `uncertain`, the same is done
+    if the endpoint gives no information about a batch. Its requests then have no answer (``"retry"``) or
+    count as failed (``"hold"``).
     """
     _check(targets)
 

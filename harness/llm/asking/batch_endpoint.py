@@ -1,6 +1,6 @@
-"""The Batch API of one endpoint: submit and list batches, cancel them, and read their files.
+"""The Batch API of one endpoint: submit, list and cancel batches, and read their files.
 
-Replies are read as plain JSON, because servers other than OpenAI's omit fields or add states.
+Replies are parsed as plain JSON, because servers other than OpenAI's omit fields or add states.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ENDED = frozenset({"completed", "expired", "cancelled", "failed"})
 
 @dataclass(frozen=True, slots=True)
 class RemoteBatch:
-    """A batch as its endpoint describes it; `total` and `answered` are 0 if the endpoint does not count."""
+    """A batch as its endpoint describes it; `total` and `answered` are 0 if not reported."""
 
     id: str
     status: str
@@ -49,9 +49,9 @@ class RemoteBatch:
         Parameters
         ----------
         found, expected
-            Number of requests with a line in the files, and number of all requests.
+            Number of requests with a line in the files that were read, and number of all requests.
         unreadable
-            Number of lines without the id of a request.
+            Number of lines in the files without the id of a request.
         """
         if found >= expected:
             return ""
@@ -67,7 +67,7 @@ class RemoteBatch:
 
 
 def read_batch(payload: Any) -> RemoteBatch:
-    """Read an endpoint's description of a batch.
+    """Parse an endpoint's description of a batch.
 
     Raises
     ------
@@ -99,9 +99,9 @@ def read_batch(payload: Any) -> RemoteBatch:
 
 @dataclass(frozen=True, slots=True)
 class BatchPage:
-    """A page of a list of batches.
+    """One page of an endpoint's list of batches.
 
-    `is_last` is None if the endpoint does not say, `following` is the query for the next page.
+    `is_last` is None if the endpoint does not report it; `following` is the query for the next page.
     """
 
     batches: tuple[RemoteBatch, ...]
@@ -110,14 +110,14 @@ class BatchPage:
 
 
 def read_page(payload: Any) -> BatchPage:
-    """Read a page of a list of batches; endpoints page by id (OpenAI), by cursor (Groq) or not at all.
+    """Parse a page of a list of batches; endpoints paginate by id (OpenAI), by cursor (Groq) or not at all.
 
     Raises
     ------
     UncertainBatch
         If the reply is not a list of batches.
     TransientModelError
-        If one of its batches has no id or no state.
+        If a listed batch has no id or no state.
     """
     page = {"data": payload, "has_more": False} if isinstance(payload, list) else payload
     match page:
@@ -141,13 +141,13 @@ def _describe_error(error: Any) -> str:
 
 
 class UncertainBatch(FatalModelError):
-    """It is unknown whether the endpoint has a batch, so submitting it again may cost twice."""
+    """It is unknown whether the endpoint has a batch, so submitting it again may cost twice as much."""
 
     exit_code = 1
 
 
 def copy_error(error: ModelError, message: str) -> ModelError:
-    """Return an error with another message and the same exit code."""
+    """Return an error of the same kind with another message."""
     if isinstance(error, UncertainBatch):
         return UncertainBatch(message)
     return (FatalModelError if isinstance(error, FatalModelError) else TransientModelError)(message)
@@ -180,7 +180,7 @@ class BatchEndpoint:
         return read_batch(models.load_body(created)).id
 
     async def retrieve(self, name: str) -> RemoteBatch:
-        """Return the present state of a batch."""
+        """Return the current state of a batch."""
         found = await self._call(self.client.batches.with_raw_response.retrieve(name))
         return read_batch(models.load_body(found))
 
@@ -201,7 +201,7 @@ class BatchEndpoint:
         raise FatalModelError("content filter")
 
     async def read_files(self, batch: RemoteBatch) -> tuple[list[bytes], dict[str, ModelError]]:
-        """Return the files with answers and errors, and the reason if a file could not be read."""
+        """Return the contents of the output and error files, and the errors of unreadable files by id."""
         files, errors = list[bytes](), dict[str, ModelError]()
         for name in batch.files:
             try:
@@ -213,19 +213,18 @@ class BatchEndpoint:
     async def find_batch(self, marker: str, data: bytes, n_requests: int, known: set[str]) -> str | None:
         """Return the id of the batch with a marker; None if the endpoint does not have the batch.
 
-        If the endpoint returns no metadata, batches are recognised by the names and contents of their input
-        files.
+        If the endpoint returns no metadata, the batch is recognised by the name or content of its input file.
 
         Parameters
         ----------
         known
-            Ids of other batches of the study.
+            Ids of the study's other batches at endpoints.
 
         Raises
         ------
         UncertainBatch
-            If the endpoint does not list its batches, or a listed batch may be this one but cannot be
-            compared.
+            If the endpoint does not list its batches, or if a listed batch may be this one, but its input
+            file cannot be compared.
         """
         doubtful = 0
         async for batch in self._list_all():
@@ -262,14 +261,14 @@ class BatchEndpoint:
             seen, query = seen | {batch.id for batch in new}, dict(page.following)
 
     async def _is_input(self, batch: RemoteBatch, marker: str, data: bytes) -> bool | None:
-        """Whether a batch consists of these requests; None if its input file cannot be compared."""
+        """Whether a batch has this marker or data; None if its input file cannot be compared."""
         try:
             files = self.client.files.with_raw_response
             described = await self._call(files.retrieve(batch.input_file or "none"))
             match models.load_body(described):
                 case {"filename": str(name)} if _OUR_FILE.fullmatch(name):
                     return name == _file_name(marker)
-        except ModelError:  # other files of the batch may still be readable
+        except ModelError:  # the content of the file may still be readable
             pass
         try:
             return has_same_requests(await self.read_file(batch.input_file or "none"), data)

@@ -1,4 +1,4 @@
-"""The files of the Batch API: one request per line, and one answer per line in any order."""
+"""The JSON Lines files of the Batch API: one request per line; one answer per line, in any order."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def name(number: int) -> str:
 
 
 def write_line(number: int, request: Request, settings: ModelSection) -> bytes:
-    """Write one request."""
+    """Return a request as one line of a batch file."""
     body = request_body(request, settings, LimitField(settings).name)
     line = {"custom_id": name(number), "method": "POST", "url": "/v1/chat/completions", "body": body}
     return orjson.dumps(line)
 
 
 def has_same_requests(data: bytes, other: bytes) -> bool | None:
-    """Whether two files contain the same requests; None if one of them cannot be read."""
+    """Whether two batch files contain the same requests; None if one of them cannot be parsed."""
     try:
         first, second = ([load_body(line) for line in file.splitlines()] for file in (data, other))
     except TransientModelError:
@@ -50,7 +50,7 @@ def has_same_requests(data: bytes, other: bytes) -> bool | None:
 
 
 def read_lines(*files: bytes) -> dict[str, list[Any]]:
-    """Read a file of answers or errors, grouped by request id; lines without an id are under ""."""
+    """Return the lines of output and error files by request id; unreadable lines have the key ""."""
     lines = dict[str, list[Any]]()
     for text in (line for data in files for line in data.splitlines() if line.strip()):
         line, request = None, ""
@@ -75,15 +75,15 @@ def read_answer(
     guess: TokenGuess,
     asked: ReplyForm = ANY_FORM,
 ) -> Prediction:
-    """Read the answer to one request as if it were the reply to a call.
+    """Convert the answer to one request into a prediction, as if it were the reply to a call.
 
     Parameters
     ----------
     lines
-        All lines with the id of the request. The first line that holds an answer counts; None or an empty
-        list means that no answer arrived.
+        All lines with the id of the request; the first line with an answer is used. None or an empty list
+        means that no answer arrived.
     guess
-        Estimates the tokens of answers that report no usage.
+        Estimates of the tokens of answers without reported usage.
     """
     counts, failed = Usage(requests=1), dict[str, None]()
     for line in lines or (None,):

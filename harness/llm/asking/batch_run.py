@@ -1,4 +1,4 @@
-"""The batches of one run: submit them once, poll them until they end, and store their answers."""
+"""The batches of one run: submit each once, poll them until they end, and store their answers."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from oversight.harness.types import Item, Prediction, PredictionStatus, Source, 
 
 LONGEST_POLL = 60.0
 _TRIES = 5  # attempts to submit or cancel a batch
-_LOOKS = 20  # failed polls in a row until a batch is given up
-_LOOKS_FOR_FILES = 3  # number of polls of an ended batch before its files count as final
+_LOOKS = 20  # consecutive failed polls after which this command gives up on a batch
+_LOOKS_FOR_FILES = 3  # polls of a finished batch with missing answers before its files count as final
 
 
 class _Incomplete(TransientModelError):
-    """A batch has ended, but some of its answers may not have been read."""
+    """A batch has ended, but its files may lack answers that exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """Largest number of requests and of bytes per batch (larger ones are split), and the polling interval.
+    """Maximum numbers of requests and of bytes (`size`) per batch, and `poll`, the polling interval.
 
-    The interval is the number of seconds between the first two polls.
+    Larger batches are split. The interval is the number of seconds between the first two polls.
     """
 
     requests: int = 50_000
@@ -55,16 +55,16 @@ DEFAULT_LIMITS = BatchLimits()
 
 @dataclass(slots=True, eq=False)
 class BatchRun:
-    """A target's batches at its endpoint.
+    """The batches of one target (a model with its run) at its endpoint.
 
     Attributes
     ----------
     uncertain
-        Treatment of requests if it is unknown whether the endpoint has them; None raises an error.
+        What happens to requests if it is unknown whether the endpoint has them; see `run_batches`.
     gives_up
-        Whether batches are being cancelled.
+        Whether the command cancels batches.
     errors
-        Reason why this command gave up a batch, by the batch's marker; the key "" stands for submitting.
+        Marker of a batch → error for which this command stopped polling it; key "": error of submitting.
     """
 
     store: Store
@@ -78,7 +78,7 @@ class BatchRun:
     _not_cancelled: dict[str, ModelError] = field(default_factory=dict)
 
     def find_under_way(self) -> list[Batch]:
-        """Return the batches whose answers may still arrive."""
+        """Return the run's batches that may still deliver answers."""
         return self.store.calls.read_batches(self.target.spec.id, UNDER_WAY)
 
     def count_waiting(self) -> int:
@@ -87,7 +87,7 @@ class BatchRun:
         return sum(len(b.requests) for b in here if b.remote_id is not None)
 
     async def hand_over(self, wanted: RequestedItems) -> None:
-        """Submit the batches that an interrupted command prepared, then submit the rest."""
+        """Submit the batches that an interrupted command prepared, then all other missing requests."""
         self.target.announce(wanted)
         try:
             for batch in self.find_under_way():
@@ -97,7 +97,7 @@ class BatchRun:
             left = chain.from_iterable(wanted.find_left(self.target))
             todo = (request for request in left if request not in taken)
             for requests in split_into_batches(todo, self.limits.requests):
-                if not taken:  # answers of unfinished batches keep their price
+                if not taken:  # answers of unfinished batches keep the price at which they were submitted
                     self.target.record_price(self.store)
                 await self._settle(self._note(requests), is_new=True)
         except ModelError as error:
@@ -110,13 +110,13 @@ class BatchRun:
             try:
                 if await self._cancel(batch) is None:
                     self._close(batch, "cancelled")
-            except ModelError as error:  # the batch may have ended, which the next poll shows
+            except ModelError as error:  # the batch may have ended; the next poll will show it
                 told = f"it cannot be cancelled, so it may continue and be charged: {error}"
                 self._not_cancelled[batch.marker] = copy_error(error, told)
         return len(batches)
 
     async def collect(self, *, wait: bool) -> None:
-        """Store the answers that have arrived; if the command waits, repeat failed polls."""
+        """Poll each unfinished batch once and store arrived answers; `wait` tolerates failed polls."""
         for batch in self.find_under_way():
             marker = batch.marker
             if marker in self.errors:
@@ -139,7 +139,7 @@ class BatchRun:
                 self._stop(batch, error)
 
     def _stop(self, batch: Batch, error: ModelError) -> None:
-        """Skip a failed batch in this command, or drop it, depending on `uncertain`."""
+        """Drop a batch that cannot be cancelled, or stop polling it in this command and keep the error."""
         is_unknown = isinstance(error, RefusedRequest) and error.status in (403, 404, 410)
         if self.gives_up and (is_unknown or self.uncertain or isinstance(error, _Incomplete)):
             self._drop(batch, str(error))
@@ -160,9 +160,9 @@ class BatchRun:
         self.store.calls.update_batch(batch.marker, remote_id=batch.remote_id, state=state)
 
     def _drop(self, batch: Batch, why: str) -> None:
-        """Cancel a batch in the store.
+        """Mark a batch as cancelled in the store.
 
-        Its requests have no answer, or count as failed if they must not be asked again.
+        With `uncertain` ``"hold"``, its requests are stored as failed; otherwise they have no answer.
         """
         say(f"{self.target.spec.name}: batch {batch.remote_id or 'in doubt'} is given up: {why}")
         if self.uncertain == "hold":
@@ -175,7 +175,7 @@ class BatchRun:
         return make_failed(item, sample, f"{Fault.LOST}: {why}", counts, Source.BATCH)
 
     async def _settle(self, batch: Batch, *, is_new: bool) -> None:
-        """Submit a batch; if it is unknown whether the endpoint has it, apply `uncertain`."""
+        """Submit a batch; if it is unknown whether the endpoint has it, do what `uncertain` says."""
         try:
             await self._submit(batch, is_new=is_new)
         except UncertainBatch as error:
@@ -191,7 +191,7 @@ class BatchRun:
                 ) from error
 
     async def _submit(self, batch: Batch, *, is_new: bool) -> None:
-        """Submit a batch unless the endpoint has it; split a batch that is too large in halves."""
+        """Submit a batch unless the endpoint has it; a batch that is too large is split in two."""
         data = self._write(batch)
         if is_new and len(data) > self.limits.size and len(batch.requests) > 1:
             middle = len(batch.requests) // 2
@@ -209,7 +209,7 @@ class BatchRun:
         await self._repeat(attempt)
 
     async def _repeat(self, attempt: Callable[[int], Awaitable[str | None]]) -> str | None:
-        """Call `attempt` with the number of earlier attempts until one succeeds or the last one fails."""
+        """Call `attempt(number of earlier attempts)` until a call succeeds or the last one fails."""
         for tries in range(_TRIES - 1):
             try:
                 return await attempt(tries)
@@ -254,7 +254,7 @@ class BatchRun:
         lack = remote.find_lack(found, len(batch.requests), len(lines.get("", ())))
         passing = [error for error in errors.values() if isinstance(error, TransientModelError)]
         is_open = remote.output_file in errors or (found < len(batch.requests) and bool(lack or errors))
-        # Unanswered requests of a cancelled batch get no row, so that a later command can ask them again.
+        # A cancelled batch's unanswered requests are not stored as failed, so they can be sent again.
         all_rows = not is_open and remote.status not in ("cancelled", "failed")
         self._store(batch, self._read(batch, lines, all_rows=all_rows))
         if is_open and passing:
@@ -272,9 +272,9 @@ class BatchRun:
     def _read(
         self, batch: Batch, lines: Mapping[str, Sequence[Any]], *, all_rows: bool
     ) -> Iterator[Prediction]:
-        """Read the answers of a batch; with `all_rows`, requests without a line count as failed."""
+        """Yield the predictions of a batch; with `all_rows`, also a failed one per request without a line."""
         spec, settings, guess = self.target.spec, self.target.settings, TokenGuess()
-        # All answers are paid for, so a changed model name does not stop the reading.
+        # The answers are paid for already, so a changed model name must not end the loop (hence patience=∞).
         served = make_served(self.store, self.target, self.store.runs.note_served_as, patience=math.inf)
         for j, (item, sample) in enumerate(self._load(batch)):
             if all_rows or name(j) in lines:
@@ -290,7 +290,7 @@ class BatchRun:
                 )
 
     def _store(self, batch: Batch, predictions: Iterator[Prediction]) -> None:
-        """Store answers of requests that have no answer yet."""
+        """Store predictions, except for requests that already have an answer."""
         runs = self.store.runs
         for portion in split_into_batches(predictions, PORTION):
             stored = runs.find_samples([batch.run_id], {p.item_id for p in portion})
@@ -301,7 +301,7 @@ class BatchRun:
         return load_items(self.store, split_into_batches(batch.requests, PORTION))
 
     def _write(self, batch: Batch) -> bytes:
-        """Write the file with the requests of a batch."""
+        """Return the content of a batch's input file."""
         spec, settings = self.target.spec, self.target.settings
         return b"\n".join(
             write_line(j, make_request(spec, item), settings) for j, (item, _) in enumerate(self._load(batch))

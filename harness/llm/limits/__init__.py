@@ -1,4 +1,4 @@
-"""Rates, prices and budgets of calls."""
+"""Rate limits, prices and budgets of model calls."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-"""A hard limit on the cost of calls, which also counts unfinished calls.
+"""Prices of models, and hard limits on the cost of calls, which include unfinished calls.
 
-No price is built in, because prices change without notice and a wrong price is worse than none. The table
-is a TOML file in dollars per million tokens::
+No prices are built in, because prices change without notice and a wrong price is worse than none. The price
+table is a TOML file in dollars per million tokens::
 
     checked = 2026-11-21            # when the prices were looked up; shown beside every estimate
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars per million tokens.
+    """Price of a model in US dollars per million tokens.
 
     Attributes
     ----------
     input, output
-        Price of tokens sent and received.
+        Prices of tokens sent and of tokens received.
     batch
-        Share of both prices that the Batch API charges.
+        Factor on both prices for calls through the Batch API.
     """
 
     input: float
@@ -47,15 +47,15 @@ class Price:
     batch: float = 0.5
 
     def dollars(self, input_tokens: int, output_tokens: int) -> float:
-        """Return the cost in dollars of one call, or of several together."""
+        """Return the cost of these numbers of tokens in US dollars."""
         return (input_tokens * self.input + output_tokens * self.output) / 1_000_000
 
     def in_batch(self) -> Price:
-        """Return the price of the same tokens through the Batch API."""
+        """Return the price through the Batch API."""
         return Price(self.input * self.batch, self.output * self.batch, batch=1.0)
 
     def by_source(self, source: str) -> Price:
-        """Return the price of the same tokens if answers are obtained from this source."""
+        """Return the price of answers from a source: reduced in a batch, and zero for imported answers."""
         return {Source.BATCH: self.in_batch(), Source.IMPORT: FREE}.get(Source(source), self)
 
 
@@ -65,7 +65,7 @@ FREE = Price(0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """Prices by model name, and the day on which they were checked."""
+    """Prices by model name, and the date on which they were looked up (None if unknown)."""
 
     models: Mapping[str, Price] = field(default_factory=dict)
     checked: date | None = None
@@ -79,7 +79,7 @@ def read_prices(path: str | Path, *, required: bool = True) -> PriceTable:
     path
         The TOML file.
     required
-        Whether a missing file is an error; otherwise it is an empty table.
+        Whether a missing file is an error; otherwise it gives an empty table.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def _price(entry: Any, path: Path, name: str) -> Price:
 
 
 def sum_tokens(used: Iterable[Usage]) -> dict[str, tuple[int, int]]:
-    """Return a run's input and output tokens by source of the answers."""
+    """Return (input tokens, output tokens) by source of the answers."""
     found = dict[str, tuple[int, int]]()
     for part in used:
         sent, received = found.get(part.source.value, (0, 0))
@@ -129,18 +129,18 @@ def sum_tokens(used: Iterable[Usage]) -> dict[str, tuple[int, int]]:
 
 
 def dollars(price: Price | None, used: Iterable[Usage], noted: Sequence[RecordedPrice] = ()) -> float | None:
-    """Return the cost of a run in dollars, with each call at the price that was valid when it was made.
+    """Return the cost of a run in US dollars, with the price that was valid at the time of each call.
 
-    Batches count at their own price, and imported answers cost nothing.
+    Batches have a reduced price, and imported answers cost nothing.
 
     Parameters
     ----------
     price
-        The present price, used for a run without stored prices; None if unknown.
+        The current price, used only for a run without stored prices; None if unknown.
     used
-        The run's complete usage.
+        The complete usage of the run.
     noted
-        Prices stored with the run, the oldest first.
+        Prices stored with the run, oldest first.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def dollars(price: Price | None, used: Iterable[Usage], noted: Sequence[Recorded
 
 @dataclass(slots=True, eq=False)
 class Reservation:
-    """The most that one call may cost, reserved until the cost of the call is known."""
+    """The maximum usage of one call, reserved until the actual usage is known."""
 
     budget: Budget
     input_tokens: int
@@ -170,7 +170,7 @@ class Reservation:
     usd: float
 
     def settle(self, input_tokens: int, output_tokens: int) -> None:
-        """Replace the reservation by the tokens that the call used."""
+        """Replace the reservation with the tokens that the call used."""
         self.budget.settle(self, input_tokens, output_tokens)
 
     def release(self) -> None:
@@ -180,7 +180,7 @@ class Reservation:
 
 @dataclass(slots=True, eq=False)
 class _Account:
-    """Spent and reserved amounts, shared by all models under one budget."""
+    """Spent and reserved usage, shared by all models under one budget."""
 
     spent: Usage = field(default_factory=Usage)
     held: Usage = field(default_factory=Usage)
@@ -191,18 +191,18 @@ class _Account:
 class Budget:
     """A hard limit on dollars, tokens and requests, for calls made from one event loop.
 
-    Every call first reserves the most it may use, so that the unfinished calls together cannot exceed the
-    limit. When the usage of a call is known, it replaces the reservation. Only a call that uses more than it
-    reserved can exceed the limit, and only by the difference; later calls of the model then reserve as much.
+    Every call first reserves its maximum usage, so that all unfinished calls together cannot exceed the
+    limit. The actual usage then replaces the reservation. The limit can be exceeded only by a call that uses
+    more than it reserved, and only by the difference; unfinished calls of the model then reserve as much.
 
     Parameters
     ----------
     usd, tokens
-        Limits; None means no limit. Tokens are those sent and received together.
+        Limits; None means no limit. Tokens sent and received are counted together.
     price
-        Price of the model that is asked; None if unknown.
+        Price of the model that is called; None if unknown.
     requests
-        Limit on the calls sent, including refused ones.
+        Limit on the number of calls sent, including refused ones; None means no limit.
 
     Raises
     ------
@@ -231,7 +231,7 @@ class Budget:
         self._account = _Account()
 
     def at(self, price: Price | None) -> Budget:
-        """Return the same budget at another model's price; both share the same limits."""
+        """Return a budget for calls of another model, which shares limits and spent amounts with this one."""
         other = Budget(self._usd, self._tokens, price, requests=self._requests)
         other._account = self._account
         return other
@@ -243,7 +243,7 @@ class Budget:
 
     @property
     def spent(self) -> Usage:
-        """Usage settled so far; calls of models without a price count zero dollars."""
+        """Usage of finished calls; calls of models without a price cost zero dollars."""
         return self._account.spent
 
     @property
@@ -252,13 +252,13 @@ class Budget:
         return len(self._account.calls)
 
     def reserve(self, input_tokens: int, output_tokens: int) -> Reservation:
-        """Reserve the most that a call may use.
+        """Reserve the maximum usage of a call.
 
         Raises
         ------
         BudgetSpent
-            If the reservation, the amount spent and the other reservations together exceed a limit; nothing
-            is reserved then.
+            If the reservation, the spent usage and the other reservations together exceed a limit. Nothing is
+            reserved then.
         """
         call = Reservation(
             self, input_tokens, output_tokens, self._price.dollars(input_tokens, output_tokens)
@@ -276,18 +276,18 @@ class Budget:
         return call
 
     async def hold(self, guess: Callable[[], tuple[int, int]]) -> Reservation:
-        """Reserve as `reserve` does, waiting until unfinished calls have released enough.
+        """Reserve as `reserve` does, but wait while unfinished calls may still release budget.
 
         Parameters
         ----------
         guess
-            Returns the most tokens sent and received. It is called again after each wait, because answers
-            improve the estimate.
+            Function that returns the maximum tokens sent and received. It is called again after each wait,
+            because answers improve the estimate.
 
         Raises
         ------
         BudgetSpent
-            If the budget has no room, and no unfinished call could release any.
+            If the budget does not suffice and there are no unfinished calls.
         """
         while True:
             try:
@@ -298,7 +298,7 @@ class Budget:
             await self._account.changed.wait()
 
     def settle(self, call: Reservation, input_tokens: int, output_tokens: int, requests: int = 1) -> None:
-        """Replace a call's reservation by the tokens that the call used; a second time this does nothing."""
+        """Replace a reservation with the tokens that the call used; a second call does nothing."""
         account = self._account
         if call not in account.calls:
             return
@@ -308,12 +308,12 @@ class Budget:
             self._expect(output_tokens)
         account.held.add(Usage(1, call.input_tokens, call.output_tokens, usd=call.usd), -1)
         if not account.calls:
-            account.held.usd = 0.0  # float sums drift, but without reservations the sum is exactly zero
+            account.held.usd = 0.0  # removes rounding errors: without reservations, the sum is zero
         account.changed.set()
         account.changed = asyncio.Event()
 
     def _expect(self, output_tokens: int) -> None:
-        """Make each later call of the model reserve this much, because one call exceeded its limit."""
+        """Raise the reservations of the model's unfinished calls to this many output tokens."""
         for call in self._account.calls:
             more = output_tokens - call.output_tokens
             if call.budget is self and more > 0:
@@ -322,20 +322,20 @@ class Budget:
                 call.output_tokens, call.usd = output_tokens, call.usd + usd
 
     def release(self, call: Reservation) -> None:
-        """Release the reservation of a call that was never sent; a second time this does nothing."""
+        """Release the reservation of a call that was never sent; a second call does nothing."""
         self.settle(call, 0, 0, 0)
 
     def charge(self, input_tokens: int, output_tokens: int, requests: int = 0) -> None:
-        """Count usage that was not reserved."""
+        """Add usage that was not reserved to the spent usage."""
         usd = self._price.dollars(input_tokens, output_tokens)
         self._account.spent.add(Usage(requests, input_tokens, output_tokens, usd=usd))
 
     def charge_amounts(self, usd: float, tokens: int) -> None:
-        """Count dollars and tokens that were used earlier, whatever their price was."""
+        """Add dollars and tokens of earlier calls to the spent usage."""
         self._account.spent.add(Usage(0, tokens, usd=usd))
 
     def charge_before(self, used: Iterable[Usage], noted: Sequence[RecordedPrice] = ()) -> None:
-        """Count the usage of earlier commands for the same run, at the prices stored with the run."""
+        """Add the usage of earlier commands for the same run, at the prices stored with the run."""
         paid = [part for part in used if part.source is not Source.IMPORT]
         total = Usage.sum(paid)
         total.usd = dollars(self._price, paid, noted) or 0.0

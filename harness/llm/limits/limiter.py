@@ -1,13 +1,13 @@
-"""Limits on the calls to an endpoint: a window and a pace, which adapt to its replies.
+"""Limits on the calls to an endpoint: a window and a rate, which adapt to the endpoint's replies.
 
-The window is the number of calls that may be unfinished at once. It follows additive increase, multiplicative
-decrease (Chiu & Jain, 1989, Computer Networks 17): each success widens it by one call per window, and each
-cluster of refusals halves it, at most once per second. A single refusal affects only its own call. The pace
-spaces calls out if a rate is known from the settings, from the endpoint's headers, or from refusals
-(`oversight.harness.llm.limits.limiter`).
+The window is the maximum number of unfinished calls. It follows additive increase, multiplicative decrease
+(Chiu & Jain, 1989, Computer Networks 17): after one window of successes it is one call wider, and a cluster
+of refusals halves it, at most once per second. A single refusal affects only its own call. Calls are also
+spaced out if a rate (calls per second) is known from the settings, from the endpoint's headers, or from
+refusals.
 
-An endpoint that refuses calls works at its limit, so its successes per second are its rate. Calls are then
-spaced out at slightly more than this rate: the rate is fully used, and few calls are refused. Without
+While an endpoint refuses calls, it works at its limit, so its successes per second are its rate. Calls are
+then spaced out at slightly more than this rate, which uses the rate fully and causes few refusals. Without
 refusals, the rate is raised slowly.
 """
 
@@ -23,26 +23,28 @@ from oversight.harness.output import say
 
 _LOGGER = logging.getLogger(__name__)
 _IN_A_ROW = 16
-"""Number of failures in a row that make an outage; smaller if few calls are unfinished."""
+"""Number of consecutive failures that count as an outage; at most 4 · concurrency."""
 _FIRST, _LONGEST = 1.0, 30.0  # seconds between test calls
 
 
 class CircuitBreaker:
-    """Tracks whether an endpoint answers, and holds calls back while it does not; for one event loop.
+    """Detects outages of an endpoint, and delays calls during an outage; for one event loop.
+
+    During an outage, one test call at a time is made, at growing intervals.
 
     Parameters
     ----------
     concurrency
-        Largest number of unfinished calls.
+        Maximum number of unfinished calls.
     patience
-        Seconds to wait during an outage; 0 does not wait.
+        Seconds to wait for the end of an outage; 0 disables the detection of outages.
     clock, sleep
         Clock in seconds and sleep function; replaced in tests.
 
     Attributes
     ----------
     is_on
-        Whether there is an outage at present.
+        Whether there is an outage now.
     """
 
     def __init__(
@@ -62,12 +64,12 @@ class CircuitBreaker:
 
     @property
     def is_too_long(self) -> bool:
-        """Whether the endpoint has answered nothing for longer than `patience` seconds."""
+        """Whether the endpoint's last answer was more than `patience` seconds ago."""
         silent = 0.0 if self._answered is None else self._clock() - self._answered
         return bool(self.patience) and silent > self.patience
 
     async def wait(self) -> None:
-        """Wait until the outage is over, or until this call may be the test call."""
+        """Wait until the outage is over, or until it is this call's turn to be the test call."""
         if self._answered is None:
             self._answered = self._clock()  # an answer cannot arrive before the call starts
         while self.is_on:
@@ -84,7 +86,10 @@ class CircuitBreaker:
             return
 
     def answered(self, *, refused: bool = False) -> None:
-        """Record that the endpoint answered; a refusal by its rate limit does not end an outage."""
+        """Record that the endpoint replied, which ends an outage.
+
+        A refusal by its rate limit (`refused`) does not reset the time since the last answer.
+        """
         if not refused:
             self._answered = self._clock()
         self._failures = 0
@@ -93,12 +98,12 @@ class CircuitBreaker:
         self.is_on, self._interval = False, _FIRST
 
     def failed(self, item: int, *, sent: bool) -> None:
-        """Record that a call failed for a reason that is probably unrelated to its item.
+        """Record a failed call whose failure is probably unrelated to its item.
 
         Parameters
         ----------
         item
-            Number that identifies the item; repeated failures of one item do not count if the call was sent.
+            Number that identifies the item. If calls were sent, failures of a single item make no outage.
         sent
             Whether the call was sent.
         """
@@ -110,31 +115,32 @@ class CircuitBreaker:
             self.is_on = True
 
     def looked(self) -> None:
-        """Release the next waiting call, or all waiting calls, after a test call has ended."""
+        """Record that a test call has ended; waiting calls then check the outage again."""
         if self._looking:
             self._looking = False
             self._changed.set()
             self._changed = asyncio.Event()
 
 
-_CLUSTER = 0.25  # share of refusals among the latest calls above which they indicate a limit
-_TOLERATED = 0.1  # target share of refusals
-_RARE = 0.015  # share of refusals below which the pace is raised
-_GREED = 1.03  # factor on the measured rate
-_GROWTH, _FASTEST = 0.1, 0.5  # growth of the pace if no call was refused; doubled after each such measurement
-_IN_VAIN, _A_WHILE = 8, 0.1  # refusals in a row, and seconds, after which the endpoint counts as closed
-_FIRST, _LOOK, _LONGEST_LOOK = 0.25, 0.75, 10.0  # seconds of a measurement
-_FEW, _ENOUGH = 4, 8  # successes in the first window; calls in later ones
-_UNUSED = 4.0  # a pace above this multiple of the used rate is dropped, because it has no effect
+_CLUSTER = 0.25  # share of refusals among recent calls above which refusals are due to a rate limit
+_TOLERATED = 0.1  # share of refusals above which the rate is measured again
+_RARE = 0.015  # refusals per success up to which the rate is raised
+_GREED = 1.03  # factor of the used rate on the measured rate
+# Relative growth of the rate after a measurement with rare refusals, doubled each time, and its maximum.
+_GROWTH, _FASTEST = 0.1, 0.5
+_IN_VAIN, _A_WHILE = 8, 0.1  # consecutive refusals, and seconds, after which the rate is not trusted
+_FIRST, _LOOK, _LONGEST_LOOK = 0.25, 0.75, 10.0  # seconds of the first, usual and longest measurement
+_FEW, _ENOUGH = 4, 8  # minimum successes in the first measurement; minimum calls in later ones
+_UNUSED = 4.0  # a rate above this multiple of the measured rate is dropped, because it has no effect
 
 
 class AdaptiveRateLimit:
-    """Tracks the successes and refusals of one endpoint.
+    """Estimates the rate at which one endpoint accepts calls, from its successes and refusals.
 
     Attributes
     ----------
     rate
-        Calls per second; None while no limit is known.
+        Estimated calls per second; None while no rate limit is known.
     """
 
     def __init__(self) -> None:
@@ -148,23 +154,23 @@ class AdaptiveRateLimit:
 
     @property
     def is_limited(self) -> bool:
-        """Whether refusals come in clusters, or did so recently."""
+        """Whether many recent calls were refused, which indicates a rate limit."""
         return self._limited
 
     @property
     def is_known(self) -> bool:
-        """Whether the rate is known and the endpoint accepts calls."""
+        """Whether a rate is known, and the endpoint has accepted calls recently."""
         if self.rate is None:
             return False
         return self._in_vain < _IN_VAIN or self._last - self._taken < max(_A_WHILE, 3 / self.rate)
 
     @property
     def is_clustered(self) -> bool:
-        """Whether the share of refusals among the latest calls is too high for chance."""
+        """Whether the share of refusals among recent calls is too high to be chance."""
         return self._share > _CLUSTER
 
     def succeeded(self, now: float, under_way: float) -> None:
-        """Record a success, given the number of unfinished calls."""
+        """Record a success at time `now`; `under_way` is the number of unfinished calls."""
         self._share -= self._share / max(16.0, under_way)
         self._in_vain, self._taken = 0, now
         if self._limited:
@@ -173,12 +179,12 @@ class AdaptiveRateLimit:
             self._look(now)
 
     def refused(self, now: float, under_way: float) -> bool:
-        """Record a refusal. Returns whether it belongs to a cluster."""
+        """Record a refusal. Returns whether it is one of many recent refusals (a cluster)."""
         was_clustered = self.is_clustered
         self._share += (1 - self._share) / max(16.0, under_way)
         self._in_vain += 1
         if self.is_clustered and not (was_clustered and self._limited):
-            # Earlier successes used up the endpoint's saved allowance, so they say nothing about its rate.
+            # Start measuring only now, because earlier calls may have used an allowance for bursts.
             self._limited = True
             self._begin(now)
         if self._limited:
@@ -192,7 +198,7 @@ class AdaptiveRateLimit:
         self._good = self._bad = 0
 
     def _count(self, now: float) -> None:
-        """Restart after a pause in which no call was made."""
+        """Restart the measurement if no call ended for a while."""
         if now - self._last > max(_FIRST, 3 / self.rate if self.rate else 0.0):
             if self._last - self._since >= _FIRST and self._good + self._bad >= _ENOUGH:
                 self._conclude(self._last)
@@ -200,7 +206,7 @@ class AdaptiveRateLimit:
         self._last = now
 
     def _look(self, now: float) -> None:
-        """Update the rate once enough calls were counted."""
+        """Update the rate if the measurement is long enough."""
         seconds, calls = now - self._since, self._good + self._bad
         is_first = self.rate is None and self._good >= _FEW and seconds >= _FIRST
         enough = _FIRST if self.is_clustered else _LOOK
@@ -213,9 +219,9 @@ class AdaptiveRateLimit:
         if not self._good:
             self.rate = self.rate and max(1.0, self.rate / 2)
         elif self.rate is None or self._bad > _TOLERATED * (self._good + self._bad):
-            # With fewer counted calls, the estimate is less certain, so the margin is wider.
+            # With fewer calls, the estimate is less certain, so the rate may grow faster.
             self._growth = max(_GROWTH, self._good**-0.5)
-            # At most halve the rate, because this machine may have been suspended during the measurement.
+            # The rate is at most halved, because the machine may have been suspended during the measurement.
             self.rate = max(_GREED * taken, (self.rate or 0.0) / 2)
         elif self._bad <= _RARE * self._good:
             self.rate *= 1 + self._growth
@@ -225,39 +231,39 @@ class AdaptiveRateLimit:
 
 
 LONGEST_PAUSE = 300.0
-"""Longest pause in seconds, even if the endpoint asks for a longer one."""
+"""Maximum pause in seconds, even if the endpoint asks for a longer one."""
 
-_BURST = 0.1  # seconds' worth of calls that may start at once after a pause
-_CATCH_UP = 0.25  # the same under a learned pace, in case this machine was suspended
-_WORTH_SAYING = 30.0  # seconds
-_SOON = 1e-4  # shorter waits are skipped, in seconds
-_BETWEEN = 1.0  # seconds between two halvings of the window
+_BURST = 0.1  # seconds; after a pause, the calls that the rate allows in this time may start at once
+_CATCH_UP = 0.25  # the same if the rate was learned from refusals
+_WORTH_SAYING = 30.0  # seconds of waiting from which a message is printed
+_SOON = 1e-4  # shorter waits, in seconds, are skipped
+_BETWEEN = 1.0  # minimum seconds between two halvings of the window
 
 
 class Limiter:
-    """The limits of one model at its endpoint, or of several models that share limits; for one event loop.
+    """Limits the calls of one or several models that share an endpoint's limits; for one event loop.
 
     Parameters
     ----------
     concurrency
         Largest number of unfinished calls.
     requests_per_minute, tokens_per_minute
-        Known limits; None means no limit.
+        Limits from the settings; None means no limit.
     patience
-        Seconds to wait during an outage; 0 does not wait.
+        Seconds to wait for the end of an outage; 0 disables the detection of outages.
     clock, sleep
         Clock in seconds and sleep function; replaced in tests.
 
     Attributes
     ----------
     concurrency
-        Largest number of unfinished calls.
+        Maximum number of unfinished calls.
     window
-        Number of calls that may be unfinished at present.
+        Current maximum number of unfinished calls, between 1 and `concurrency`.
     counts_tokens
-        Whether there is a limit on tokens.
+        Whether there is a limit on tokens per minute.
     outage
-        Tracks whether the endpoint answers at all.
+        Detects outages of the endpoint.
     sleep
         Sleep function.
     """
@@ -289,24 +295,24 @@ class Limiter:
 
     @property
     def is_limited(self) -> bool:
-        """Whether the endpoint refuses calls in clusters, or did so recently."""
+        """Whether many recent calls were refused, which indicates a rate limit."""
         return self._learned.is_limited
 
     @property
     def is_paced(self) -> bool:
-        """Whether the endpoint accepts calls and its rate is known from refusals."""
+        """Whether the endpoint accepts calls and its rate was learned from refusals."""
         return self._learned.is_known
 
     async def acquire(self, tokens: int = 0) -> float:
-        """Wait for a free place and for the endpoint's rates. Returns the time at which the call may start.
+        """Wait until window and rates allow another call. Returns the time after waiting, by `clock`.
 
         Parameters
         ----------
         tokens
-            Expected tokens of the call; used only if tokens are limited.
+            Expected tokens of the call, sent and received; used only if tokens are limited.
         """
         await self.outage.wait()
-        # Waiting calls go first, so that a model with fast calls does not starve another.
+        # First come, first served, so that a model with fast calls does not starve another.
         if self._waiting or self._under_way >= max(1, int(self.window)):
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
@@ -327,13 +333,13 @@ class Limiter:
         return self._clock()
 
     def release(self) -> None:
-        """Release a place after a call, whether it succeeded or failed."""
+        """Record that a call has ended, whether it succeeded or failed; call this after each `acquire`."""
         self._under_way -= 1
         self.outage.looked()
         self._admit()
 
     def succeeded(self) -> None:
-        """Widen the window a little."""
+        """Record a successful call, which widens the window by 1 / window."""
         self.outage.answered()
         was_limited = self.is_limited
         self._learned.succeeded(self._clock(), self._under_way)
@@ -349,8 +355,8 @@ class Limiter:
         Parameters
         ----------
         started
-            Time at which the refused call started. Calls that started before the last halving do not halve
-            the window again.
+            Value that `acquire` returned for the call. Calls that started before the last halving do not
+            halve the window again.
         """
         now = self._clock()
         clustered = self._learned.refused(now, self._under_way)
@@ -360,10 +366,10 @@ class Limiter:
             self._narrowed = now
 
     def told(self, limit: float, reset: float) -> None:
-        """Use the limit in the endpoint's headers: `limit` requests, available again after `reset` seconds.
+        """Use the rate limit in the endpoint's headers: `limit` requests, reset after `reset` seconds.
 
-        Endpoints count per second, minute or day. `reset` is the time until the window ends or until a bucket
-        is full again. The longest reset seen is taken as the length of the window.
+        The headers do not contain the length of the endpoint's time window (a second, minute or day). It is
+        estimated by the largest `reset` so far, because `reset` is at most the whole window.
         """
         self._longest_reset = max(self._longest_reset, reset)
         if self._longest_reset > 0:
@@ -371,19 +377,19 @@ class Limiter:
             self._set_pace()
 
     def used(self, expected: int, tokens: int) -> None:
-        """Replace the expected tokens of a call, as given to `acquire`, by the tokens that were used."""
+        """Replace the expected tokens of a call, as given to `acquire`, with the tokens that it used."""
         self._tokens.correct(tokens - expected)
 
     def _set_pace(self) -> None:
         known = [rate for rate in (self._set, self._told, self._learned.rate) if rate]
         rate = min(known, default=None)
         if self._requests.rate is None:
-            self._requests.free_at = self._clock()  # no burst, because the saved allowance is used up
+            self._requests.free_at = self._clock()  # no burst: its allowance is used up
         self._requests.rate = rate
         self._requests.burst = _CATCH_UP if rate == self._learned.rate else _BURST
 
     async def _take_turn(self, tokens: int) -> None:
-        """Wait in line, so that a changed pace applies to all waiting calls."""
+        """Wait until the rates allow the call; calls wait in line, so a new rate applies to all of them."""
         async with self._line:
             while True:
                 now = self._clock()
@@ -406,7 +412,7 @@ class Limiter:
 
 
 class _Spacing:
-    """Spaces calls out to keep a rate per second; without a rate (None), it does nothing."""
+    """Spaces out calls to keep a rate per second; does nothing if the rate is None."""
 
     def __init__(self, rate: float | None) -> None:
         self.rate, self.free_at, self.burst = rate, 0.0, _BURST

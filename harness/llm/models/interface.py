@@ -12,9 +12,9 @@ from oversight.harness.errors import Fault, TransientModelError
 from oversight.harness.output import shorten
 
 MOST_TOKENS = 20_000_000
-"""Largest accepted number of tokens of one reply, twice the longest context of any known model."""
+"""Largest plausible number of tokens of one call; larger reported numbers are errors."""
 LEAST_LOGPROB, LARGEST_LOGPROB = -1e9, 0.01
-"""Largest accepted log-probability, because some servers report slightly more than 0."""
+"""Range of plausible log-probabilities; some servers report values slightly above 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,15 @@ class Request:
     messages
         The turns of the conversation; the model answers the last one.
     temperature, max_tokens
-        None uses the endpoint's default.
+        Sampling temperature, and maximum number of tokens of the answer; None: the endpoint's default.
     stop
-        Texts that end the answer.
+        Stop sequences: texts at which the model stops.
     schema
         JSON Schema that the answer must follow; None for free text.
     logprobs
         Whether log-probabilities of the answer are requested.
     constraint
-        Further body fields that constrain the answer, specific to the server.
+        Further body fields, specific to a server, that constrain the answer; None for none.
     """
 
     messages: tuple[Message, ...]
@@ -55,26 +55,26 @@ class Request:
 
     @classmethod
     def of(cls, prompt: str, **settings: Any) -> Request:
-        """Make a request with one user message."""
+        """Create a request with one user message; `settings` are the other fields."""
         return cls((Message("user", prompt),), **settings)
 
     @property
     def conversation(self) -> str:
-        """Return system prompt and messages as one text, separated by blank lines."""
+        """All messages, including the system prompt, as one text with blank lines between them."""
         return "\n\n".join(message.content for message in self.messages)
 
     def text(self) -> str:
         """Serialize the request as JSON in a fixed order, so that it can be hashed or stored."""
-        # Written by hand, because `asdict` copies everything and takes longer than the rest of a call.
+        # Written by hand, because `asdict` is slow: it copies everything.
         fields: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
-        if fields["constraint"] is None:  # omitted if None, because stored replies are looked up by this text
+        if fields["constraint"] is None:  # older stored replies are looked up without this field
             del fields["constraint"]
         fields["messages"] = [{"role": m.role, "content": m.content} for m in self.messages]
         return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode()
 
     @classmethod
     def read(cls, text: str) -> Request:
-        """Read a request from its serialized form."""
+        """Read a request from the JSON that `text` returns."""
         fields = orjson.loads(text)
         messages = tuple(Message(**message) for message in fields.pop("messages"))
         return cls(messages, **{**fields, "stop": tuple(fields["stop"])})
@@ -82,15 +82,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """A model's answer with validated fields.
+    """A model's reply with validated fields.
 
     Attributes
     ----------
     text
         The answer; may be empty.
     finish_reason
-        Reason why the answer ended: ``"stop"``, ``"length"`` or ``"content_filter"``, translated from the
-        endpoint's own word.
+        Reason why the answer ended: ``"stop"``, ``"length"`` (at the token limit) or ``"content_filter"``.
+        Other words of endpoints are translated to these.
     input_tokens, output_tokens
         Tokens as counted by the endpoint; 0 if not reported.
     model
@@ -98,18 +98,18 @@ class ModelReply:
     logprobs
         Tokens of the answer with their log-probabilities; empty if not requested or not offered.
     alternatives
-        For each of these tokens the most likely ones in its place, with their log-probabilities; empty if
-        not offered.
+        For each token of `logprobs`, the most likely tokens at its position with their log-probabilities;
+        empty if not offered.
     is_partial
-        Whether the endpoint's count leaves out tokens of the answer.
+        Whether `output_tokens` may omit tokens of the answer.
     limits
-        Number of requests that the endpoint allows, and seconds until they are available again; None if not
-        reported.
+        Number of requests that the endpoint allows per window, and seconds until the window is reset; None if
+        not reported.
 
     Raises
     ------
     TransientModelError
-        With ``Fault.MALFORMED``, naming the field that has the wrong type or is out of range.
+        If a field has the wrong type or is out of range; its fault is ``Fault.MALFORMED``.
     """
 
     text: str
@@ -142,9 +142,9 @@ def _malformed(name: str, wanted: str, value: object) -> TransientModelError:
 
 
 class Model(Protocol):
-    """The interface of a model, with two methods.
+    """The interface of a model: one call per `ask`, without retries.
 
-    The runner is responsible for retries, concurrency, parsing and storing.
+    The runner handles retries, concurrency, parsing and storing.
     """
 
     async def ask(self, request: Request) -> ModelReply:
@@ -160,13 +160,13 @@ class Model(Protocol):
         ...
 
     async def close(self) -> None:
-        """Free connections."""
+        """Close connections."""
         ...
 
 
 class RunnableModel(Model, Protocol):
-    """A model that can be checked before anything is paid for."""
+    """A model that can be checked before any paid call."""
 
     async def check(self) -> None:
-        """Raise FatalModelError if the model cannot answer."""
+        """Raise `FatalModelError` if the model cannot answer."""
         ...

@@ -1,6 +1,6 @@
-"""Calls to a model within the limits of its endpoint, with retries, usage counts and reservations.
+"""Calls to a model within its endpoint's limits, with retries, counts of usage, and budget reservations.
 
-Only this module retries calls; the clients that it uses do not.
+Only this module retries calls; the clients that it calls do not.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _MAYBE_BILLED = frozenset({Fault.TIMEOUT, Fault.CONNECTION, Fault.MALFORMED, Fau
 
 
 class TokenGuess:
-    """Upper estimates of tokens that improve with the usage of earlier calls.
+    """Upper estimates of the tokens of a call, which improve with the usage of earlier calls.
 
-    Before the first answer, a token is assumed to be three Latin letters, or one byte of any other text,
-    because tokenizers split digits, punctuation and rare scripts. An answer without a limit is assumed to
-    have 1,024 tokens. After the first answers, the largest ratio and the longest answer seen are used, plus a
-    quarter. Every text has an assumed overhead: at first 64 tokens, later the smallest overhead seen. A token
-    limit is trusted until an answer exceeds it. From then on, each answer is assumed to be at least as long
-    as the longest such answer.
+    Before the first reported usage, three Latin letters or spaces, or one byte of any other text, count as
+    one token, a request has at least 64 tokens, and an answer without a limit has 1,024 tokens. Afterwards,
+    the estimates are 1.25 times the largest ratio of tokens to text and 1.25 times the longest answer so far,
+    and a request has at least as many tokens as the smallest one so far. A token limit is trusted until an
+    answer exceeds it. From then on, each answer is assumed to be at least as long as the longest answer that
+    exceeded its limit.
     """
 
     def __init__(self) -> None:
@@ -44,26 +44,26 @@ class TokenGuess:
         self._answered = False
 
     def bounds(self, request: Request) -> bool:
-        """Whether the possible length of the answer is known."""
+        """Whether the length of the answer can be bounded: by a token limit or from earlier answers."""
         return self._answered or request.max_tokens is not None
 
     def guess(self, request: Request) -> tuple[int, int]:
-        """Return the largest number of tokens of the request and of its answer."""
+        """Return upper estimates of the tokens of the request and of its answer."""
         sent = int(_size(request) * self._ratio) + _PER_MESSAGE * len(request.messages)
         return max(sent, self._least), max(request.max_tokens or int(self._output), self._past_limit)
 
     def complete(self, request: Request, reply: ModelReply) -> tuple[ModelReply, bool]:
-        """Fill in tokens that the endpoint did not report, and learn from the reported ones.
+        """Fill in token counts that the endpoint did not report, and learn from reported counts.
 
         Returns
         -------
         ModelReply, bool
-            The reply, and whether some of its tokens are estimated. Tokens sent are estimated from the
-            text; tokens received are the reserved number, or estimated from the text if that is more.
+            The reply, and whether one of its token counts is estimated. Missing tokens sent are estimated by
+            `guess`, missing tokens received by `guess` or from the text, whichever is more.
         """
         sent, received = reply.input_tokens, reply.output_tokens
         self._take(request, sent, received)
-        if not sent and (reply.is_partial or reply.finish_reason != FILTERED):  # a refused prompt is free
+        if not sent and (reply.is_partial or reply.finish_reason != FILTERED):  # a filtered prompt is free
             sent = self.guess(request)[0]
         if reply.is_partial or (not received and reply.text):
             received += max(self.guess(request)[1], _most_tokens(reply.text))
@@ -75,7 +75,7 @@ class TokenGuess:
     def charge(self, request: Request, error: TransientModelError) -> tuple[int, int, bool]:
         """Return the sent and received tokens that may have to be paid for a failed call.
 
-        The last value says whether these numbers are estimated.
+        The third value is whether these numbers are estimated.
         """
         if error.used is not None:
             self._take(request, *error.used)
@@ -90,7 +90,7 @@ class TokenGuess:
             self._past_limit = max(self._past_limit, received)
 
     def learn(self, request: Request, input_tokens: int, output_tokens: int) -> None:
-        """Learn from the usage of a call; zeros mean that the endpoint does not report it."""
+        """Improve the estimates with the usage of a call; zero `input_tokens` means unreported usage."""
         if not input_tokens:
             return
         if not self._seen:
@@ -106,7 +106,7 @@ def _size(request: Request) -> int:
 
 
 def _most_tokens(text: str) -> int:
-    """Estimate the largest number of tokens of a text; half a surrogate pair counts as one character."""
+    """Return an upper estimate of the number of tokens of a text."""
     data = text.encode(errors="surrogatepass")
     others = len(data.translate(None, _LETTERS))
     return others - (-(len(data) - others) // _BYTES)
@@ -114,41 +114,42 @@ def _most_tokens(text: str) -> int:
 
 LONGEST_WAIT = 60.0
 PATIENCE = 3
-"""Factor on the number of attempts for HTTP 429, because a refused call is free and may succeed later."""
+"""Factor on the number of attempts after HTTP 429, because a refused call is free and may succeed later."""
 
 MALFORMED_IN_A_ROW = 20
-"""Unreadable replies in a row (or two per unfinished call) after which unreadable replies are not retried."""
+"""Number of unreadable replies in a row after which unreadable replies are not retried any more."""
 
-_LONGEST_UNDER_A_LIMIT = 1.0  # seconds between retries while a known pace spaces the calls
+_LONGEST_UNDER_A_LIMIT = 1.0  # seconds between retries while the limiter spaces out calls
 _LOGGER = logging.getLogger(__name__)
 _random = random.Random()  # noqa: S311  spreads retries over time
 
 Hold: TypeAlias = Callable[[Callable[[], tuple[int, int]]], Awaitable[Reservation]]
-"""Reserves the most tokens sent and received before a call is sent."""
+"""Reserves budget for a call; its argument returns the maximum numbers of tokens sent and received."""
 
 
 @dataclass(slots=True, eq=False)
 class LimitedModel:
-    """A model with the limits of its endpoint.
+    """A model that is called within its endpoint's limits, with retries.
 
     Attributes
     ----------
     model
-        The model that answers.
+        The client that makes single calls.
     limiter
-        The endpoint's limits, shared by its models.
+        Limits of the endpoint; models of one endpoint may share them.
     tries
         Attempts before a request counts as failed.
     recognise
-        Called with the model name in a reply; raises a ModelError if its answers are not accepted.
+        Function called with the model name in each reply; raises a `ModelError` if it is another model.
     guess
-        Estimates the tokens of a call from earlier calls.
+        Upper estimates of the tokens of a call.
     is_billed
-        Whether tokens are paid for; if so, unreported usage is estimated.
+        Whether tokens are paid for, so that usage that is not reported must be estimated.
     name
         Name of the model in logs.
     holds_lost
-        Whether a call that was lost with its worker is not repeated, because it may have been answered.
+        Whether a call that was lost with its worker fails, because it may have been answered and paid;
+        otherwise it is repeated.
     malformed
         Number of unreadable replies in a row.
     """
@@ -165,30 +166,31 @@ class LimitedModel:
 
     @property
     def is_always_malformed(self) -> bool:
-        """Whether the number of unreadable replies in a row makes further attempts pointless."""
+        """Whether further attempts are pointless, because too many replies in a row were unreadable."""
         return self.malformed >= max(MALFORMED_IN_A_ROW, 2 * self.limiter.concurrency)
 
     async def ask(self, request: Request, counts: Usage, hold: Hold | None = None) -> ModelReply:
-        """Call the model until an answer arrives, at most `tries` times; more often under a rate limit.
+        """Call the model until an answer arrives: at most `tries` times, or more often after HTTP 429.
 
-        Calls during an outage of the endpoint, and calls refused together with many others, do not count as
-        attempts while the limiter's patience lasts. Calls that were lost with their worker never count.
+        As long as the limiter's patience lasts, failures during an outage, calls that could not be sent, and
+        refusals while many calls are refused do not count as attempts. Calls that were lost with their
+        worker never count.
 
         Parameters
         ----------
         counts
-            Counts the usage.
+            Object to which the usage of all attempts is added.
         hold
-            Reserves the most that each call may use; the reservation is settled when the call has ended.
+            Function that reserves the maximum usage of each call; the reservation is settled after the call.
 
         Raises
         ------
         ModelError
             The last error if no attempt succeeded; raised at once if it is fatal.
         FatalModelError
-            If the endpoint answered nothing for as long as the patience lasts.
+            If the endpoint has not answered for longer than the limiter's patience.
         BudgetSpent
-            Raised by `hold`.
+            If `hold` finds that the budget is spent.
         """
         failures = list[TransientModelError]()
         try:
@@ -197,8 +199,7 @@ class LimitedModel:
             failures.append(error)
 
         async def ask_again() -> ModelReply:
-            # Make the first call without tenacity, whose set-up is slow, because most first calls
-            # succeed.
+            # The first call is made without tenacity, whose set-up is slow, because most calls succeed.
             if failures:
                 raise failures.pop()
             return await self._call(request, counts, hold)
@@ -218,7 +219,7 @@ class LimitedModel:
         await self.model.close()
 
     async def _call(self, request: Request, counts: Usage, hold: Hold | None) -> ModelReply:
-        """Make one call when the limiter allows it, and report its outcome to the limiter."""
+        """Make one call as soon as the limiter allows it, and report its outcome to the limiter."""
         limiter = self.limiter
         expected = sum(self.guess.guess(request)) if limiter.counts_tokens else 0
         started = await limiter.acquire(expected)
@@ -228,7 +229,7 @@ class LimitedModel:
         except TransientModelError as error:
             self._tell(error, started, counts)
             raise
-        except FatalModelError:  # a refusal shows that the endpoint answers
+        except FatalModelError:  # a fatal error shows that the endpoint answers
             limiter.outage.answered()
             raise
         finally:
@@ -246,7 +247,7 @@ class LimitedModel:
     async def _send(self, request: Request, counts: Usage, held: Reservation | None) -> ModelReply:
         """Send a request and count its usage, whether it succeeds or fails."""
         counts.requests += 1
-        # None stands for an estimate, because any other outcome may have to be paid for.
+        # None means an estimate, because a call with an unknown outcome may be charged.
         used: Sequence[int] | None = None if self.is_billed else (0, 0)
         is_guess = self.is_billed
         try:
@@ -258,7 +259,7 @@ class LimitedModel:
             if self.is_billed:
                 *used, is_guess = self.guess.charge(request, error)
             raise
-        except FatalModelError:  # a refusal costs nothing
+        except FatalModelError:  # a request that the endpoint rejects costs nothing
             used, is_guess = (0, 0), False
             raise
         finally:
@@ -271,9 +272,9 @@ class LimitedModel:
         return reply
 
     def _tell(self, error: TransientModelError, started: float, counts: Usage) -> None:
-        """Report a failure to the limiter as due to its rate limit, to the endpoint or to the reply."""
+        """Report a failure to the limiter: as a refusal, as a failure of the endpoint, or as a bad reply."""
         limiter = self.limiter
-        if error.fault is Fault.LOST:  # which says nothing about the endpoint
+        if error.fault is Fault.LOST:  # the worker was lost, not the endpoint
             return
         if error.fault is Fault.RATE_LIMIT:
             limiter.outage.answered(refused=True)
@@ -297,7 +298,7 @@ class _Tries:
         """Count a failed call. Returns whether another attempt may succeed."""
         if not isinstance(error, TransientModelError) or self._model.is_always_malformed:
             return False
-        if error.fault is Fault.LOST:  # which says nothing about the endpoint
+        if error.fault is Fault.LOST:  # the worker was lost, not the endpoint
             return not self._model.holds_lost
         is_refused = error.fault is Fault.RATE_LIMIT
         if not self._waits_out(error):
@@ -312,7 +313,7 @@ class _Tries:
         _LOGGER.info("%s: %s; asked again in %.1f s", where, error, state.upcoming_sleep)
 
     def _waits_out(self, error: TransientModelError) -> bool:
-        """Whether the endpoint caused the failure, so that waiting may help."""
+        """Whether an outage or rate limit caused the failure; raise an error if it lasts too long."""
         limiter = self._model.limiter
         outage = limiter.outage
         is_limited = error.fault is Fault.RATE_LIMIT and limiter.is_limited
@@ -323,9 +324,10 @@ class _Tries:
         return True
 
     def pause(self, state: tenacity.RetryCallState) -> float:
-        """Return the seconds until the next attempt: at least as long as the endpoint asked, else growing.
+        """Return the seconds until the next attempt: as requested by the endpoint, otherwise growing.
 
-        If the endpoint's rate is known, a refused call only waits in line again, because the rate decides.
+        While the limiter knows the endpoint's rate, a refused call waits only a short time, because the
+        limiter spaces out calls anyway.
         """
         error, limiter = state.outcome and state.outcome.exception(), self._model.limiter
         assert isinstance(error, TransientModelError)  # noqa: S101  no other failure is repeated
@@ -333,7 +335,7 @@ class _Tries:
             return 0.0
         is_refused = error.fault is Fault.RATE_LIMIT
         if error.retry_after is not None and not (is_refused and limiter.is_paced):
-            # Add a random part, because simultaneous retries would overload the endpoint again.
+            # The random factor prevents simultaneous retries, which would overload the endpoint again.
             return min(error.retry_after, LONGEST_PAUSE) * _random.uniform(1.0, 1.1)
         if is_refused:
             longest = _LONGEST_UNDER_A_LIMIT if limiter.is_limited else LONGEST_WAIT

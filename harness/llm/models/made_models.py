@@ -1,4 +1,4 @@
-"""Create a model from its settings: an endpoint, a callable or a command."""
+"""Create the client of a model from its settings: an endpoint, a function or a command."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from oversight.harness.llm.models.interface import RunnableModel
 
 
 def make_model(settings: ModelSection, function: Callable[[str], Any] | None = None) -> RunnableModel:
-    """Create the model that settings describe, or one that calls `function`.
+    """Create the client that the settings describe, or one that calls `function`.
 
     Raises
     ------
     ConfigError
-        If a key, the package for Azure, the local server, the callable or the command is missing.
+        If an API key, the package for Azure, the local server, the function or the command is missing.
     """
     if function is not None or settings.python is not None:
         from oversight.harness.llm.models.program_models import FunctionModel, load_function

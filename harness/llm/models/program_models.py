@@ -1,4 +1,4 @@
-"""Programs on this machine as models: a Python callable, or a command."""
+"""Programs on this machine as models: a Python function, or a command."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from oversight.harness.errors import ConfigError, FatalModelError, Fault, ModelE
 from oversight.harness.llm.models.interface import ModelReply, Request
 
 _IS_SECRET = re.compile("KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|DATABASE|_URL$|DSN", re.IGNORECASE)
-"""Pattern of the environment variables that a command does not inherit."""
+"""Pattern of the names of environment variables that a command must not inherit."""
 _Answer = TypeVar("_Answer")
 
 
 class _ProgramModel:
-    """A model that receives the conversation as one text, with blank lines between messages."""
+    """Base class of models that receive the conversation as one text, see `Request.conversation`."""
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
 
     async def _in_time(self, answer: Awaitable[_Answer]) -> _Answer:
-        """Return the answer, or raise an error if it does not arrive in time."""
+        """Return the answer; raise `TransientModelError` if it does not arrive within the timeout."""
         try:
             async with asyncio.timeout(self._timeout):
                 return await answer
@@ -38,22 +38,22 @@ class _ProgramModel:
             raise TransientModelError(f"no answer within {self._timeout:g} s", fault=Fault.TIMEOUT) from error
 
     async def check(self) -> None:
-        """Do nothing, because everything was checked at construction."""
+        """Do nothing: the constructor has checked everything."""
 
     async def close(self) -> None:
-        """Do nothing, because there is no connection."""
+        """Do nothing: there is no connection."""
 
 
 class FunctionModel(_ProgramModel):
-    """A model that calls a function.
+    """A model that is a Python function.
 
     Parameters
     ----------
     function
-        Receives the conversation and returns the answer as text, or a `ModelReply` with its usage. It may
-        be async; otherwise it runs in a thread.
+        Function from the conversation to the answer as text, or to a `ModelReply` with the usage. It may be
+        async; otherwise it runs in a thread.
     timeout
-        Seconds to wait for an answer. A thread cannot be stopped and continues to run.
+        Seconds to wait for an answer. A thread cannot be stopped, so it continues to run after a timeout.
     """
 
     def __init__(self, function: Callable[[str], Any], timeout: float) -> None:
@@ -82,7 +82,7 @@ class FunctionModel(_ProgramModel):
 
 
 class CommandModel(_ProgramModel):
-    """A model that starts a program per request, with text on standard input and output.
+    """A model that runs a program per request: conversation on standard input, answer on standard output.
 
     Parameters
     ----------
@@ -91,8 +91,7 @@ class CommandModel(_ProgramModel):
     timeout
         Seconds after which the program is killed.
     most
-        Largest number of bytes that the program may write; beyond it the program is killed and the call
-        fails.
+        Maximum number of bytes on each output; if the program writes more, it is killed and the call fails.
 
     Raises
     ------
@@ -111,7 +110,7 @@ class CommandModel(_ProgramModel):
     async def ask(self, request: Request) -> ModelReply:
         """Run the program; an exit code other than 0 is a transient failure."""
         pipe = asyncio.subprocess.PIPE
-        # Hide keys from the program, because only endpoints need them.
+        # The program must not see API keys, which only endpoints need.
         shown = {name: value for name, value in os.environ.items() if not _IS_SECRET.search(name)}
         loop = asyncio.get_running_loop()
         transport, protocol = await loop.subprocess_exec(
@@ -126,7 +125,7 @@ class CommandModel(_ProgramModel):
         try:
             out, err = await self._in_time(self._talk(process, request.conversation.encode()))
         finally:
-            transport.close()  # kills the program; otherwise the wait never ends if an output pipe is full
+            transport.close()  # kills the program, because the wait would never end if an output pipe is full
             await process.wait()
         if process.returncode:
             last = err.decode(errors="replace").strip().splitlines()[-1:] or ["it printed no message"]
@@ -134,12 +133,12 @@ class CommandModel(_ProgramModel):
         return ModelReply(out.decode(errors="replace").strip())
 
     async def _talk(self, process: asyncio.subprocess.Process, text: bytes) -> tuple[bytes, bytes]:
-        """Send a text to the program; return both outputs, each read up to the limit."""
+        """Send a text to the program. Returns its outputs; raises an error if one exceeds the limit."""
         stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
         assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101, PT018  pipes
 
         async def write() -> None:
-            # A program may ignore its input; if it has ended, uvloop raises a RuntimeError.
+            # A program may end without reading its input, for which uvloop raises a RuntimeError.
             with contextlib.suppress(ConnectionError, RuntimeError):
                 stdin.write(text)
                 await stdin.drain()
@@ -160,7 +159,7 @@ class CommandModel(_ProgramModel):
 
 
 def load_function(name: str) -> Callable[[str], Any]:
-    """Import ``"module:function"``, also from the current directory.
+    """Import the function ``"module:function"``; the current directory is searched first.
 
     Raises
     ------

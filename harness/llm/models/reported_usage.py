@@ -1,7 +1,7 @@
-"""Read the token usage of a reply in all forms that providers use.
+"""Read the token usage of a reply in all formats of providers.
 
-These are pure functions. If a reply can be read in two ways, the larger count is used, so that a budget
-holds.
+The functions are pure. If a reply can be read in two ways, the larger count is used, so that budgets are
+not exceeded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NAMES = {
 }
 _KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 _INNER = ("thought", "cached")
-"""Names of fields that also count one level deeper, in the details of a usage."""
+"""Kinds that are also read from nested objects, such as ``completion_tokens_details``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class ReportedUsage:
     sent, received
         Tokens of the request and of the answer, including reasoning.
     is_partial
-        Whether `received` may leave out tokens of the answer.
+        Whether `received` may omit tokens of the answer.
     """
 
     sent: int = 0
@@ -48,15 +48,15 @@ class ReportedUsage:
 
     @property
     def whole(self) -> tuple[int, int] | None:
-        """Tokens sent and received; None if either is unknown."""
+        """Tokens sent and received; None if one of the numbers is unknown or incomplete."""
         return (self.sent, self.received) if self.sent and not self.is_partial else None
 
 
 def read_usage(payload: Any) -> ReportedUsage:
     """Read the usage from a reply body.
 
-    Reasoning tokens count as received. They are added to `completion_tokens` if they exceed it or if only
-    the total includes them. Without a total this cannot be decided, and both are counted.
+    Reasoning tokens count as received. They are added to ``completion_tokens`` if they exceed it, or if the
+    total shows that it omits them. Without a total this cannot be decided, so they are added.
 
     >>> read_usage({"usage": {"prompt_tokens": 50, "completion_tokens": 5, "total_tokens": 555}})
     ReportedUsage(sent=50, received=505, is_partial=False)
@@ -80,7 +80,7 @@ def read_usage(payload: Any) -> ReportedUsage:
 
 
 def find_usages(payload: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects in which endpoints report their counts."""
+    """Yield the objects of a reply body in which endpoints report token counts."""
     if not isinstance(payload, dict):
         return
     choices = payload.get("choices")
@@ -103,7 +103,7 @@ def _read_counts(usage: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
             yield kind, _count(value)
 
 
-@lru_cache(maxsize=256)  # cached, because every reply has the same few names
+@lru_cache(maxsize=256)  # cached, because all replies use the same few names
 def _find_kind(name: str) -> str:
     return _KINDS.get(re.sub(r"[\W_]+", "", name).casefold(), "")
 

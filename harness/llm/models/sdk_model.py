@@ -1,6 +1,6 @@
-"""The openai SDK, used for the Batch API and for Azure deployments only; no other module imports it.
+"""Clients that use the openai SDK: for the Batch API and for Azure deployments.
 
-Other calls use `oversight.harness.llm.models.http_model`.
+No other module imports the SDK; other calls use `oversight.harness.llm.models.http_model`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def sdk_client(settings: ModelSection) -> SdkClient:
         If the key is not set, or the local server is not running.
     """
     url, key, seconds = base_url(settings), api_key(settings), settings.timeout
-    # The SDK must not retry, because oversight.harness.llm.models.limited_model does.
+    # max_retries is 0, because oversight.harness.llm.models.limited_model retries.
     if settings.api_version is None:
         return openai.AsyncOpenAI(base_url=url, api_key=key, timeout=seconds, max_retries=0)
     return openai.AsyncAzureOpenAI(
@@ -38,13 +38,13 @@ def sdk_client(settings: ModelSection) -> SdkClient:
         api_version=settings.api_version,
         timeout=seconds,
         max_retries=0,
-        # Do not follow redirects, because a redirect to another host would receive Azure's key.
+        # Redirects are not followed, because another host would receive the API key.
         http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
     )
 
 
 class AzureModel(HttpModel):
-    """A deployment at Azure, called through the SDK.
+    """A model deployment at Azure, called through the SDK.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class _RawReply(Protocol):
 
 
 async def read_reply(call: Awaitable[_RawReply]) -> HttpReply:
-    """Await a raw SDK call and return its reply of any status.
+    """Await a raw SDK call and return the reply, whatever its status is.
 
     Raises
     ------

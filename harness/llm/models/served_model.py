@@ -1,4 +1,4 @@
-"""Check that one endpoint answers with the same model throughout."""
+"""Check that an endpoint does not change the model during a run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _SUFFIX = re.compile(r"([-_@:.]*(v?[0-9][0-9.\-]*|latest|preview|gguf|q[0-9]\w*|
 class ServedModel:
     """Compares the model name in each reply with the name in the first reply.
 
-    Endpoints report a more precise name than the requested one (``gpt-5-mini-2025-08-07``) or an alias, but
-    always the same name. So a different name in a later reply means a different model.
+    The reported name may differ from the requested one, for example ``gpt-5-mini-2025-08-07`` for
+    ``gpt-5-mini``, but it is the same in all replies. So a new name in a later reply means another model.
 
     Parameters
     ----------
@@ -24,11 +24,11 @@ class ServedModel:
         The name that the endpoint reports, from the settings or from earlier replies; None before the first
         reply.
     fix
-        Called with the name in the first reply, to store it for later commands.
+        Function that stores the name in the first reply for later commands.
     tell
-        Called with a sentence for the user if the first name does not resemble the requested one.
+        Function that shows a message to the user if the first name does not resemble the requested one.
     patience
-        Number of replies in a row by another model after which the run ends.
+        Number of consecutive replies by another model after which the run ends.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ServedModel:
         TransientModelError
             If the name denotes another model.
         FatalModelError
-            If another model has answered `patience` times in a row.
+            If another model has answered `patience` consecutive calls.
         """
         if self._known is None:
             self._known = served
@@ -73,11 +73,11 @@ class ServedModel:
 
 
 def _resemble(asked: str, served: str) -> bool:
-    """Whether two names denote the same model: the longer one adds a date, a version or a format."""
+    """Whether two names may denote the same model: the longer one only adds a date, version or format."""
     short, long = sorted((_bare(asked), _bare(served)), key=len)
     return long.startswith(short) and _SUFFIX.fullmatch(long[len(short) :]) is not None
 
 
 def _bare(name: str) -> str:
-    """Return a name without the owner or path in front, which the same endpoint may omit or add."""
+    """Return a name in lower case, without owner or path and without ``:latest``."""
     return name.casefold().rstrip("/").rpartition("/")[2].removesuffix(":latest")

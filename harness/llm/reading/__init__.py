@@ -1,4 +1,4 @@
-"""Read the option that a model's reply names."""
+"""Parse model replies: find the option that a reply names."""
 
 import lazy_loader
 

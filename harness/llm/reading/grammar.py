@@ -1,4 +1,4 @@
-"""Patterns for sentences that state, deny or doubt an answer, built from the words of several languages."""
+"""Regular expressions for sentences that state, deny or doubt an answer, in several languages."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ _AFTER_LETTER = ("verb", "reason", "joins", "deny", "but", "right")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """Patterns for text in which each mention of an option is replaced by one character.
+    """Regular expressions for text in which each mention of an option is replaced by one character.
 
     Attributes
     ----------
     letters
-        Words around an option's letter.
+        Patterns of the words around an option's letter.
     claims, weak_claims
-        Clauses that state an answer; a weak claim counts only if no other claim is found.
+        Clauses that state an answer; a weak claim is used only if the reply has no other claim.
     refutations
-        Clauses that call an option wrong.
+        Clauses that say that an option is wrong.
     deny, doubt, assured, final, instead, retract
-        Words with the meaning described in `Language`.
+        Words with the roles described in `Language`.
     turn, clause, reason
-        Separators between the parts of a sentence, between clauses, and before an explanation.
+        Words or punctuation between the parts of a sentence, between clauses, and before an explanation.
     several
         Several options joined by "or" or "and".
     fill
-        Words that may surround an option in a reply without other content.
+        Words that add no content to a reply that consists of an option.
     said
-        "The answer is", and the rest of its line.
+        The words "The answer is", and the rest of the line.
     """
 
     letters: LetterWords
@@ -66,7 +66,7 @@ class Grammar:
 
 @cache
 def make_grammar(languages: tuple[str, ...]) -> Grammar:
-    """Build the patterns of several languages."""
+    """Build the patterns for several languages (names of `LANGUAGES`)."""
     words = {role.name: make_pattern(role.name, languages) for role in fields(Language)}
     noun, verb, right, final, joins = (words[r] for r in ("noun", "verb", "right", "final", "joins"))
     deny, wrong, choose, m = words["deny"], words["wrong"], words["choose"], MENTION

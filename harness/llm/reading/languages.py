@@ -1,7 +1,7 @@
-"""The words that mark a statement, a denial or a doubt, as one table of languages.
+"""Table of the words by which a statement, denial or doubt about an answer is recognised, per language.
 
 A ``*`` at the end of a word matches any ending. Words in Chinese, Japanese and Thai need no spaces around
-them. To add a language, add a row.
+them. To add a language, add an entry to `LANGUAGES`.
 """
 
 from __future__ import annotations
@@ -14,38 +14,39 @@ from functools import cache
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
-    """Words of one language, separated by commas.
+    """Words and phrases of one language, by role; each field is a list separated by commas.
 
     Attributes
     ----------
     noun
-        Words for an answer or an option.
+        Nouns for an answer or an option.
     verb
-        Words between the noun and the option: "is".
+        Words between the noun and the option, for example "is".
     right
-        Words that call an option right.
+        Words that say that an option is right.
     subject
-        Subjects of a statement about a class: "it", "this patient".
+        Subjects of a statement that names a class, for example "it", "this patient".
     choose
-        Words by which somebody chooses an option.
+        Verbs by which the writer chooses an option.
     final
         Words that introduce a conclusion.
     deny, wrong
-        Words that deny, and words that call an option wrong.
+        Words of negation, and words that say that an option is wrong.
     assured
-        Phrases that contain a denial but deny nothing: "no doubt".
+        Phrases that contain a negation but deny nothing, for example "no doubt".
     doubt
-        Words of doubt, condition, or other people's answers; a clause with one of them states nothing.
+        Words of doubt or condition, or about other people's answers; a clause that contains one is no
+        statement.
     reason
         Words that introduce an explanation.
     but
-        Words that begin a new thought.
+        Words that begin a contrasting part of a sentence.
     joins
-        "and", "or".
+        Words for "and" and "or".
     contrast
-        Words that begin the denied part of a clause: "rather than".
+        Words that begin the denied part of a clause, for example "rather than".
     instead
-        Words that end a denial within a clause: Korean 아니라.
+        Words that end the denied part of a clause, for example Korean 아니라.
     retract
         Words that retract the previous sentence.
     """
@@ -533,7 +534,7 @@ _SCRIPTS = {
     "Japanese": "\u3040-\u30ff",
     "Korean": "\uac00-\ud7a3",
 }
-"""Languages that are recognised by their script, as ranges of characters; others are recognised by words."""
+"""Languages recognised by their script, with its character range; others are recognised by their words."""
 _LATIN = re.compile(r"[A-Za-zÀ-ɏḀ-ỿ']+")
 
 
@@ -557,7 +558,7 @@ def _words_of(name: str) -> frozenset[str]:
 
 
 def find_languages(text: str) -> tuple[str, ...]:
-    """Find the languages whose words occur in a text; English if none is found.
+    """Return the names of the likely languages of a text; English if none is recognised.
 
     Examples
     --------
@@ -579,7 +580,7 @@ def find_languages(text: str) -> tuple[str, ...]:
 
 @cache
 def make_pattern(role: str, languages: tuple[str, ...]) -> str:
-    """Join the words of a role in several languages into a regular expression."""
+    """Return a regular expression for the words of a role (a field of `Language`) in several languages."""
     words = {w for name in languages for w in getattr(LANGUAGES[name], role).split(",") if w}
     ordered = sorted(words, key=lambda word: (-len(word), word))
     return "(?:" + "|".join(map(_word, ordered)) + ")" if ordered else r"(?!)"

@@ -1,6 +1,6 @@
-"""Find where a text names options, by their letters or by their own texts.
+"""Find where a text mentions options, by their letters or by their texts.
 
-Every mention is replaced by one character, so that the pattern for "the answer is" does not depend on the
+Every mention is replaced by one character, so that patterns such as "the answer is …" do not depend on the
 options.
 """
 
@@ -16,14 +16,14 @@ from typing import Literal
 Notation = Literal["letter", "option"]
 """Requested form of an answer: an option's letter, or its text."""
 
-# First letters of alphabets that are used to enumerate, by position.
+# First letters of alphabets that enumerate options, in order.
 _ALPHABETS = ("ΑΒΓΔΕΖΗΘ", "АБВГДЕЖЗ", "ابجدهوزح", "אבגדהוזח", "甲乙丙丁戊己庚辛", "가나다라마바사아")
 _LOOKALIKES = {"В": "B", "Е": "E", "Н": "H"}
-"""Cyrillic capitals that look like a Latin letter of another position, so that they are ambiguous."""
-_EXACT = re.compile(r"[\d+<>=^%$\\]")  # numbers and formulas, in which signs matter
+"""Cyrillic capitals that look like a Latin letter with another position, so they are ambiguous."""
+_EXACT = re.compile(r"[\d+<>=^%$\\]")  # options with numbers or formulas, in which signs matter
 _NAME = r"[A-ZＡ-ＺⒶ-Ⓩⓐ-ⓩ🅐-🅩\u0391-\u0398\u0410-\u0417\u05d0-\u05d7أ-د甲-癸가나다라마바사아]"
 FIRST, SEVERAL = 0xE000, "\uf8ff"
-"""Code of the character that stands for the first option, and the character for several options at once."""
+"""Code of the character that replaces a mention of option 0, and character for an ambiguous mention."""
 MENTION = "[\ue000-\uf8ff]"
 _COMMON = frozenset(
     [
@@ -67,22 +67,22 @@ _COMMON = frozenset(
         "아니오",
     ]
 )
-"""Option texts that are also common words; they count as mentions only at the end of a clause."""
+"""Option texts that are common words, so they count as mentions only at the end of a clause."""
 
 
 @cache
 def option_letters_of(k: int) -> tuple[str, ...]:
-    """Return A, B, … for up to 26 options, otherwise 1, 2, …."""
+    """Return the names of k options: A, B, … for up to 26 options, otherwise 1, 2, …."""
     if k <= 26:
         return tuple(chr(ord("A") + j) for j in range(k))
     return tuple(str(j + 1) for j in range(k))
 
 
 def letter_position(name: str, k: int) -> int | None:
-    """Return which of `k` options a letter or number names; None if it names none or is ambiguous.
+    """Return the index, below `k`, of the option that a letter or number names; None if none or ambiguous.
 
-    Full-width and circled letters count as plain ones (NFKC). Greek, Cyrillic, Arabic, Hebrew, Chinese and
-    Korean letters count by their place in the alphabet.
+    Full-width and circled letters count as plain letters (NFKC). Greek, Cyrillic, Arabic, Hebrew, Chinese and
+    Korean letters count by their position in the alphabet.
     """
     plain = unicodedata.normalize("NFKC", name).upper().replace("أ", "ا").replace("إ", "ا")
     names = option_letters_of(k)
@@ -99,7 +99,7 @@ def letter_position(name: str, k: int) -> int | None:
 
 @lru_cache(maxsize=4096)
 def make_comparable(options: tuple[str, ...]) -> tuple[Callable[[str], str], tuple[str, ...]]:
-    """Return the most lenient text comparison under which all options remain different."""
+    """Return the most lenient normalization under which all options remain different, and its results."""
     exact = any(_EXACT.search(option) for option in options)
     for fold in (_signs, _trimmed) if exact else (_words, _signs, _trimmed):
         folded = tuple(fold(option) for option in options)
@@ -113,13 +113,13 @@ def _words(text: str) -> str:
 
 
 def _signs(text: str) -> str:
-    """Normalize a text but keep the most common signs: -2 is not 2, and A < B is not A > B."""
+    """Normalize a text but keep common signs, for example to distinguish -2 from 2 and A < B from A > B."""
     kept = re.sub(r"[^\w+\-<>=^/%\\{}|.]+", " ", text.casefold().replace("−", "-"))
     return " ".join(re.sub(r"\.(?!\d)", " ", kept).split())
 
 
 def _trimmed(text: str) -> str:
-    """Normalize a text but keep letter case and all signs: kW is not KW, and B ∨ W is not B ⊃ W."""
+    """Normalize only spaces and quotes of a text, to distinguish kW from KW and B ∨ W from B ⊃ W."""
     return " ".join(text.split()).strip(" .*_`")
 
 
@@ -128,14 +128,14 @@ _LATEX = re.compile(
 )
 _DECORATION = re.compile(r"[*_`\"“”„«»‘「」『』]+|(?<!\w)['’]|['’](?!\w)|~~")
 _CJK = r"\u3040-\u9fff\uac00-\ud7a3"
-# Match letter case here, because otherwise Python folds every character of these ranges, which is slow.
+# (?-i:…) turns off IGNORECASE, with which matching these large character ranges would be slow.
 _BEFORE, _AFTER = rf"(?<!(?-i:[^\W_{_CJK}]))", rf"(?!(?-i:[^\W_{_CJK}]))"
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """A pattern of the options' texts, longest first, with the position of each option."""
+    """A pattern with one group per option text, longest first, and the index of each group's option."""
 
     pattern: re.Pattern[str] | None
     places: tuple[int, ...]
@@ -171,7 +171,7 @@ def _text_pattern(option: str, folded: str, fold: Callable[[str], str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _doubles(options: tuple[str, ...]) -> frozenset[int]:
-    """Return the options whose text equals the letter of another option."""
+    """Return the indices of the options whose text equals the letter of another option."""
     return frozenset(
         j
         for j, option in enumerate(options)
@@ -189,15 +189,16 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
     options
         The options in display order.
     asked
-        The requested notation, used if the text of one option is the letter of another. With None such a
-        letter stands for several options.
+        The requested notation, which decides if the text of one option is the letter of another. With None,
+        such a letter is ambiguous.
     words
         Patterns of the words that may surround a letter.
 
     Returns
     -------
     str
-        `text` without markup, with the character ``chr(FIRST + j)`` for a mention of option j.
+        `text` without markup, with the character ``chr(FIRST + j)`` for each mention of option j, and
+        `SEVERAL` for an ambiguous one.
     """
     k, doubles = len(options), _doubles(options)
     texts = _texts(options, frozenset() if asked == "option" else doubles)
@@ -222,9 +223,9 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
 
 @cache
 def _letters(*, by_number: bool) -> tuple[re.Pattern[str], ...]:
-    """Build the patterns of letters in brackets, of letters at the start of a line, and of other letters.
+    """Return three patterns: of letters in brackets, of letters at the start of a line, and of other letters.
 
-    Group 1 is the text before the letter.
+    Group 1 is text before the letter that is kept; group 2 is the letter.
     """
     name = r"\d{1,3}" if by_number else _NAME
     lower = r"\d{1,3}" if by_number else "[a-z]"
@@ -242,21 +243,21 @@ def _letters(*, by_number: bool) -> tuple[re.Pattern[str], ...]:
 
 @dataclass(frozen=True, slots=True)
 class LetterWords:
-    """Patterns of words around a letter that show whether the letter names an option.
+    """Patterns of words around a letter, which show whether the letter names an option.
 
     Attributes
     ----------
     before
         Pattern of preceding words that show that the letter names an option.
     after
-        Pattern of following words that show that ``A`` is not an article.
+        Pattern of following words that show that ``A`` or ``I`` is not an article or pronoun.
     """
 
     before: re.Pattern[str]
     after: re.Pattern[str]
 
     def allow(self, match: re.Match[str]) -> bool:
-        """Whether a letter names an option, and is not an article, a pronoun or part of "vitamin B"."""
+        """Whether a matched letter names an option, and is not an article, a pronoun or part of a term."""
         text, start, end = match.string, match.start(2), match.end(2)
         leads = _is_line_start(text, start)
         if match[0] != match[1] + match[2] or (leads and _LEADER_END.match(text, end)):
@@ -271,7 +272,7 @@ class LetterWords:
         return letter not in "ai" or self.before.search(before) is not None
 
 
-# The text after a letter at the start of a line: the mark of a list item, or the end of the line.
+# A letter at the start of a line names an option if a list mark or the end of the line follows it.
 _LEADER_END = re.compile(r"[)\].:：）、]|[^\S\n]*(?:\n|\Z)")
 _CLAUSE_END = re.compile(r"\s*(?:$|[).,;!\]])", re.MULTILINE)
 _ARTICLE = re.compile(r"\s+\w")
@@ -286,5 +287,5 @@ def _is_line_start(text: str, start: int) -> bool:
 
 
 def _merge(text: str) -> str:
-    """Join mentions of the same option that are separated only by punctuation, such as ``B) neurology``."""
+    """Merge mentions of one option that are separated only by punctuation, for example ``B) neurology``."""
     return re.sub(rf"({MENTION})(?:[\s)\].:,(\[=–—-]{{0,6}}\1)+", r"\1", text)

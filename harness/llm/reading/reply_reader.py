@@ -1,9 +1,9 @@
-r"""Read one of the item's options from a model's reply, or the reason why none can be read.
+r"""Find the option that a model's reply names, or the reason why the reply is unreadable.
 
-Reasoning before the answer is removed. The following steps are tried in order, and the first that finds
-something ends the reading: the requested form; another unambiguous mark, such as ``\boxed{B}``; a reply
-that consists of an option only; a final statement, such as "the correct answer is B". A reply that
-contradicts itself, denies options, or only mentions them is unreadable; nothing is guessed.
+Reasoning before the answer is removed. The reply is then read in the first of these ways that applies: it
+consists only of an option; it has the requested form or another unambiguous mark, such as ``\boxed{B}``; a
+sentence states the answer, such as "the correct answer is B". A reply that contradicts itself, denies
+options, or only mentions them is unreadable; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from oversight.harness.llm.reading.thoughts import cut_thoughts, split_turns
 
 
 class Step(StrEnum):
-    """The step that read an answer."""
+    """How the option was found in a reply."""
 
     FORM = "form"
     """The reply has the requested form."""
     MARK = "mark"
-    """The reply has another unambiguous form."""
+    """The reply has another unambiguous form, such as a box or tag."""
     WHOLE = "whole"
     """The reply consists only of the option."""
     STATEMENT = "statement"
     """A sentence states the option; this is the least strict reading."""
     LOG = "log"
-    """Another program read the answer."""
+    """Another program determined the option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,12 @@ class ReplyForm:
     Attributes
     ----------
     form
-        Form of the answer.
+        Form of the answer, as in `PromptSection`; ``"free"`` if none was requested.
     notation
         Whether a letter or an option's text was requested; None if both are allowed.
     pattern
-        The study's own regular expression, whose group ``answer`` holds the option. If it is set, only this
-        form and a reply that consists of an option are read.
+        The study's own regular expression, whose group ``answer`` contains the option. If it is set, only
+        matches of it and replies that consist of an option are read.
     """
 
     form: AnswerForm = "free"
@@ -69,7 +69,7 @@ class ReplyForm:
 
 
 ANY_FORM = ReplyForm()
-"""The requested form is unknown."""
+"""Form of replies for which no form was requested, or the requested form is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,9 @@ class ReplyReading:
     Attributes
     ----------
     option
-        Position in display order; None if the reply is unreadable.
+        Index of the option in display order; None if the reply is unreadable.
     step
-        The step that read it; None if the reply is unreadable.
+        How the option was found; None if the reply is unreadable.
     reason
         Reason why the reply is unreadable: ``"empty"``, ``"refusal"``, ``"several"``, ``"denied"``,
         ``"doubted"``, ``"mentioned"``, ``"malformed"``, ``"pattern"`` or ``"none"``.
@@ -98,7 +98,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 100_000
-"""Largest length of a reply in characters, without its reasoning; longer ones take too long to read."""
+"""Maximum number of characters of a reply without reasoning; parsing longer replies would be too slow."""
 _RESERVED = re.compile(MENTION)
 _GAP = re.compile(r"[^\S\n]{8,}|\n\s{8,}")  # patterns with several optional spaces take O(n³) time
 _RUN = re.compile(r"(([^\w\s])\2{7})\2+")
@@ -121,7 +121,7 @@ _ANSWER_WORDS = (
 )
 _ANSWER_KEYS = frozenset(_ANSWER_WORDS.split())
 _WEAK_KEYS = frozenset(["value", "text", "name", "output", "letter"])
-"""Keys of an answer within a nested object of an answer."""
+"""Further keys that name an answer, but only within a nested JSON object."""
 _NO_ANSWER = re.compile("not|wrong|exclu|reject|elimin|incorrect|rule|worst|least|reason|why|expl|thought")
 _ALONE = re.compile(r"[\s*_`\"'“”‘’(（\[【{<#$\\>•·-]*(\w)[\s*_`\"'“”‘’)）\]】}>.:：。,，;!！$\\/-]*")
 _NUMBER = re.compile(r"\W*(\d{1,3})\W*")
@@ -142,8 +142,8 @@ def read_reply(
     asked
         The requested form.
     cut
-        Whether the text ended at the token limit. If so, only those forms count which further text could not
-        have changed.
+        Whether the token limit ended the text. If so, only forms are read that further text could not have
+        changed.
 
     Examples
     --------
@@ -196,7 +196,10 @@ class _Reader:
         return ReplyReading(None, reason="several" if named else "none" if found else "pattern")
 
     def _by_form(self, answer: str) -> ReplyReading | None:
-        """Read unambiguous marks; if they name different options, the reply is unreadable."""
+        """Find the option in the requested form or in other marks; several options make it unreadable.
+
+        Returns None if the reply has no such mark.
+        """
         values, is_object = _find_values(answer)
         found = [(self._phrase(value), "schema") for value in values]
         if is_object and not values:
@@ -238,15 +241,15 @@ class _Reader:
         return ReplyReading(ord(option) - FIRST, Step.STATEMENT)
 
     def _mark_rest(self, said: re.Match[str]) -> str:
-        """Treat the rest of a line as one option if it equals that option's text, whatever it contains."""
+        """Replace the rest of a line with one mention if it equals an option's text."""
         named = self._by_name(said[2])
         return said[0] if not isinstance(named, int) else f"{said[1]}{chr(FIRST + named)}."
 
     def _phrase(self, part: str, *, bare: bool = False) -> int | str | None:
-        """Return the option that a short text names without saying anything else.
+        """Return the index of the option that a short text names, without other content; otherwise None.
 
-        Returns `SEVERAL` if the text names more than one. With `bare`, no words such as "the answer is" may
-        surround the option.
+        Returns `SEVERAL` if the text names several options. With `bare`, not even words such as "the answer
+        is" may surround the option.
         """
         part = part.strip()
         named = self._by_name(part)
@@ -261,14 +264,17 @@ class _Reader:
         return SEVERAL if len(mentions) > 1 or SEVERAL in mentions else ord(mentions.pop()) - FIRST
 
     def _by_name(self, part: str) -> int | str | None:
-        """Return the option whose letter or text equals a short text; `asked` decides between the two."""
+        """Return the index of the option whose letter or text equals a short text, or None.
+
+        If two options match, the requested notation decides; without one, returns `SEVERAL`.
+        """
         notation, k = self.asked.notation, len(self.options)
         alone = (_NUMBER if k > 26 else _ALONE).fullmatch(part) if len(part) <= 16 else None
         letter = letter_position(alone[1], k) if alone else None
         fold, names = make_comparable(self.options)
         texts = (fold(part), fold(re.sub(r"^[-*•·]\s+", "", part)))
         by_text = next((names.index(text) for text in texts if text in names), None)
-        # A leading "-" before a number is a minus sign, not the mark of a list item.
+        # A "-" directly before a number is a minus sign, not a list marker.
         if letter is None or (by_text is not None and re.match(r"[-−]\S", part)):
             return by_text
         if by_text is None:
@@ -284,7 +290,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _find_values(answer: str) -> tuple[list[str], bool]:
-    """Return the values of answer keys in a reply's JSON, and whether the reply is a single object."""
+    """Return the values of answer keys in a reply's JSON, and whether the reply begins as a JSON object."""
     found, place = list[str](), answer.find("{")
     is_object = re.match(r'(?:```\w*\s*)?\{\s*["\']', answer) is not None
     for _ in range(50):

@@ -1,4 +1,4 @@
-"""Find what a reply's sentences state about options: which one is the answer, is not, or may be."""
+"""Find which options the sentences of a reply affirm, deny or doubt as the answer."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _BRACKET = re.compile(r"\([^()]*\)|（[^（）]*）")
 _FIELD = re.compile(rf"\W*(\w{{1,30}}(?: \w{{1,30}}){{0,2}}\W{{0,2}}[:：])\W{{0,3}}{MENTION}\W*")
 _SHORT = 4
 _LONG_WORD, _LONGEST_SENTENCE = re.compile(r"[A-Za-z0-9_]{60,}"), 2_000
-"""Pattern of text that no answer contains and whose matching would take quadratic time."""
+"""Longer words are removed and longer sentences skipped, because matching them takes quadratic time."""
 
 
 @dataclass(slots=True)
 class Findings:
-    """Statements of a reply, by the characters that stand for options.
+    """Statements of a reply about options; an option is given by its character, see `mark_mentions`.
 
     Attributes
     ----------
     affirmed
-        Stated options in order, each with a flag whether the statement is a conclusion.
+        Options stated as the answer, in order, each with whether the sentence is a conclusion.
     weakly
-        Options stated by a weak claim.
+        Options stated by a weak claim, see `Grammar`.
     refuted, doubted, mentioned
-        Options that a clause calls wrong, that are named with doubt, and that are mentioned.
+        Options that a clause denies, options named with doubt, and all mentioned options.
     """
 
     affirmed: list[tuple[str, bool]] = field(default_factory=list)
@@ -37,14 +37,14 @@ class Findings:
     mentioned: set[str] = field(default_factory=set)
 
     def settle(self) -> str | None:
-        """Return the only affirmed option.
+        """Return the option that the reply states as the answer.
 
-        None if no option is affirmed, if several are, or if the affirmed option is also refuted.
+        Returns None if no option or several options are affirmed, or if the affirmed option is also denied.
         """
         said = {option for option, _ in self.affirmed}
         if not said and self.weakly == self.mentioned - self.refuted:
             said = set(self.weakly)
-        if len(said) > 1 and self.affirmed:  # a conclusion outweighs earlier statements
+        if len(said) > 1 and self.affirmed:  # a final conclusion overrules earlier statements
             option, is_final = self.affirmed[-1]
             final = {o for o, f in self.affirmed if f}
             said = {option} if is_final and final == {option} else said
@@ -52,7 +52,7 @@ class Findings:
 
     @property
     def reason(self) -> str:
-        """Return the reason why `settle` found no option."""
+        """Reason why `settle` returns None, as in `ReplyReading.reason`."""
         if (len(self.mentioned) > 1 and (self.affirmed or self.weakly)) or SEVERAL in self.mentioned:
             return "several"
         if self.refuted:
@@ -63,7 +63,7 @@ class Findings:
 
 
 def find_statements(marked: str, grammar: Grammar) -> Findings:
-    """Read the sentences of a text in which each option is replaced by a character."""
+    """Collect the statements of a text whose mentions of options were replaced by `mark_mentions`."""
     found = Findings()
     marked = _LONG_WORD.sub("…", marked)
     lines = [line for line in marked.split("\n") if line.strip()]
@@ -86,14 +86,14 @@ def find_statements(marked: str, grammar: Grammar) -> Findings:
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """Whether a sentence is the first or last of a reply, where it may consist of an option only."""
+    """Whether a sentence is the first or last of a reply; there, a single option counts as a statement."""
 
     first: bool
     last: bool
 
 
 def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge) -> None:
-    """Record the statements of a sentence."""
+    """Add the statements of a sentence to `found`."""
     if (found.affirmed or found.weakly) and grammar.retract.search(sentence):
         found.doubted |= {option for option, _ in found.affirmed} | found.weakly
         found.affirmed.clear()
@@ -134,7 +134,7 @@ def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge
 
 
 def _is_bare(clause: str, grammar: Grammar, *, has_denied: bool = False) -> bool:
-    """Whether a clause is a single option; after a denial, a short word may precede the option."""
+    """Whether a clause consists of a single option; after a denial, a short further word is allowed."""
     if len(set(re.findall(MENTION, clause))) != 1:
         return False
     rest = grammar.fill.sub("", re.sub(MENTION, "", clause))
@@ -155,5 +155,5 @@ def _join_several(joined: re.Match[str]) -> str:
 
 
 def _is_denial(clauses: list[str], grammar: Grammar) -> bool:
-    """Whether a clause denies the previous one: "hate speech, no"."""
+    """Whether one of these clauses denies the clause before it, as in "hate speech, no"."""
     return any(grammar.deny.match(c.strip()) and not re.search(MENTION, c) for c in clauses)

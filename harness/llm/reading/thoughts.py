@@ -1,4 +1,4 @@
-"""Remove reasoning, special tokens and invented further turns from a reply."""
+"""Remove reasoning, special tokens and invented turns of other speakers from a reply."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAMES = (
     r"thought[_ ]process)"
 )
 _WEAK_NAMES = ("analysis", "rationale", "reflection", "deliberation")
-"""Names of marks that may also be headings; they begin reasoning only if a closing mark follows."""
+"""Names of marks that may also be headings, so they begin reasoning only if a closing mark follows."""
 _OPENERS, _CLOSERS = r"(?:<\|?|＜|\[|◁|【|\{\{?|«|〈)", r"(?:\|?>|＞|\]|▷|】|\}\}?|»|〉)"
 _MARK = re.compile(
     rf"{_OPENERS}\s*(?P<end>/|end[_ ](?:of[_ ])?)?\s*(?P<name>{_NAMES})"
@@ -62,18 +62,18 @@ _MARKUP = re.compile(
     r"</?(?:p|b|i|u|em|strong|br|span|div|li|ul|ol|h[1-6]|mark)(?:\s[^<>\n]*)?/?>", re.IGNORECASE
 )
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF21, 0xFF5B)} | {0x1F150 + j: 65 + j for j in range(26)}
-"""Translation of full-width letters and of white letters in black circles to plain letters."""
+"""Translation table from full-width and circled letters to plain letters."""
 _BRIEF = 80
 _NEXT_EXAMPLE = re.compile(
     r"\s*\n(?!\s*(?:explanation|reason|rationale|note|analysis|justification|why|because|evidence|comment))"
     r"[A-Z]\w*(?: \w+)?:[^\n]*\S[^\n]*\n(?:[^\n]*\n)*?\s*[A-Z]\w*(?: \w+)?:\s*\S",
     re.IGNORECASE,
 )
-"""Pattern of text that looks like another example after a first line: input fields and an output field."""
+"""Pattern of text after a first line that looks like another few-shot example with several fields."""
 
 
 def cut_thoughts(text: str) -> str:
-    """Remove the reasoning before an answer, for all known marks.
+    """Remove reasoning that is enclosed in one of the known marks from a reply.
 
     If a mark is opened but not closed, the rest of the text is reasoning. If a mark is closed but not opened,
     everything before it is reasoning, because the opening mark may be part of the prompt.
@@ -107,7 +107,7 @@ def _cut_marked(text: str) -> str:
         name = mark["name"].casefold()
         if mark["end"] or name.startswith("end"):
             if not opened:
-                kept.clear()  # the opening mark was in the prompt
+                kept.clear()  # the opening mark was part of the prompt
             opened, last = "", mark.end()
         elif not opened:
             kept.append(text[last : mark.start()])
@@ -120,12 +120,12 @@ def _end_of_last(mark: re.Pattern[str], text: str) -> int | None:
 
 
 def split_turns(text: str) -> tuple[str, bool]:
-    """Remove turns of other speakers that a model wrote after its own turn.
+    """Remove the turns of other speakers that a model invented after its own turn.
 
     Returns
     -------
     str, bool
-        The model's turn without roles and special tokens, and whether something was removed.
+        The model's turn without role names and special tokens, and whether further turns were removed.
     """
     text = _MARKUP.sub("", text.translate(_WIDE))
     turn, is_cut = text, False

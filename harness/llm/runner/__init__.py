@@ -1,4 +1,4 @@
-"""Run models over items, and store prompts, readings, batches and progress."""
+"""Run models over items: prompts, calls, parsing of answers, storage and progress."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Group commit: store or read together the values that many tasks request within a few milliseconds."""
+"""Group commit: combine the database requests that many tasks make within a few milliseconds."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Found = TypeVar("Found")
 
 
 class Batches(Generic[Given, Found]):
-    """Passes single requests to a function in batches; use it as a context manager to process the last ones.
+    """Passes single requests to a function in batches; leaving the context processes the remaining ones.
 
-    The function is called in the event loop's thread. In another thread, Python's interpreter lock would
-    change hands at every row, which takes longer than the work itself.
+    The function is called in the event loop's thread, because in another thread, switching the interpreter
+    lock at every row would take longer than the work itself.
 
     Parameters
     ----------
     work
-        Called with one batch at a time. Returns the results in order, or None.
+        Function that processes one batch of requests. Returns the results in order, or None.
     enough
-        Size from which a batch is processed without delay.
+        Number of requests from which a batch is processed at once.
     linger
-        Seconds that a smaller batch waits for more requests.
+        Seconds for which a smaller batch waits for further requests.
     """
 
     def __init__(
@@ -38,12 +38,12 @@ class Batches(Generic[Given, Found]):
         self._timer: asyncio.TimerHandle | None = None
 
     async def add_request(self, item: Given) -> Found:
-        """Add a request, and return its result when its batch is processed.
+        """Add a request, wait until its batch is processed, and return its result.
 
         Raises
         ------
         Exception
-            The exception that `work` raised, if any.
+            The exception that `work` raised for the batch.
         """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Found] = loop.create_future()
@@ -58,13 +58,13 @@ class Batches(Generic[Given, Found]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Process the remaining requests when the block ends, with or without an error."""
+        """Process the remaining requests, even after an error in the block."""
         error = self._flush()
         if error is not None:
             raise error
 
     def _flush(self) -> Exception | None:
-        """Process the waiting requests and wake their tasks. Returns the exception, if any."""
+        """Process the waiting requests and resume their tasks. Returns the exception of `work`, or None."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

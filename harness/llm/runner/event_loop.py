@@ -1,4 +1,4 @@
-"""The event loop of a run and its stop signals; at the first signal, unfinished calls may still finish."""
+"""The event loop of a run, and stop signals; after the first signal, unfinished calls may still finish."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from oversight.harness.platform import is_unattended
 T = TypeVar("T")
 
 DRAIN = 10.0
-"""Seconds that unfinished calls have when a run is stopped."""
+"""Seconds that unfinished calls have to finish after a run is stopped."""
 
 
 def run_in_loop(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, as `asyncio.run` does; in another thread if a loop is already running."""
+    """Run a coroutine as `asyncio.run` does; if a loop is running in this thread, use another thread."""
     return _run_beside(main) if _is_running() else _run(main)
 
 
 def _is_running() -> bool:
-    # Return outside the except block, because exceptions raised inside it would carry it as their context.
+    # A separate function, because exceptions of a run started in its except block would have the
+    # RuntimeError as context.
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -38,7 +39,7 @@ def _is_running() -> bool:
 
 
 def _run_beside(main: Coroutine[Any, Any, T]) -> T:
-    """Run in another thread; an interrupt, which only this thread receives, stops the work in that thread."""
+    """Run in another thread; a KeyboardInterrupt, which arrives in this thread, cancels the other's work."""
     started = list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]]()
 
     async def begin() -> T:
@@ -62,7 +63,7 @@ def _run(main: Coroutine[Any, Any, T]) -> T:
 
 
 async def _stoppable(main: Coroutine[Any, Any, T]) -> T:
-    """Let SIGTERM and SIGHUP stop the work as Ctrl-C does, unless other code handles them."""
+    """Cancel the work and raise `Stopped` at SIGTERM or SIGHUP, unless other code handles these signals."""
     loop, task, came = (
         asyncio.get_running_loop(),
         cast("asyncio.Task[Any]", asyncio.current_task()),
@@ -97,7 +98,7 @@ def _find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 @contextmanager
 def collecting_rarely() -> Iterator[None]:
-    """Collect garbage rarely, and ignore imported modules, because collection would slow down a fast run."""
+    """Run the garbage collector rarely and without modules, because it would slow down fast runs."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
@@ -110,10 +111,10 @@ def collecting_rarely() -> Iterator[None]:
 
 @contextmanager
 def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
-    """Call `stop` with the remaining seconds at each signal; yield the numbers of the signals.
+    """Call `stop` with the remaining seconds at each stop signal. Yields the list of received signals.
 
-    Signals arrive only in the main thread, and only those without another handler are used; the previous
-    handlers are restored at the end.
+    Works only in the main thread, and only for signals that no other code handles. The previous handlers are
+    restored at the end.
     """
     came: list[int] = []
     loop = asyncio.get_running_loop()
@@ -124,7 +125,7 @@ def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
             say(f"\nstopping; unfinished calls have {DRAIN:.0f} s to finish; Ctrl-C again stops at once")
 
     def note(number: int, _: FrameType | None) -> None:
-        # Record the signal here, because a loop that is ending may never call receive().
+        # Record the signal at once, because a loop that is about to end may never call receive().
         came.append(number)
         loop.call_soon_threadsafe(receive)
 

@@ -1,4 +1,4 @@
-"""The items that a model must still be asked about, and the conversion of a reply into a prediction."""
+"""Jobs: the items that a model must still answer, and how one item is answered."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ _UNBOUNDED = (
     "than the longest so far; set max_tokens for a hard limit"
 )
 MORE = 4
-"""Factor on the token limit when an answer that was cut by the limit is requested once more."""
+"""Factor on the token limit if an answer that was cut by the limit is requested once more."""
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A model's part of a run.
+    """The work of one model in a run.
 
     Attributes
     ----------
     spec
-        The run's question settings and name.
+        Settings of the run that determine the answers, and its name.
     model
-        The model, within the limits of its endpoint.
+        Client of the model with the limits of its endpoint.
     todo
-        Items and sample numbers without a stored answer; read lazily.
+        (item, sample number) pairs without a stored answer, loaded lazily.
     budget
-        Remaining budget; None means no limit.
+        Budget of the run; None means no limit.
     reserve
-        Stores what an answer may use, before each of its calls under a budget is sent.
+        Function that stores an answer's maximum usage before each of its calls, if there is a budget.
     before
-        Usage of earlier answers that the new answers will replace; added to the new answers' usage.
+        Stored failed answers, by (item id, sample); their usage is added to that of the new answers.
     """
 
     spec: RunSpec
@@ -67,7 +67,7 @@ class Job:
     _first: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
-        self.run_id = self.spec.id  # hashed once, because every row needs it
+        self.run_id = self.spec.id  # computed once, because every row needs the hash
 
     async def predict(self, item: Item, sample: int) -> Prediction:
         """Ask the model about one item and read its answer.
@@ -75,23 +75,23 @@ class Job:
         Raises
         ------
         BudgetSpent
-            If the budget has no room, and no unfinished call could release any.
+            If the budget does not suffice and there are no unfinished calls.
         FatalModelError
             If a call failed in a way that affects all items.
         """
         request = make_request(self.spec, item)
         if self.budget is not None and self.budget.counts_tokens and not self.model.guess.bounds(request):
-            # Send the first call alone, because the cost of an answer is still unknown.
+            # The first call is sent alone, because the cost of an answer is unknown before.
             async with self._first:
                 if not self.model.guess.bounds(request):
                     return await self._ask(request, item, sample)
         return await self._ask(request, item, sample)
 
     async def _ask(self, request: Request, item: Item, sample: int) -> Prediction:
-        """Ask; a refusal, an error of this program, or the last transient fault becomes a failed prediction.
+        """Get and read an answer; an error that affects only this item becomes a failed prediction.
 
-        If an answer was cut at the token limit before it could be read, it is requested once more with a
-        higher limit.
+        If the token limit cut the answer before an option was named, it is requested once more with a higher
+        limit.
         """
         started, counts, asked = time.perf_counter(), Usage(), reply_form_of(self.spec)
         hold = None if self.budget is None else partial(self._hold, self.budget, item, sample, counts)
@@ -109,13 +109,13 @@ class Job:
         except RefusedRequest as error:
             reason = f"{Fault.REFUSED}: {error}"
         except FatalModelError as error:
-            if hold is not None:  # the next call's reservation is not needed
+            if hold is not None:  # end the stored reservation of the next call
                 await self._note(item, sample, counts, 0, 0)
             raise FatalModelError(f"item {item.id!r}: {error}") from error
         except ModelError as error:
             reason = f"{error.fault}: {error}" if isinstance(error, TransientModelError) else str(error)
         except BudgetSpent:
-            if counts.requests:  # the calls are paid for but gave no answer
+            if counts.requests:  # the answer's earlier calls were paid for
                 await self._note(item, sample, counts, 0, 0)
             raise
         except OversightError:
@@ -133,7 +133,7 @@ class Job:
         counts: Usage,
         guess: Callable[[], tuple[int, int]],
     ) -> Reservation:
-        """Reserve the most that an answer's next call may use, in memory and in the store."""
+        """Reserve the maximum usage of an answer's next call, in memory and in the store."""
         held = await budget.hold(guess)
         try:
             await self._note(item, sample, counts, held.input_tokens, held.output_tokens, requests=1)
@@ -145,13 +145,13 @@ class Job:
     async def _note(
         self, item: Item, sample: int, counts: Usage, sent: int, received: int, requests: int = 0
     ) -> None:
-        """Store an answer's usage so far, and the most that its next call may use."""
+        """Store the sum of an answer's usage so far and the maximum usage of its next call."""
         if self.reserve is not None:
             used = counts.requests + requests, counts.input_tokens + sent, counts.output_tokens + received
             await self.reserve(ReservedAnswer(self.run_id, item.id, sample, *used))
 
     def _counted(self, prediction: Prediction) -> Prediction:
-        """Add the usage of the earlier answer that this one replaces."""
+        """Return the prediction with the usage of the failed answer that it replaces added."""
         before = self.before.get((prediction.item_id, prediction.sample))
         return prediction if before is None else add_usage(prediction, [before])
 
@@ -164,16 +164,16 @@ def make_jobs(
     reserve: Callable[[ReservedAnswer], Awaitable[None]],
     served: dict[str, str],
 ) -> list[Job]:
-    """Create a job per model; models of one endpoint share its limits.
+    """Create one job per model.
 
     Parameters
     ----------
     targets
-        Models with the budget of each; None means no limit.
+        Models, each with its budget; None means no limit.
     reserve
-        Stores what an answer may use, before each of its calls under a budget is sent.
+        Function that stores an answer's maximum usage before each of its calls, if there is a budget.
     served
-        Receives the model names in the first replies, by run id.
+        Dictionary to which the model name in each run's first reply is added, by run id.
     """
     store, workers = wanted.store, terms.workers
     limiters = _make_limiters([target.settings for target in targets], terms.patience, workers.number)
@@ -198,14 +198,14 @@ def make_jobs(
 
 
 def _limits_of(settings: ModelSection) -> tuple[str, str]:
-    """Return the key under which models share a limiter; most limits are set per model."""
+    """Return the key of a model's limiter; models share one only with the setting `shared_limits`."""
     return settings.where, "" if settings.shared_limits else settings.model
 
 
 def _make_limiters(
     settings: Sequence[ModelSection], patience: float, workers: int
 ) -> dict[tuple[str, str], Limiter]:
-    """Create one limiter per model of an endpoint; a shared one has the widest window and lowest rates."""
+    """Create all limiters; a shared one has its models' largest concurrency and lowest rates."""
     shared = defaultdict[tuple[str, str], list[ModelSection]](list)
     for one in settings:
         shared[_limits_of(one)].append(one)

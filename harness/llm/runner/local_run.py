@@ -1,6 +1,6 @@
-"""Run models over items from one process, and store the answers: progress, resume, budget, retries.
+"""Run models over items from one process, and store the answers; a repeated call continues the runs.
 
-No other process may work on the same runs meanwhile.
+Locks prevent that other processes work on the same runs meanwhile.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from oversight.harness.types import Item, Prediction, PredictionStatus
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """A progress bar on standard error; in a log, a line every few seconds.
+    """A progress bar on standard error; if that is no terminal, a line every 10 seconds.
 
     Parameters
     ----------
     total, done
-        Number of requested answers, and of those that are already stored.
+        Number of requested answers, and number of requested answers that are already stored.
     what
         Text before the bar.
     prices
-        Prices by run id; if a price is None, the cost is not shown.
+        Prices by run id (None: unknown).
     """
 
     def __init__(self, total: int, done: int, what: str, prices: Mapping[str, Price | None]) -> None:
@@ -63,25 +63,25 @@ class Progress(AbstractContextManager["Progress"]):
             unit="item",
             mininterval=0.5 if sys.stderr.isatty() else 10.0,
             file=sys.stderr,
-            # read again, because tqdm reads the variable only when it is imported
+            # read here, because tqdm reads the variable only when it is imported
             disable=bool(os.environ.get("TQDM_DISABLE")),
         )
 
     @classmethod
     def of(cls, targets: Sequence[Target], total: int, done: int) -> Self:
-        """Create the bar of several models, with the numbers of requested and stored answers."""
+        """Create the progress bar of one or several models."""
         what = targets[0].spec.name if len(targets) == 1 else f"{len(targets)} models"
         return cls(total, done, what, {target.spec.id: target.price for target in targets})
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Close the bar; after an error from a full disk, also print how much is stored."""
+        """Close the bar; add the number of stored answers to the error if the disk is full."""
         self._bar.close()
         if isinstance(error, FullDisk):
             stored = self._total - self._left + self._asked
             raise FullDisk(f"{error}; {stored:,} of {self._total:,} answers are stored") from error
 
     def wrote(self, rows: Sequence[tuple[str, Prediction]]) -> None:
-        """Count answers that were stored."""
+        """Advance the bar by answers that were stored."""
         for run_id, prediction in rows:
             price = self._prices[run_id]
             if price is not None:
@@ -104,7 +104,7 @@ class Progress(AbstractContextManager["Progress"]):
 
 
 _LOGGER = logging.getLogger(__name__)
-_LINGER = 0.002  # seconds during which reservations are collected, so that they are stored together
+_LINGER = 0.002  # seconds during which reservations are collected and then stored together
 
 
 def run(
@@ -126,20 +126,20 @@ def run(
     Parameters
     ----------
     model
-        The model's name at its endpoint, or a callable that maps a prompt to an answer. The name and module
-        of a callable name the run, so change its name when it answers differently.
+        The model's name at its endpoint, or a function from a prompt to an answer. The run is identified by
+        the function's module and name, so rename a function whose answers change.
     items
-        Items to ask about; read once, in portions.
+        Items to ask about; the iterable is read once, in batches.
     store
-        SQLite file or SQLAlchemy URL; stored answers are not paid for again.
+        Path of an SQLite file, or SQLAlchemy URL. Stored answers are reused.
     template, system
-        The prompt, with the fields of `oversight.harness.llm.runner.prompt.render_prompt`; the system
-        prompt, or None.
+        The prompt template, with the fields of `oversight.harness.llm.runner.prompt.render_prompt`, and the
+        system prompt (empty for none).
     budget_usd, budget_tokens, budget_requests, prices
-        Hard limits for this run, including its earlier cost; dollars need prices from
+        Hard limits on this run, including its earlier usage, and prices. A limit in dollars needs prices, see
         `oversight.harness.llm.limits.budget.read_prices`.
     patience
-        Seconds to wait for an endpoint that answers nothing; 0 records failures at once.
+        Seconds to wait for an endpoint that does not answer; 0 does not wait.
     **settings
         Fields of `oversight.harness.config.ModelSection`: endpoint, api_key_env, temperature, max_tokens,
         stop, samples, structured, logprobs, concurrency, requests_per_minute, tokens_per_minute, timeout,
@@ -148,13 +148,13 @@ def run(
     Raises
     ------
     ConfigError
-        If the key or the local server is missing, or the template cannot be filled in.
+        If the API key or the local server is missing, or the template is invalid.
     DataError
         If an item id occurs twice.
     FatalModelError
-        If the endpoint cannot be reached, refuses the key, or refuses 20 items in a row.
+        If the endpoint cannot be reached or refuses the key, or if 20 consecutive items fail.
     BudgetSpent
-        If a limit is reached; answers so far are stored.
+        If a limit is reached; all answers so far are stored.
     RunHeld
         If another process runs the same model with the same settings.
     Stopped
@@ -201,14 +201,13 @@ def _make_target(
 def run_alone(
     wanted: RequestedItems, targets: Sequence[Target], *, prices: PriceTable, terms: RunTerms = DEFAULT_TERMS
 ) -> list[RunResult]:
-    """Ask every model about the selected stored items that have no stored answer.
+    """Ask every model about the items in `wanted` that have no stored answer.
 
-    Models that share an endpoint's limits are asked in turn, and an error of one model does not stop the
-    others. Raises the errors of `run`, except that an error of a model after its first call is part of the
-    result.
+    An error of one model does not stop the other models. Errors before the first call are raised as by `run`;
+    an error of a single model is part of its result.
     """
     store, targets = wanted.store, [target.priced(prices) for target in targets]
-    budgets = _make_budgets(targets, terms)  # refuses unknown prices before anything is sent
+    budgets = _make_budgets(targets, terms)  # raises an error for unknown prices before anything is sent
     refuse_without_keys(targets)
     with hold_runs(store, targets, wait=terms.wait, take_over=terms.take_over) as lock:
         prepared = prepare(
@@ -220,7 +219,7 @@ def run_alone(
         for target in ready:
             target.announce(wanted)
             target.refuse_waiting(store)
-        _charge_looks(store, prepared)  # already counted by the budgets
+        _charge_looks(store, prepared)  # the budgets have counted these calls already
         done = _ask(wanted, ready, terms, lock.check)
     return [
         done.get(one.target) or RunResult(target=one.target, asked=0, error=one.error) for one in prepared
@@ -228,9 +227,9 @@ def run_alone(
 
 
 def _make_budgets(targets: Sequence[Target], terms: RunTerms) -> list[Budget | None]:
-    """Create one budget for all runs; raise an error before anything is sent if a price is unknown.
+    """Return one budget per target; all share the limits. None without limits.
 
-    If lost answers are held as failed, a budget without limits is created, because it stores reservations.
+    If `uncertain` is ``"hold"``, budgets are created even without limits, because they store reservations.
     """
     usd, tokens, requests = terms.budget
     if terms.budget == (None, None, None) and terms.uncertain == "retry":
@@ -240,7 +239,7 @@ def _make_budgets(targets: Sequence[Target], terms: RunTerms) -> list[Budget | N
 
 
 def _charge_looks(store: Store, prepared: Sequence[Prepared]) -> None:
-    """Charge the runs for the calls that tested their models' features, for this and later commands."""
+    """Store the usage of the calls that tested the models' features as charges of their runs."""
     for one in prepared:
         if one.error is None and one.used.requests:
             store.calls.charge(one.target.spec.id, one.used)
@@ -252,7 +251,7 @@ def _ask(
     terms: RunTerms,
     check: Callable[[], None],
 ) -> dict[Target, RunResult]:
-    """Ask each target's remaining items; `check` raises if another process holds a run."""
+    """Run the remaining items of all targets; `check` raises an error if another process took over a run."""
     store, served = wanted.store, dict[str, str]()
     left = {target: sum(map(len, wanted.find_left(target))) for target in targets}
     if not any(left.values()):

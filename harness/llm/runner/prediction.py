@@ -1,6 +1,6 @@
-"""Turn a model's reply about an item, or an answer from elsewhere, into a prediction.
+"""Convert a model's reply about an item, or an answer in another program's log, into a prediction.
 
-A prediction includes the model's certainty, or the reason of a failure.
+A prediction contains the option and the model's own probability of it, or the reason why there is no option.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from oversight.harness.llm.models import ModelReply
 
 _AROUND = " \n\t\"'*_`()[]{}:."
-"""Characters around a letter that do not belong to it."""
+"""Characters that are stripped from tokens and options before they are compared."""
 _BRIEF = 200
-"""Number of characters from which a text is cached, because it may recur."""
+"""Maximum number of characters of a text whose reading is cached, because short texts often recur."""
 
 
 def read_prediction(
@@ -54,17 +54,17 @@ def read_prediction(
     source: Source = Source.CALL,
     asked: ReplyForm = ANY_FORM,
 ) -> Prediction:
-    """Read an answer as a prediction; if the answer is unreadable, the prediction contains the reason.
+    """Convert a reply into a prediction.
 
-    If reading raises an exception, the answer counts as failed and its reason names the exception, so that no
-    reply can end a run.
+    If parsing the reply raises an exception, the prediction counts as failed and its reason names the
+    exception, so that no reply can end a run.
 
     Parameters
     ----------
     counts
-        Usage of the answer, including other calls made for it.
+        Usage of all calls made for the answer.
     asked
-        The requested form.
+        The form of answers that was requested.
     """
     option, step, status, reason, confidence = None, "", PredictionStatus.OK, "", None
     probabilities: tuple[float, ...] = ()
@@ -102,7 +102,7 @@ def read_prediction(
 def make_failed(
     item: Item, sample: int, reason: str, counts: Usage, source: Source = Source.CALL
 ) -> Prediction:
-    """Make the prediction of an item without an answer; passwords in URLs are removed from the reason."""
+    """Return the failed prediction of an item; secrets are removed from the reason."""
     status = PredictionStatus.FAILED
     return Prediction(
         item.id,
@@ -122,7 +122,7 @@ def make_failed(
 def make_unreadable(read: ReplyReading, *, cut: bool) -> tuple[PredictionStatus, str]:
     """Return status and reason of an answer that names no option.
 
-    `cut` says whether the answer ended at the token limit.
+    `cut` is whether the token limit ended the answer.
     """
     if cut:
         return PredictionStatus.TRUNCATED, "cut by the token limit"
@@ -130,7 +130,7 @@ def make_unreadable(read: ReplyReading, *, cut: bool) -> tuple[PredictionStatus,
 
 
 def read_option(item: Item, reply: ModelReply, asked: ReplyForm) -> ReplyReading:
-    """Return which of the options, in display order, a reply names."""
+    """Find the option, in display order, that a reply names."""
     if reply.finish_reason == FILTERED:
         return ReplyReading(None, reason="content filter")
     if item.is_statement:
@@ -139,7 +139,7 @@ def read_option(item: Item, reply: ModelReply, asked: ReplyForm) -> ReplyReading
 
 
 def read_open_answer(text: str) -> ReplyReading:
-    """Read an open answer, which counts as the item's only option unless it is empty after its reasoning."""
+    """Read an open answer as option 0, the item's only option, unless it is empty without reasoning."""
     is_answer = bool(cut_thoughts(text).strip())
     return ReplyReading(0, Step.WHOLE) if is_answer else ReplyReading(None, reason="empty")
 
@@ -149,9 +149,9 @@ def answer_confidence(
 ) -> float | None:
     """Return the model's probability of the tokens that name the option.
 
-    The answer is assumed to be the last place where the option's letter is a separate token, or where the
-    option's text occurs. The result is the product of the probabilities of the tokens there. It is the
-    model's own probability, given everything it wrote before, and not a frequency of being right.
+    These tokens are the last token that is the option's letter, or otherwise the last occurrence of the
+    option's text. The result is the product of their probabilities: the model's own probability given
+    everything it wrote before, not an estimate of how often it is correct.
 
     Parameters
     ----------
@@ -160,12 +160,12 @@ def answer_confidence(
     shown_options
         The options in display order.
     shown
-        Position of the option that was read from the reply.
+        Index, in display order, of the option that the reply names.
 
     Returns
     -------
     float or None
-        Probability in [0, 1]; None without log-probabilities, or if the tokens do not spell the option.
+        Probability in [0, 1]; None if no tokens spell the option or their log-probability is not a number.
     """
     found = _find_answer(logprobs, shown_options, shown)
     return _probability(sum(logprobs[j][1] for j in found)) if found else None
@@ -174,7 +174,7 @@ def answer_confidence(
 def _find_answer(
     logprobs: Sequence[tuple[str, float]], shown_options: Sequence[str], shown: int
 ) -> range | None:
-    """Find the tokens that name the option; None if no tokens spell it."""
+    """Return the indices of the tokens that name the option; None if no tokens spell it."""
     letter = option_letters_of(len(shown_options))[shown]
     for j in reversed(range(len(logprobs))):
         if logprobs[j][0].strip(_AROUND).upper() == letter:
@@ -190,24 +190,24 @@ def _find_answer(
 
 
 def answer_probabilities(reply: ModelReply, item: Item, shown: int) -> tuple[float, ...]:
-    """Return the model's probability of every option, from the most likely tokens where it named its answer.
+    """Return the model's probability of every option, from the alternatives to the token of its answer.
 
-    A token counts for the option whose letter it is, or whose text it begins; a token that begins several
-    texts is shared equally. Servers list only a few tokens. Options without one share the probability that
-    the listed tokens leave over, equally, each at most that of the least likely listed token. The
-    probabilities are then divided by their sum: they are conditional on naming an option, as in MMLU
-    (Hendrycks et al. 2021, ICLR).
+    An alternative token counts for the option whose letter it is, or whose text it begins; if it begins
+    several texts, its probability is split equally. Servers list only a few tokens. The probability that the
+    listed tokens leave is split equally among the options without a token, but each gets at most the
+    probability of the least likely listed token. The result is divided by its sum, so it is conditional on
+    naming an option, as in MMLU (Hendrycks et al. 2021, ICLR).
 
     Parameters
     ----------
     shown
-        Position in display order of the option that was read.
+        Index, in display order, of the option that the reply names.
 
     Returns
     -------
     tuple of float
-        In source order, summing to 1; empty if the server lists no tokens, or the answer's first token does
-        not tell its option from the others.
+        Probabilities in source order, which sum to 1. Empty if the server lists no tokens, or if the answer's
+        first token could begin several options.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def answer_probabilities(reply: ModelReply, item: Item, shown: int) -> tuple[flo
     listed = {**dict(reply.alternatives[found.start]), said: own}
     is_letter = said.strip(_AROUND).upper() == option_letters_of(len(item.options))[shown]
     shown_names = option_letters_of(len(item.options)) if is_letter else item.shown_options
-    # a capital A is an option's letter where another token may begin a word
+    # in capitals, only letters match: "A" is an option's letter, while "a" may begin a word
     fold = str if said.strip(_AROUND).isupper() else str.casefold
     names = [fold(name.strip(_AROUND)) for name in shown_names]
     if _begun(fold(said), names) != [shown]:
@@ -249,19 +249,19 @@ def answer_probabilities(reply: ModelReply, item: Item, shown: int) -> tuple[flo
 
 
 def _begun(token: str, names: Sequence[str]) -> list[int]:
-    """Return the positions of the names that a token is, or begins."""
+    """Return the indices of the names that equal a token, or otherwise of those that begin with it."""
     said = token.strip(_AROUND)
     exact = [k for k, name in enumerate(names) if name == said]
     return exact or [k for k, name in enumerate(names) if said and name.startswith(said)]
 
 
 def _probability(logprob: float) -> float | None:
-    # Servers that mask tokens by a grammar may return -inf or nan; some return slightly more than 0.
+    # Servers that mask tokens with a grammar may return -inf or nan; others return slightly more than 0.
     return math.exp(min(0.0, logprob)) if not math.isnan(logprob) else None
 
 
 def refuse_stranger(answer: ForeignAnswer, file: object) -> DataError:
-    """Make the error for an answer that belongs to no item of the study."""
+    """Return the error for an answer that belongs to no item of the study."""
     told = f"no item of the study has the id {answer.id!r} or this text"
     return DataError(told, file=file, line=answer.line)
 
@@ -269,15 +269,15 @@ def refuse_stranger(answer: ForeignAnswer, file: object) -> DataError:
 def read_foreign_option(
     answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object, asked: ReplyForm = ANY_FORM
 ) -> tuple[int | None, PredictionStatus, str, str]:
-    """Return option, status, reason and step of another program's answer to an item with these options.
+    """Return option, status, reason and step of an answer in another program's log.
 
-    If the other program read an option, that option is used. Otherwise the model's reply is read in the
-    requested form.
+    If the log contains an option, that option is used. Otherwise the model's reply is parsed with the form
+    `asked`. The returned option is an index into `options`, or None.
 
     Raises
     ------
     DataError
-        If the answer's options are not the item's.
+        If the options in the log are not the item's options.
     """
     if answer.status:
         return _read_exported(answer, item_id, options, file)
@@ -305,7 +305,7 @@ def read_foreign_option(
 def _read_exported(
     answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object
 ) -> tuple[int | None, PredictionStatus, str, str]:
-    """Return the same values for an answer that a study exported, without changes."""
+    """Return option, status, reason and step of an answer that another study exported, without changes."""
     status = PredictionStatus(answer.status)
     if status is not PredictionStatus.OK:
         return None, status, answer.error, ""
@@ -316,7 +316,7 @@ def _read_exported(
 
 
 def read_named_options(answers: Iterable[str | int | None], options: tuple[str, ...]) -> dict[object, int]:
-    """Return the options that answers name literally; other answers need `read_foreign_option`."""
+    """Return answer → option for answers that are an option; others need `read_foreign_option`."""
     found = {said: _read_brief(said, options) for said in set(answers) if isinstance(said, str)}
     return {
         said: read.option
@@ -325,7 +325,7 @@ def read_named_options(answers: Iterable[str | int | None], options: tuple[str, 
     }
 
 
-@lru_cache(maxsize=4096)  # cached, because fixed classes lead to few different answers
+@lru_cache(maxsize=4096)  # cached, because items with the same options have few different answers
 def _read_brief(
     text: str, options: tuple[str, ...], asked: ReplyForm = ANY_FORM, *, cut: bool = False
 ) -> ReplyReading:
@@ -333,12 +333,12 @@ def _read_brief(
 
 
 def _places(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object) -> Sequence[int]:
-    """Return the position among the item's options of each option of the other program."""
+    """Return, for each option in the log, the index of the item's option with this text."""
     if len(answer.options) != len(options):
         told = f"item {item_id!r} has {len(options)} options in the study, but {len(answer.options)} here"
         raise DataError(told, file=file, line=answer.line)
     if options == option_letters_of(len(options)) and not set(options) & set(answer.options):
-        return range(len(options))  # the item's text and the log list the options under these letters
+        return range(len(options))  # the item's options are letters, so the log's options have the same order
     places = []
     for option in answer.options:
         place = find_option(options, option)

@@ -1,4 +1,4 @@
-"""Check endpoints before anything is paid for: whether they answer, and which features they offer."""
+"""Check before a run whether endpoints answer, and which features their models offer."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from oversight.harness.store import Store, Uncertain
 from oversight.harness.types import Usage
 
 _NEVER_SAID = ("green-4", "blue-7")
-"""Texts that a model answers only if a constraint forces it."""
+"""Texts with which a model answers only if a constraint forces it to."""
 _QUESTION = "Is 2 smaller than 3? Answer yes or no."
 _Feature = str
-"""``"structured"``, ``"logprobs"``, or ``"choice:NAME"``, where NAME is one of `CHOICES`."""
+"""Feature of a model: ``"structured"``, ``"logprobs"``, or ``"choice:NAME"`` with a NAME of `CHOICES`."""
 _Ask: TypeAlias = Callable[[Request], Awaitable[ModelReply]]
 MakeModel: TypeAlias = Callable[[ModelSection, Callable[[str], Any] | None], RunnableModel]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A model after the check.
+    """A target whose endpoint was checked.
 
     Attributes
     ----------
     target
-        The target, including the features that the model offers once they are known.
+        The target; without an error, its spec contains the features that the model offers.
     error
-        Reason why the model cannot be asked: the endpoint cannot be reached or refuses the key, or the budget
-        is spent.
+        Reason why the model cannot be called, for example an unreachable endpoint, a refused key or a spent
+        budget; None if it can.
     used
-        Usage of the calls that tested its features.
+        Usage of the calls that tested the model's features.
     """
 
     target: Target
@@ -62,28 +62,29 @@ def prepare(
     uncertain: Uncertain = "retry",
     make_model: MakeModel = make_model,
 ) -> list[Prepared]:
-    """Find out which features each model offers, and check every endpoint that will be asked.
+    """Find out which features each model offers, and check that every needed endpoint answers.
 
-    An endpoint receives no calls if it has no remaining items. A feature is tested once per model and
+    An endpoint is checked only if items or tests of features remain. A feature is tested once per model and
     endpoint, and the result is stored.
 
     Parameters
     ----------
     budgets
-        Budgets of the targets (None means no limit), if tests of features count towards them. Earlier usage
-        of the runs is counted first, also for a model that cannot be asked now.
+        Budgets of the targets (None means no limit); empty for none. Tests of features count towards them.
+        The earlier usage of the runs is added first, even for a model that cannot be called now.
     uncertain
-        Treatment of answers that were unfinished when a command was killed.
+        What happens to answers that were unfinished when an earlier command was killed, see
+        `oversight.harness.store.calls.settle_lost`.
     make_model
-        Creates the models to check.
+        Function that creates the clients to check.
 
     Raises
     ------
     ConfigError
-        If a key, a callable or a command is missing, or ``structured = "always"`` or a judge's
-        log-probabilities are not offered.
+        If an API key, a function or a command is missing, or a required feature is not offered:
+        ``structured = "always"``, ``answer = "choice"``, or log-probabilities of a judge.
     OversightError
-        If no model can be asked.
+        If no model can be called; the first model's error.
     """
     models = [make_model(target.settings, target.function) for target in targets]
     looks = _Looks(wanted)
@@ -122,7 +123,7 @@ def prepare(
 
 
 def _settle(store: Store, target: Target) -> Target | None:
-    """Return the target with the known features of its model; None if one has to be tested."""
+    """Return the target with its model's stored features; None if a feature has not been tested."""
     settings = target.settings
     tried: list[_Feature] = ["structured"] if settings.structured != "never" else []
     tried += ["logprobs"] if settings.logprobs else []
@@ -148,16 +149,18 @@ def _find_choice(store: Store, settings: ModelSection) -> str | None:
 
 
 def _count_before(store: Store, target: Target, budget: Budget | None, uncertain: Uncertain) -> None:
-    """Count the earlier usage of a run.
+    """Add the earlier usage of a run to its budget.
 
-    Answers that were unfinished when a command was killed are charged in full, with a message.
+    Answers that were unfinished when a command was killed are charged with their maximum usage.
     """
     left = store.calls.charge_left(target.spec.id, uncertain)
     if left.answers:
         held = "" if uncertain == "retry" else "; they count as failed, see --retry-errors"
         say(
-            f"{target.spec.name}: {left.answers} answers were unfinished when an earlier command ended; they "
-            f"are charged with the most they may have used, {left.input_tokens:,} + {left.output_tokens:,} "
+            f"{target.spec.name}: {left.answers} answers were unfinished when an earlier command ended; each "
+            "is "
+            f"charged with its maximum, together {left.input_tokens:,} input and {left.output_tokens:,} "
+            "output "
             f"tokens{held}"
         )
     if budget is not None:
@@ -167,7 +170,7 @@ def _count_before(store: Store, target: Target, budget: Budget | None, uncertain
 
 @dataclass(slots=True)
 class _Looks:
-    """Checks endpoints, each only once."""
+    """Tests features of models, and checks each endpoint once."""
 
     wanted: RequestedItems
     looked: set[str] = field(default_factory=set)
@@ -202,7 +205,7 @@ class _Looks:
         return target
 
     async def _choose(self, target: Target, offers: Callable[[_Feature], Awaitable[bool]]) -> str:
-        """Find a constraint that a model follows."""
+        """Return the name of a constraint that the model follows; raise `ConfigError` if there is none."""
         for name in CHOICES if target.settings.api_version is None else ():
             if await offers(f"choice:{name}"):
                 return name
@@ -227,12 +230,12 @@ class _Looks:
 
 
 async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
-    """Test with a tiny question whether a model follows a JSON Schema, or returns log-probabilities.
+    """Test with a short question whether a model offers a feature.
 
     Returns
     -------
     bool, str
-        Whether the model offers the feature, and the reply.
+        Whether the model offers the feature, and the beginning of the reply or error as evidence.
 
     Raises
     ------
@@ -249,7 +252,7 @@ async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
     try:
         reply = await ask(request)
     except RefusedRequest as error:
-        if error.status in (403, 404):  # the status concerns the model, not the feature
+        if error.status in (403, 404):  # these statuses concern the model, not the feature
             raise
         return False, str(error)
     if choice:  # a server may ignore the unknown field and answer without the constraint

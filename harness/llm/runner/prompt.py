@@ -1,4 +1,4 @@
-"""Turn an item into the text that is sent to a model."""
+"""Build the prompt and the request for an item."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ where X is one of $letters.
 
 
 def check_template(template: str) -> str:
-    """Return the template if it can be filled in.
+    """Return the template if it is valid.
 
     Raises
     ------
     ConfigError
-        If the template does not contain ``$text``, or has an unknown field; ``$$`` is a dollar sign.
+        If the template has no ``$text``, an unknown field, or a single ``$`` (a dollar sign is ``$$``).
     """
     parsed = Template(template)
     fields = set(parsed.get_identifiers()) if parsed.is_valid() else None
@@ -50,11 +50,11 @@ def check_template(template: str) -> str:
 
 
 def render_prompt(template: str, item: Item, max_words: int | None = None) -> str:
-    """Fill a template in for one item.
+    """Fill in a template for one item.
 
-    ``$text`` is the item's text (its first `max_words` words), ``$options`` the lettered options in display
-    order, one per line, ``$names`` the options in display order separated by commas, ``$letters`` the
-    letters.
+    ``$text`` is the item's text (at most `max_words` words); ``$options`` the options with letters, one per
+    line; ``$names`` the options separated by commas; ``$letters`` the letters separated by commas. Options
+    are in display order.
     """
     return "".join(
         [_FILL[part](item, max_words) if is_field else part for part, is_field in _parts(template)]
@@ -63,7 +63,7 @@ def render_prompt(template: str, item: Item, max_words: int | None = None) -> st
 
 @lru_cache(maxsize=64)
 def _parts(template: str) -> tuple[tuple[str, bool], ...]:
-    """Split a template into texts and field names; cached, so that this happens once per template."""
+    """Split a template into pairs of text and whether it is a field name."""
     parts: list[tuple[str, bool]] = []
     end = 0
     for match in Template.pattern.finditer(template):
@@ -99,7 +99,7 @@ FIELDS = tuple(_FILL)
 
 
 def make_request(spec: RunSpec, item: Item) -> Request:
-    """Return the request that a run sends about an item."""
+    """Return the request that a run sends for an item."""
     question = Message("user", render_prompt(spec.template, item, spec.max_words))
     messages = (Message("system", spec.system), question) if spec.system else (question,)
     schema = constraint = None
@@ -112,20 +112,20 @@ def make_request(spec: RunSpec, item: Item) -> Request:
 
 
 def reply_form_of(spec: RunSpec) -> ReplyForm:
-    """Return the requested form of a run's answers."""
+    """Return the form of answers that a run requests."""
     form = "schema" if spec.structured else spec.answer
     return ReplyForm(form, _notation_of(spec.template), spec.pattern)
 
 
 @lru_cache(maxsize=64)
 def _notation_of(template: str) -> Notation:
-    """Return the values to answer with: letters if the template shows them, otherwise the options' texts."""
+    """Return whether answers should be letters, which the template must show, or the options' texts."""
     shown = Template(template).get_identifiers()
     return "letter" if "options" in shown or "letters" in shown else "option"
 
 
 def answer_schema(names: Sequence[str]) -> dict[str, Any]:
-    """Return the JSON Schema of an answer that is one of these values."""
+    """Return the JSON Schema of an object whose ``answer`` is one of these names."""
     return {
         "type": "object",
         "properties": {"answer": {"type": "string", "enum": list(names)}},
@@ -140,7 +140,8 @@ CHOICES: dict[str, Callable[[Sequence[str]], dict[str, Any]]] = {
     "regex": lambda names: {"regex": "(" + "|".join(map(re.escape, names)) + ")"},
     "grammar": lambda names: {"grammar": "root ::= " + " | ".join(map(_quote, names))},
 }
-"""Body fields with which servers restrict an answer to given texts: vLLM, old vLLM, SGLang, llama.cpp."""
+"""Name → function from texts to the body field that restricts answers to them: for vLLM, older vLLM, SGLang
+and llama.cpp."""
 
 
 def _quote(name: str) -> str:

@@ -1,4 +1,4 @@
-"""A model to run: its settings, its function if any, its remaining items, and their expected cost."""
+"""Models to run, the items that they must answer, and the expected cost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from oversight.harness.types import Item, Usage
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """A model to run, with its settings and its price (None if unknown).
+    """A model to run: the run's specification, settings, and price (None if unknown).
 
     If `function` is given, it answers instead of an endpoint.
     """
@@ -34,7 +34,7 @@ class Target:
 
     @property
     def is_program(self) -> bool:
-        """Whether a callable or a command answers instead of an endpoint."""
+        """Whether a function or a command answers instead of an endpoint."""
         return any((self.settings.python, self.settings.command, self.function))
 
     def priced(self, prices: PriceTable) -> Target:
@@ -46,19 +46,16 @@ class Target:
         return self.is_program or self.settings.endpoint == LOCAL_ENDPOINT
 
     def record_price(self, store: Store, used: Sequence[Usage] | None = None) -> None:
-        """Store the present price of the run; earlier usage keeps its price.
+        """Store the run's current price for usage from now on.
 
-        `used` is the earlier usage of the run; with None it is summed up from answers and charges.
+        `used` is the usage so far; None computes it from the stored answers and charges.
         """
         if self.price is not None and not self._is_free:
             used = store.runs.sum_usage(self.spec.id) if used is None else used
             store.runs.record_price(self.spec.id, RecordedPrice(asdict(self.price), sum_tokens(used)))
 
     def settled(self, store: Store) -> Target:
-        """Return the target with the model's tested features.
-
-        An untested feature is assumed to be offered.
-        """
+        """Return the target with its model's stored features; untested features are assumed to be offered."""
         features = {"structured": self.settings.structured != "never", "logprobs": self.settings.logprobs}
         where, model = self.settings.where, self.settings.model
         update = {
@@ -69,7 +66,7 @@ class Target:
         return replace(self, spec=self.spec.model_copy(update=update))
 
     def announce(self, wanted: RequestedItems) -> None:
-        """Store the run, and print the differences from the stored run if the settings changed."""
+        """Store the run; if it is new because a setting changed, print the changes."""
         spec, runs = self.spec, wanted.store.runs
         known = {run["id"]: run for run in runs.read_runs()}
         if spec.id not in known:
@@ -78,12 +75,12 @@ class Target:
                 changed = "; ".join(spec.differences(before[-1]["spec"]))
                 old = before[-1]["id"]
                 say(f"{spec.name}: this is a new run, because {changed}; the answers of run {old} are kept")
-        # A changed pattern does not make a new run, but it must be stored.
+        # Changed settings of parsing do not make a new run, but must be stored.
         if spec.id not in known or spec.differences(known[spec.id]["spec"]):
             runs.add_run(spec)
 
     def refuse_waiting(self, store: Store) -> None:
-        """Raise BadInput if a batch of this run is unfinished, because its items would be paid for twice."""
+        """Raise `BadInput` if a batch of this run is unfinished: its items would be paid for twice."""
         waiting = store.calls.read_batches(self.spec.id, UNDER_WAY)
         if waiting:
             n = sum(len(batch.requests) for batch in waiting)
@@ -95,7 +92,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomPart:
-    """Number of items drawn at random, number from which they were drawn, and the seed."""
+    """A random draw of `items` items out of `of` items, with its seed."""
 
     items: int
     of: int
@@ -104,10 +101,10 @@ class RandomPart:
 
 @dataclass(frozen=True, slots=True)
 class RequestedItems:
-    """The stored items to be answered; with `retry_failed`, failed answers do not count as answered.
+    """The stored items that models should answer; with `retry_failed`, failed answers are requested again.
 
-    `sample` describes the random draw of these items, if they were drawn. A model named in `judges` is
-    refused if it wants log-probabilities that its endpoint does not offer.
+    `sample` describes the random draw of these items; None if they were not drawn. `judges` names models
+    whose log-probabilities are needed: an error is raised if they are requested but not offered.
     """
 
     store: Store
@@ -117,21 +114,21 @@ class RequestedItems:
     judges: Collection[str] = ()
 
     def find_left(self, target: Target) -> Iterator[list[tuple[str, int]]]:
-        """Yield item ids and sample numbers without a stored answer, in portions."""
+        """Yield batches of (item id, sample number) pairs without a stored answer."""
         runs, samples = self.store.runs, target.settings.samples
         return runs.find_unasked(target.spec.id, self.ids, samples, retry_failed=self.retry_failed)
 
 
 def refuse_without_keys(targets: Sequence[Target]) -> None:
-    """Raise ConfigError, before anything is written, if a model has no key."""
+    """Raise `ConfigError` if a model's API key is not set; call this before anything is written."""
     for target in targets:
-        # An endpoint that is not a URL is refused later, with a message about the URL.
+        # An endpoint that is not a URL causes a clearer error later.
         if not target.is_program and target.settings.endpoint.startswith("http"):
             api_key(target.settings)
 
 
 def draw_sample(ids: Sequence[str], n: int, seed: int) -> list[str]:
-    """Draw n ids at random and keep their order; with the same seed, a larger n adds to a smaller one."""
+    """Draw n ids at random, keeping their order; with the same seed, a larger n draws a superset."""
     first = set(sorted(ids, key=lambda name: derive_seed(seed, "sample", name))[:n])
     return [name for name in ids if name in first]
 
@@ -145,7 +142,7 @@ def make_spec(
     answer: AnswerForm = "line",
     pattern: str | None = None,
 ) -> RunSpec:
-    """Collect all settings that determine a model's answers; `prepare` adds the endpoint's features."""
+    """Return all settings that determine a model's answers; `prepare` adds the model's features."""
     return RunSpec(
         name=name,
         model=settings.model,
@@ -165,10 +162,9 @@ def make_spec(
 def hold_runs(
     store: Store, targets: Iterable[Target], *, wait: bool, take_over: bool = False
 ) -> AbstractContextManager[HeldLocks]:
-    """Hold the locks of runs, as `oversight.harness.store.calls.LockRepository.hold` does.
+    """Return a context that holds the locks of runs, see `oversight.harness.store.calls.LockRepository.hold`.
 
-    The locks are taken before the endpoint is checked, because the check also costs calls. So they use the
-    features known at that time.
+    Take the locks before `prepare`, because its tests of features already cost calls.
     """
     runs = {target.spec.id: target.spec.name for target in targets}
     return store.locks.hold(runs, wait=wait, take_over=take_over, tell=say)
@@ -177,9 +173,9 @@ def hold_runs(
 def make_served(
     store: Store, target: Target, fix: Callable[[str, str], None], patience: float = 20
 ) -> ServedModel:
-    """Return the check of model names in a stored run's replies, using the names of earlier replies.
+    """Return the object that checks the model names in a run's replies, beginning with the stored name.
 
-    `fix` is called with the run's id and the first name.
+    If no name is stored, `fix` is called with the run's id and the name in the first reply.
     """
     run_id, settings = target.spec.id, target.settings
     return ServedModel(
@@ -192,7 +188,7 @@ def make_served(
 
 
 def load_items(store: Store, portions: Iterable[list[tuple[str, int]]]) -> Iterator[tuple[Item, int]]:
-    """Load the items for ids and sample numbers, in portions."""
+    """Yield (item, sample number) for batches of (item id, sample number), loading one batch at a time."""
     for portion in portions:
         items = store.content.find_items({item_id for item_id, _ in portion})
         for item_id, sample in portion:
@@ -201,21 +197,20 @@ def load_items(store: Store, portions: Iterable[list[tuple[str, int]]]) -> Itera
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """Expected remaining usage of one model.
+    """Expected usage of the remaining calls of one model.
 
     Attributes
     ----------
     calls
         Number of answers that are not stored.
     input_tokens, output_tokens
-        Expected tokens: from the run's stored answers if there are some, otherwise from the length of the
-        prompts (three bytes per token, a slight overestimate) and `max_tokens`; None if both are
-        unavailable.
+        Expected tokens: from the means of the run's stored answers if there are any, otherwise from upper
+        estimates of the prompts' tokens and from `max_tokens`. `output_tokens` is None if both are missing.
     usd, usd_batch
-        Expected cost in dollars, and expected cost through the Batch API; None if the price or the output is
-        unknown.
+        Expected cost in US dollars, by single calls and through the Batch API; None if the price or
+        `output_tokens` is unknown.
     checked
-        Date on which the prices were checked.
+        Date on which the prices were looked up; None if unknown.
     """
 
     name: str
@@ -227,7 +222,7 @@ class Forecast:
     checked: date | None
 
     def __str__(self) -> str:
-        """Return one line for the terminal."""
+        """Return the forecast as one line of text."""
         output = "an unknown number of" if self.output_tokens is None else f"~{self.output_tokens:,}"
         line = f"{self.name}: {self.calls:,} calls, ~{self.input_tokens:,} tokens sent, {output} received"
         if self.usd is None:
@@ -238,9 +233,9 @@ class Forecast:
 
 
 def forecast(wanted: RequestedItems, target: Target, prices: PriceTable) -> Forecast:
-    """Count a model's remaining calls, and estimate their tokens and cost, without sending anything.
+    """Count a model's remaining calls, and estimate their tokens and cost, without making a call.
 
-    An untested feature is assumed to be offered.
+    Untested features are assumed to be offered.
     """
     store = wanted.store
     target = target.priced(prices).settled(store)

@@ -1,4 +1,4 @@
-"""The terms on which models are asked, and the result of asking."""
+"""Settings of how models are run, and the result of a run."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from oversight.harness.llm.runner.targets import Target
 from oversight.harness.store import Uncertain
 
 DEFAULT_PATIENCE = 600.0
-"""Default number of seconds to wait for an endpoint that answers nothing."""
+"""Default number of seconds to wait for an endpoint that does not answer."""
 
 
 class Workers(Protocol):
-    """Processes that make calls, see `THIS_PROCESS` and `oversight.harness.cluster.RayWorkers`."""
+    """Processes that make model calls: `THIS_PROCESS` or `oversight.harness.cluster.RayWorkers`."""
 
     @property
     def number(self) -> int:
-        """Number of processes; each makes up to `concurrency` calls of a model at once."""
+        """Number of processes; each makes at most `ModelSection.concurrency` calls of a model at once."""
 
     def make_model(
         self, settings: ModelSection, function: Callable[[str], Any] | None = None
     ) -> RunnableModel:
-        """Create a model from settings, or from `function`, whose calls these processes make."""
+        """Create the client of a model, or one that calls `function`; these processes make its calls."""
 
 
 class _ThisProcess:
@@ -42,21 +42,22 @@ THIS_PROCESS: Workers = _ThisProcess()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTerms:
-    """The terms on which models are asked.
+    """Budget, waiting and workers of runs.
 
     Attributes
     ----------
     budget_usd, budget_tokens, budget_requests
-        Limits on the cost of the runs, including earlier cost; None means no limit. Dollars; tokens sent
-        and received together; calls sent, including refused ones.
+        Limits on the runs together, including their earlier usage: US dollars; tokens sent and received
+        together; calls sent, including refused ones. None means no limit.
     patience
-        Seconds to wait for an endpoint that answers nothing.
+        Seconds to wait for an endpoint that does not answer.
     wait
-        Whether to wait for another process that works on the same runs.
+        Whether to wait until other processes have finished their work on the same runs.
     take_over
-        Whether the user confirms that processes on other machines which hold the runs have ended.
+        Whether the user confirms that processes on other machines with locks of the runs have ended.
     uncertain
-        Treatment of answers that were unfinished when a process died.
+        What happens to answers that a dead process left unfinished: ``"retry"`` asks again, ``"hold"`` stores
+        them as failed.
     workers
         The processes that make the calls.
     """
@@ -72,19 +73,19 @@ class RunTerms:
 
     @property
     def budget(self) -> tuple[float | None, int | None, int | None]:
-        """Limits in dollars, tokens and requests."""
+        """The three limits, in dollars, tokens and requests."""
         return self.budget_usd, self.budget_tokens, self.budget_requests
 
 
 DEFAULT_TERMS = RunTerms()
-"""Without limits."""
+"""Terms without a budget, in this process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """A target after `prepare`, the number of answers asked for, and the error that stopped it.
+    """Result of one model's run: the target after `prepare`, and the error that stopped it, or None.
 
-    `asked` counts the answers that were missing before the run.
+    `asked` is the number of answers that were missing before the run.
     """
 
     target: Target

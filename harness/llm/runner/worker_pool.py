@@ -1,14 +1,14 @@
-"""Run jobs with a fixed pool of workers per endpoint; one writer per pool stores the results in batches.
+"""Run jobs with a fixed pool of workers per limiter; one writer per pool stores the results in batches.
 
-A pool has as many workers as the endpoint accepts concurrent calls. Workers take items from the endpoint's
-models in turn, and each stores its row before it takes the next item. So memory does not grow with the number
-of items, and a killed run loses at most one paid answer per worker.
+A pool has one worker per concurrent call that the limiter allows. Workers take items from the pool's models
+in turn. A worker waits until its row is stored before it takes the next item. So memory does not grow with
+the number of items, and a killed run loses at most one paid answer per worker.
 
-Rows are written together when all workers wait for their rows, or after a few milliseconds, because the cost
-of a transaction does not depend on its number of rows.
+Rows are written together, when all workers wait for their rows or after a few milliseconds, because a
+transaction with many rows takes hardly longer than one with a single row.
 
-If a model fails, or at a signal, the workers take no more items; unfinished calls have some seconds to
-finish.
+If a model fails, workers take no more of its items; at a signal, no items at all. Unfinished calls then have
+some seconds to finish.
 """
 
 from __future__ import annotations
@@ -32,29 +32,28 @@ from oversight.harness.types import Item, Prediction, PredictionStatus, Usage
 StoredRow: TypeAlias = tuple[str, Prediction]
 _LOGGER = logging.getLogger(__name__)
 IN_A_ROW = 20
-"""Number of items in a row that end in a refusal, a malformed reply or an unexpected error, and end a run."""
+"""Number of consecutive items with a refusal, a malformed reply or an unexpected error that ends a run."""
 
 
 async def run_jobs(
     jobs: Sequence[Job], write: Callable[[Sequence[StoredRow]], None]
 ) -> tuple[list[OversightError | None], int | None]:
-    """Ask every model about its items, store predictions as they arrive, and close the models.
+    """Run all jobs, store predictions as they arrive, and close the models.
 
-    A failing model stops only its own items.
+    A failing model stops only its own job.
 
     Parameters
     ----------
     jobs
         One job per model.
     write
-        Called from one thread with run ids and the predictions finished since the last call. It must store
-        them before it returns.
+        Function that stores (run id, prediction) pairs before it returns; called in the event loop's thread.
 
     Returns
     -------
     list of OversightError or None, int or None
-        The error that stopped each job early, or None; the number of the signal that stopped all jobs, or
-        None.
+        For each job, the error that stopped it early, or None; and the number of the signal that stopped all
+        jobs, or None.
 
     Raises
     ------
@@ -90,9 +89,9 @@ class _Course:
     Attributes
     ----------
     fruitless
-        Number of items in a row that ended in a refusal, a malformed reply or an unexpected error.
+        Number of consecutive items with a refusal, a malformed reply or an unexpected error.
     given_up
-        Whether the time for finishing calls at the end has passed.
+        Whether the time for unfinished calls has passed, so that they were cancelled.
     """
 
     job: Job
@@ -107,7 +106,7 @@ class _Course:
         return None if self.ended else next(self.job.todo, None)
 
     def end(self, seconds: float) -> None:
-        """Stop taking items, and give unfinished calls this many seconds."""
+        """Stop taking items, and cancel unfinished calls after this many seconds (∞: never)."""
         self.ended = True
         if seconds < math.inf:
             asyncio.get_running_loop().call_later(seconds, self._give_up)
@@ -150,8 +149,8 @@ class _Course:
         if self.error is None:
             self.error = error
             _LOGGER.info("%s: the model receives no more items: %s", self.job.spec.name, error)
-            # Wait for calls after the budget is spent, because they are paid for; a broken endpoint may never
-            # answer.
+            # If the budget is spent, wait for unfinished calls, because they are paid for. A broken endpoint
+            # may never answer, so wait only some seconds.
             self.end(math.inf if isinstance(error, BudgetSpent) else DRAIN)
 
 
@@ -160,12 +159,12 @@ async def _pool(
     source: Iterator[tuple[_Course, Item, int]],
     write: Callable[[Sequence[StoredRow]], None],
 ) -> None:
-    """Run the workers of one endpoint with their own writer, which waits for its slowest worker."""
+    """Run the workers of one limiter with their own writer, so that other pools do not wait for them."""
     with Batches[StoredRow, None](write, lanes) as rows:
         async with asyncio.TaskGroup() as group:
             for _ in range(lanes):
                 group.create_task(_work(source, rows))
-                await asyncio.sleep(0)  # so that the first call is sent before the last connection is opened
+                await asyncio.sleep(0)  # lets the first workers send calls before the last ones are created
 
 
 async def _work(source: Iterator[tuple[_Course, Item, int]], rows: Batches[StoredRow, None]) -> None:
@@ -177,7 +176,7 @@ async def _work(source: Iterator[tuple[_Course, Item, int]], rows: Batches[Store
 
 
 def _in_turn(courses: list[_Course]) -> Iterator[tuple[_Course, Item, int]]:
-    """Take items from all jobs in turn, so that models of one endpoint get equal shares of its calls."""
+    """Yield items from all jobs in turn, so that models that share a limiter get equal shares of calls."""
     left = deque(courses)
     while left:
         course = left.popleft()

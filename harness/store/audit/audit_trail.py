@@ -1,8 +1,8 @@
 """SQL of the audit trail: events about a study's design and answers, in a hash chain.
 
 An event's link is a hash of the event and of the previous link. Anybody who recorded a link can later detect
-whether an event up to this link was changed, removed or added. The chain contains only a salted hash of a
-comment, so the chain still verifies after the comment was erased.
+whether an event up to this link was changed, removed or added. For a comment, only a salted hash enters the
+link, so the chain still verifies after the comment was erased.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class AuditEvent:
     Attributes
     ----------
     kind
-        ``answer``, ``withdrawn`` (an answer was taken back), ``batch`` (answers that arrived together, see
-        `BatchDigest`) or ``revision`` (a state of an annotation on a server); ``design``, ``handover``,
-        ``absent``, ``returned``, ``removed`` (a foreign task was removed from a server), ``requeued``,
-        ``look`` (a planned interim analysis), ``item_removed``, ``item_corrected``, ``redacted``
-        (contents of earlier events were erased).
+        Kind of the event. About answers: ``answer``, ``withdrawn``, ``batch`` (answers that arrived together,
+        see `BatchDigest`), ``refused`` or ``revision`` (a state of an annotation on a server). About
+        questions and people: ``design``, ``handover``, ``absent``, ``returned``, ``requeued``, ``removed``
+        (a foreign task was removed from a server) or ``look`` (an interim analysis). About corrections:
+        ``item_removed``, ``item_corrected`` or ``redacted`` (contents of earlier events were erased).
     way
         Channel of the event: the source of a reply, for example ``page``, ``label_studio`` or ``offline``; or
-        the command.
+        ``command``.
     person
         The person who acted; empty if unknown.
     asked_id
@@ -66,9 +66,9 @@ class AuditEvent:
     seconds
         Seconds for which the question was visible; None if unknown.
     key
-        Identifies repetitions of the event: another event with the same key is not stored.
+        Key of the event: if an event with this key is stored, another is not. None allows repetitions.
     detail
-        Further data, as JSON.
+        Further data that can be written as JSON.
     """
 
     kind: str
@@ -84,7 +84,7 @@ class AuditEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRecord:
-    """A stored event with its position, its time (this machine's clock, in UTC) and its link.
+    """A stored event with its position, its time (by the clock of the writing machine, in UTC) and its link.
 
     `comment` is None if the comment was erased; `comment_digest` is empty if there was no comment.
     """
@@ -117,12 +117,12 @@ class AuditRecord:
         return isinstance(detail, dict) and detail.get("redacted") is True
 
     def find_seal(self) -> str:
-        """Compute a hash of the link and of the event's present content, for a later event to contain."""
+        """Return a hash of the link and of the current content, for a ``redacted`` event to contain."""
         return self.find_link(self.link)
 
     @property
     def holds_comment(self) -> bool:
-        """Whether the comment matches the hash in the chain, or was erased."""
+        """Whether the comment has the hash in the chain, or was erased."""
         return self.comment is None or _hash_comment(self.salt, self.comment) == self.comment_digest
 
 
@@ -142,7 +142,7 @@ class TrailStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AnswerHistory:
-    """A person's answers to one question on one channel.
+    """A person's successive answers to one question on one channel.
 
     Attributes
     ----------
@@ -151,11 +151,11 @@ class AnswerHistory:
     first
         Time of the first answer, in ISO 8601 and UTC.
     last
-        Position of the last such event in the trail.
+        Position in the trail of the person's last answer to the question.
     seconds
-        Total time for which the question was visible; None if unknown.
+        Total number of seconds for which the question was visible; None if unknown.
     values
-        Number of different answers given one after the other.
+        Number of distinct answers.
     """
 
     person: str
@@ -175,7 +175,7 @@ class AuditRepository(Repository):
             append_events(connection, events)
 
     def read_records(self) -> Iterator[AuditRecord]:
-        """Yield all events, reading them in portions."""
+        """Yield all events in order, reading them in batches."""
         names = [f.name for f in fields(AuditRecord)]
         columns = [sa.cast(_EVENT.c[n], sa.Text) if n == "detail" else _EVENT.c[n] for n in names]
         query = sa.select(*columns).order_by(_EVENT.c.position)
@@ -186,7 +186,7 @@ class AuditRepository(Repository):
                     yield AuditRecord(**values | {"detail": read_json(values["detail"])})
 
     def find_last(self, kind: str) -> AuditRecord | None:
-        """Return the last event of a kind."""
+        """Return the last event of a kind, or None."""
         return self._find_last(_EVENT.c.kind == kind)
 
     def find_key(self, key: str) -> AuditRecord | None:
@@ -199,15 +199,15 @@ class AuditRepository(Repository):
         return found[0] if found else None
 
     def hold_still(self) -> None:
-        """Fix the state that is read until the end of a transaction; call first in `Store.together`."""
+        """Make all reads of a transaction see the same state; call this first inside `Store.together`."""
         with self._database.transaction() as connection:
             begin_snapshot(connection)
 
     def redact(self, records: Sequence[AuditRecord]) -> None:
         """Erase the content of stored events, keeping their positions and links.
 
-        The caller appends events that contain the new seals of these events. So the erasure remains visible,
-        and a later change would be detected.
+        The given records have the new content. A ``redacted`` event with their new seals is appended, so the
+        erasure remains visible, and a later change would be detected.
         """
         told = [replace(record, detail={**record.detail, "redacted": True}) for record in records]
         change = sa.update(_EVENT).where(_EVENT.c.position == sa.bindparam("at_place"))
@@ -223,7 +223,7 @@ class AuditRepository(Repository):
             )
 
     def read_head(self) -> str:
-        """Return the newest link; `START` before the first event."""
+        """Return the link of the last event; `START` before the first event."""
         query = sa.select(_EVENT.c.link).order_by(_EVENT.c.position.desc()).limit(1)
         found = self._database.read_rows(query)
         return str(found[0][0]) if found else START
@@ -248,7 +248,7 @@ class AuditRepository(Repository):
         return self._database.read_values(AnswerHistory, query)
 
     def count_refused(self) -> dict[str, int]:
-        """Count each person's answers that do not count, because the question was answered elsewhere."""
+        """Return each person's number of answers that do not count because another answer arrived first."""
         query = sa.select(_EVENT.c.person, sa.func.count()).where(_EVENT.c.kind == REFUSED)
         return dict(self._database.read_tuples(query.group_by(_EVENT.c.person)))
 
@@ -293,7 +293,7 @@ def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> No
 def link_records(
     events: Iterable[AuditEvent], at: str, position: int = 0, link: str = START
 ) -> list[AuditRecord]:
-    """Turn events into records that continue a chain after the given position and link."""
+    """Return records of the events that continue a chain, from `position` on, after `link`."""
     records = []
     for place, event in enumerate(events, position):
         # Convert values to the form in which a database returns them, so that links can be recomputed.
@@ -312,7 +312,7 @@ def link_records(
 
 
 def _make_storable(told: Any) -> Any:
-    """Return a value as it reads after storage as JSON, with control characters made visible."""
+    """Return a value as a database returns it after storage as JSON."""
     if isinstance(told, str):
         return make_storable(told)
     if isinstance(told, dict):

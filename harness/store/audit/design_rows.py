@@ -1,4 +1,4 @@
-"""SQL for audits: the rows of each part of a study's design, and the study's answers."""
+"""SQL for audits: rows and digests of a study's design, and the study's answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _REPLIES: dict[str, tuple[sa.Table, str, str]] = {
     "rating": (RatingRow.__table__, "assignment_id", "label"),
 }
 REPLY_TABLES = tuple(_REPLIES)
-"""Tables of answers: to questions, to control questions, and of a panel."""
+"""Names of the tables of answers: to questions, to control questions, and by a panel."""
 
 
 class StoredAnswerValue(NamedTuple):
@@ -51,7 +51,7 @@ class StoredAnswerValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DesignPart:
-    """One part of a design: its table, the order of its columns, and its sort key."""
+    """One part of a design: its table, the hashed columns, and the columns that rows are sorted by."""
 
     table: sa.Table
     columns: tuple[str, ...]
@@ -60,7 +60,7 @@ class DesignPart:
     """Whether rows are sorted first by the position of their item."""
 
     def shorten(self, row: Sequence[Any]) -> Sequence[Any]:
-        """Omit an unknown place, so that the digest equals that of versions without places."""
+        """Return a row without an unknown place, because older versions computed digests without places."""
         return row[:-1] if self.columns[-1] == "place" and row[-1] is None else row
 
 
@@ -89,16 +89,16 @@ DESIGN_PARTS = {
 
 
 class RowsDigest:
-    """A hash of rows in their order, independent of how they are split into portions."""
+    """A hash of rows in order, independent of how the rows are split into batches."""
 
     def __init__(self) -> None:
         self._hash = sha256()
         self.number = 0
 
     def add(self, rows: Sequence[Any]) -> None:
-        """Add a portion of rows."""
+        """Add the next rows."""
         if rows:
-            # A value whose type differs from the column's type changes the hash, as intended.
+            # A value of another type, for example '1' instead of 1, changes the hash, as intended.
             self._hash.update(memoryview(orjson.dumps(rows, default=repr))[1:-1])
             self._hash.update(b",")
             self.number += len(rows)
@@ -109,10 +109,10 @@ class RowsDigest:
 
 
 class BatchDigest:
-    """A hash of replies that arrived together, because one event per reply would be expensive.
+    """A hash of replies that arrived together, for one audit event instead of one per reply.
 
-    The hash covers ids, people and values in the order of arrival. It does not depend on how the replies are
-    split into portions.
+    The hash covers ids, people and values in order of arrival. It does not depend on how the replies are
+    split into batches.
     """
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ class BatchDigest:
         return self._columns[0].number
 
     def add(self, ids: Sequence[str], people: Sequence[str], values: Sequence[str]) -> None:
-        """Add a portion of replies, column by column."""
+        """Add the next replies, given as columns."""
         for digest, column in zip(self._columns, (ids, people, values), strict=True):
             digest.add(list(column))
 
@@ -134,10 +134,10 @@ class BatchDigest:
 
 
 class DesignRepository(Repository):
-    """A study's design in an order that does not depend on how it was stored."""
+    """Reads a study's design in an order that does not depend on the order of storage."""
 
     def read_part(self, name: str) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows of a part in portions, except rows whose item is not stored."""
+        """Yield the rows of a design part in batches; parts sorted by item omit rows without an item."""
         part = DESIGN_PARTS[name]
         with self._database.transaction() as connection:
             is_file = connection.dialect.name == "sqlite"
@@ -158,7 +158,7 @@ class DesignRepository(Repository):
             yield [tuple(part.shorten(row)) for row in zip(*read, strict=True)]
 
     def measure(self) -> dict[str, dict[str, Any]]:
-        """Return the ``number`` of rows and their ``digest`` by part."""
+        """Return ``{"number": …, "digest": …}`` by design part: the number of rows and their hash."""
         found, numbers = dict[str, dict[str, Any]](), self.count_parts()
         for name in DESIGN_PARTS:
             rows = RowsDigest()
@@ -168,7 +168,7 @@ class DesignRepository(Repository):
         return found
 
     def count_parts(self) -> dict[str, int]:
-        """Return the number of rows of each part."""
+        """Return the number of rows by design part."""
         with self._database.transaction() as connection:
             return {
                 name: count_rows(connection, part.table, *_limit_to_drawn(name))
@@ -176,7 +176,7 @@ class DesignRepository(Repository):
             }
 
     def read_answers(self, table: str) -> Iterator[StoredAnswerValue]:
-        """Yield all answers of one of the `REPLY_TABLES` in order of arrival, read in portions."""
+        """Yield all answers in one of the `REPLY_TABLES`, in order of arrival."""
         replies, name, value = _REPLIES[table]
         r = replies.c
         query = sa.select(r.position, r[name], r.expert, r[value], r.source, r.comment)
@@ -190,19 +190,19 @@ class DesignRepository(Repository):
 
 
 def _limit_to_drawn(name: str) -> tuple[sa.ColumnElement[bool], ...]:
-    """Condition that omits undrawn items of a pool, because they do not belong to the design."""
+    """Return the condition that omits undrawn items of the pool, which do not belong to the design."""
     return (PoolItemRow.__table__.c.batch > 0,) if name == "drawn_items" else ()
 
 
 def _sort_plainly(column: sa.Column[Any], *, is_file: bool) -> sa.ColumnElement[Any]:
-    """Sort by code points, independent of the database server's locale."""
+    """Return an expression that sorts texts by code point, independent of the server's locale."""
     is_text = column.type.python_type is str
     return column if is_file or not is_text else sa.collate(column, "C")
 
 
 @lru_cache(maxsize=4096)
 def _read_plainly(text: Any) -> Any:
-    """Return the decoded content of a JSON column, or the text itself if it is not JSON."""
+    """Decode a JSON column; an invalid value becomes a text that contains it."""
     try:
         return read_json(text)
     except (TypeError, ValueError, AttributeError):

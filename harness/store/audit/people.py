@@ -29,7 +29,7 @@ _HANDOVER, _TASK = HandoverRow.__table__, LabelTaskRow.__table__
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """An expert's absence: first and last day in ISO 8601. An empty last day means a permanent absence."""
+    """An expert's absence from `since` to `until` (ISO 8601 dates, inclusive); empty `until`: permanent."""
 
     expert: str
     since: str
@@ -42,13 +42,13 @@ class Absence:
         return not self.until
 
     def holds(self, day: date) -> bool:
-        """Whether the expert is absent on the given day."""
+        """Whether the absence has not ended before the given day; `since` is not checked."""
         return not self.until or day.isoformat() <= self.until
 
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """Former expert, new expert, and the question's place in the former expert's queue (None if unqueued)."""
+    """A question reassigned from `giver` to `taker`; `place` was its place in a server queue, or None."""
 
     asked_id: str
     giver: str
@@ -65,11 +65,11 @@ class AnswerLink:
     id
         Public identifier of the link.
     expert
-        Owner of the link.
+        The expert who uses the link.
     token_digest, session_digest
-        SHA-256, in hex, of the token in the link and of the cookie value.
+        SHA-256, in hexadecimal, of the token in the link and of the cookie of the browser that opened it.
     created, expires, revoked, seen
-        Times in ISO 8601 and UTC, with seconds; `revoked` and `seen` (last) are empty if it never happened.
+        Times in ISO 8601 and UTC; `seen` is the last use. `revoked` and `seen` may be empty (never).
     """
 
     id: str
@@ -87,14 +87,14 @@ class AnswerLink:
 
 
 class PeopleRepository(Repository):
-    """Absences, handovers and links.
+    """Reads and writes absences, handovers (reassigned questions) and links.
 
-    A handed-over question keeps its draw and its propensity; only the expert changes. At most one link per
+    A reassigned question keeps its draw and its propensity; only the expert changes. At most one link per
     expert opens the answer page.
     """
 
     def read_absences(self) -> dict[str, Absence]:
-        """Return the absences in force today, by expert."""
+        """Return the absences that have not ended before today (UTC), by expert."""
         day = datetime.now(UTC).date()
         found = self._database.read_table(Absence, _ABSENCE, _ABSENCE.c.expert)
         return {absence.expert: absence for absence in found if absence.holds(day)}
@@ -118,19 +118,19 @@ class PeopleRepository(Repository):
             return bool(gone.rowcount)
 
     def read_handovers(self) -> dict[str, Handover]:
-        """Return the handover by question. Several handovers of a question become one."""
+        """Return the handover by question id. Several handovers of a question are stored as one."""
         query = select_values(Handover, _HANDOVER).order_by(_HANDOVER.c.asked_id)
         return {found.asked_id: found for found in self._database.read_values(Handover, query)}
 
     def hand_over(self, given: Sequence[tuple[str, str, str]], reason: str) -> None:
-        """Reassign questions, all or none. They are removed from their queue on a server.
+        """Reassign questions, all or none, and remove them from their queue on a server.
 
         Parameters
         ----------
         given
-            Question, original expert, and new expert.
+            (question id, original expert, new expert) per question.
         reason
-            Reason, for the audit trail.
+            Reason, stored in the audit trail.
         """
         known, created = self.read_handovers(), datetime.now(UTC).isoformat(timespec="seconds")
         with self._database.transaction(exclusive=True) as connection:
@@ -161,7 +161,7 @@ class PeopleRepository(Repository):
             execute_many(connection, sa.insert(_LINK), [row_of(link) for link in links])
 
     def revoke_links(self, expert: str) -> bool:
-        """Revoke an expert's link. Returns whether there was a valid one."""
+        """Revoke an expert's links. Returns whether one of them was still valid."""
         now = datetime.now(UTC)
         with self._database.transaction(exclusive=True) as connection:
             open_before = self.find_open(expert, now) is not None
@@ -179,23 +179,23 @@ class PeopleRepository(Repository):
         return next((link for link in self._database.read_values(AnswerLink, query) if link.opens(now)), None)
 
     def read_links(self) -> list[AnswerLink]:
-        """Return all links by expert; each expert's newest link comes last."""
+        """Return all links, sorted by expert and time of creation."""
         return self._database.read_table(AnswerLink, _LINK, _LINK.c.expert, _LINK.c.created, _LINK.c.id)
 
     def find_link_ids(self, expert: str) -> list[str]:
-        """Return the ids of an expert's present and former links."""
+        """Return the ids of an expert's links, including revoked and expired ones, oldest first."""
         query = sa.select(_LINK.c.id).where(_LINK.c.expert == expert).order_by(_LINK.c.created, _LINK.c.id)
         return [row.id for row in self._database.read_rows(query)]
 
     def note_seen(self, link_id: str) -> None:
-        """Record that a link was used now; omit the record if the database is busy."""
+        """Record that a link was used now; does nothing if the database is busy."""
         now = write_moment(datetime.now(UTC))
         with suppress(StoreError), self._database.unless_busy() as connection:
             connection.execute(sa.update(_LINK).where(_LINK.c.id == link_id).values(seen=now))
 
 
 def write_moment(moment: datetime) -> str:
-    """Format a time for storage, so that the texts sort by time."""
+    """Format a time in UTC for storage; the texts sort in order of time."""
     return moment.astimezone(UTC).isoformat(timespec="seconds")
 
 

@@ -1,4 +1,4 @@
-"""Calls to models: requests, their cost, and locks of runs."""
+"""Database access for model calls: cached calls, the ledger of usage, batches, and locks of runs."""
 
 import lazy_loader
 

@@ -1,11 +1,11 @@
-"""SQL of calls to models: the cache, the ledger, batches, and endpoints' tested features.
+"""SQL of model calls: the cache, the ledger, batches, and tested features of endpoints.
 
-The ledger has a row per answer from before its first call is sent until its prediction is stored
-(`RunRepository.store_predictions`). A row that exists when a run starts belongs to a process that died. Its
-reserved usage may have been paid, so it is charged to the run permanently.
+The ledger has one row per answer from before its first call is sent until its prediction is stored
+(`RunRepository.store_predictions`). If such a row exists when a run starts, its process died. The reserved
+usage in the row may have been paid, so it is charged to the run permanently.
 
-A workflow makes many calls per answer. Per run, one row sums the usage of finished calls, and another the
-most that unfinished calls may use. Rows that exist when a run starts are charged in the same way.
+A workflow makes many calls per answer, so the ledger has two rows per workflow run: the usage of finished
+calls, and the maximum usage of unfinished calls. The latter is charged in the same way at the next start.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _USED = ("requests", "input_tokens", "output_tokens")
 _KEY = ("run_id", "item_id", "sample")
 
 Booked: TypeAlias = Literal["charged", "paid", "under way"]
-"""Kinds of sums in the ledger, one row per run; see `oversight.harness.store.tables.LedgerRow`."""
+"""Kinds of ledger rows that sum usage, one row per run; see `oversight.harness.store.tables.LedgerRow`."""
 Uncertain: TypeAlias = Literal["retry", "hold"]
-"""Treatment of answers left unfinished by a dead process: ask again, or record them as failed."""
+"""Choice for answers that a dead process left unfinished: ask again, or record them as failed."""
 
 
 def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) -> Usage:
-    """End the reservations of a dead process. Returns the usage that is charged to the run.
+    """Remove the reservations of a dead process. Returns their usage, which counts as the run's.
 
-    With ``"hold"``, each answer is stored as failed with the most it may have used, and is not asked for
-    again automatically. With ``"retry"``, the run is charged, and its items count as not asked about yet.
+    With ``"hold"``, each answer is stored as failed, with its maximum usage, and is not requested again
+    automatically. With ``"retry"``, the usage is charged to the run, and the answers are requested again.
     """
     of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == "reserved")
     rows = list(connection.execute(sa.delete(_LEDGER).where(*of_run).returning(_LEDGER)).all())
@@ -68,7 +68,7 @@ def book(connection: sa.Connection, run_id: str, kind: Booked, used: Usage) -> N
 
 
 def _hold(connection: sa.Connection, rows: list[sa.Row[tuple[object, ...]]]) -> None:
-    """Store failed answers, adding the usage of the earlier failed answers that they replace."""
+    """Store reserved answers as failed, adding the usage of the stored predictions that they replace."""
     t = _PREDICTION.c
     held = []
     for row in rows:
@@ -97,12 +97,12 @@ def _hold(connection: sa.Connection, rows: list[sa.Row[tuple[object, ...]]]) -> 
 
 
 UNDER_WAY = ("sending", "sent")
-"""States of a batch that may still deliver answers; later states: "collected", "failed", "cancelled"."""
+"""States of a batch that may still deliver answers; final states: "collected", "failed", "cancelled"."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredCall:
-    """A call to a model; its fields are the columns of `oversight.harness.store.tables.CallRow`."""
+    """A model call; its fields are the columns of `oversight.harness.store.tables.CallRow`."""
 
     key: str
     request: str
@@ -118,7 +118,10 @@ class StoredCall:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch of requests at an endpoint; `remote_id` is None until the endpoint returned it."""
+    """A batch submitted to a Batch API; `remote_id` is None until the endpoint returned it.
+
+    `requests` are the (item id, sample) pairs of the batch.
+    """
 
     marker: str
     run_id: str
@@ -129,7 +132,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class ReservedAnswer:
-    """An answer's usage so far, and the most that its next call may use."""
+    """Reserved usage of an unfinished answer: usage so far, and the maximum of its next call."""
 
     run_id: str
     item_id: str
@@ -141,7 +144,7 @@ class ReservedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Changes to a run's paid usage and to the most that its unfinished calls may use."""
+    """Changes to a run's paid usage and to the maximum usage of its unfinished calls."""
 
     paid: Usage = field(default_factory=Usage)
     under_way: Usage = field(default_factory=Usage)
@@ -156,18 +159,17 @@ _FOUND = _MADE.where(_CALL.c.error == "")
 
 
 class CallRepository(Repository):
-    """Stored calls with their usage, batches, and endpoints' tested features."""
+    """Reads and writes calls, batches, tested features of endpoints, and the ledger."""
 
     def read_calls(self, keys: Sequence[str], *, failed: bool = False) -> dict[str, StoredCall]:
-        """Return the successful calls with these keys, and the failed ones too if `failed`."""
+        """Return the successful calls with these keys, by key; with `failed`, also failed calls."""
         portions, query = split_into_batches(keys), _MADE if failed else _FOUND
         found = (call for p in portions for call in self._database.read_values(StoredCall, query, keys=p))
         return {call.key: call for call in found}
 
     def find_latest(self, *, has_schema: bool) -> StoredCall | None:
-        """Return the latest successful call with a schema, or the latest one without a schema."""
-        # Within a text value, the quotation mark would follow a backslash, so this matches only the field
-        # itself.
+        """Return the latest successful call with (or without) a JSON Schema in its request, or None."""
+        # This matches only the field itself: in a text value, quotation marks follow a backslash.
         free = _CALL.c.request.contains('"schema":null', autoescape=True)
         query = select_values(StoredCall, _CALL).where(
             _CALL.c.error == "", sa.not_(free) if has_schema else free
@@ -189,7 +191,7 @@ class CallRepository(Repository):
 
     @repeated(twice=True)
     def add_probe(self, endpoint: str, model: str, feature: str, *, offered: bool, detail: str) -> None:
-        """Store whether a model offers a feature; the first test's result is kept."""
+        """Store whether a model offers a feature, unless a result is stored."""
         finding = {"endpoint": endpoint, "model": model, "feature": feature}
         with self._database.transaction() as connection:
             insert = insert_into(_PROBE, connection.dialect).values(**finding, offered=offered, detail=detail)
@@ -205,27 +207,27 @@ class CallRepository(Repository):
         self._database.write_rows(statement, [{"remote_id": remote_id, "state": state}])
 
     def read_batches(self, run_id: str, states: Collection[str]) -> list[Batch]:
-        """Return the batches of a run in one of these states."""
+        """Return the batches of a run whose state is one of `states`."""
         query = sa.select(_BATCH).where(_BATCH.c.run_id == run_id, _BATCH.c.state.in_(states))
         batches = self._database.read_values(Batch, query.order_by(_BATCH.c.marker))
         return [replace(batch, requests=tuple((i, s) for i, s in batch.requests)) for batch in batches]
 
     def read_remote_ids(self) -> set[str]:
-        """Return the endpoint ids of all batches."""
+        """Return the ids that endpoints gave to batches."""
         query = sa.select(_BATCH.c.remote_id).where(_BATCH.c.remote_id.is_not(None))
         return {row.remote_id for row in self._database.read_rows(query)}
 
     @repeated(twice=True)
     def reserve(self, answers: Sequence[ReservedAnswer]) -> None:
-        """Store reservations in one transaction; each replaces an earlier one of the same answer."""
+        """Store reservations in one transaction; each replaces an earlier reservation of the same answer."""
         with self._database.transaction() as connection:
             upsert(connection, _LEDGER, [row_of(answer) | _RESERVED for answer in answers])
 
     def charge_left(self, run_id: str, uncertain: Uncertain = "retry") -> Usage:
         """Settle the reservations that a dead process left for a run (see `settle_lost`).
 
-        Call this before a run makes its first call, and while no other process makes calls for the run.
-        Returns the charged usage; zeros if nothing was reserved.
+        Call this before a run makes its first call, and only while no other process makes calls for the run.
+        Returns the charged usage; all zeros if nothing was reserved.
         """
         with self._database.transaction() as connection:
             return settle_lost(connection, run_id, uncertain)
@@ -236,12 +238,12 @@ class CallRepository(Repository):
             book(connection, run_id, "charged", charge)
 
     def read_charge(self, run_id: str) -> Usage:
-        """Return the usage that a run was charged for unfinished answers."""
+        """Return the usage that was charged to a run without an answer; zeros if there is none."""
         return self._read(run_id, "charged") or Usage()
 
     @repeated(twice=False)
     def spend(self, run_id: str, changes: Sequence[Spending]) -> None:
-        """Add changes to a workflow run's paid and pending usage, in one transaction."""
+        """Add changes to a workflow run's paid and unfinished usage, in one transaction."""
         with self._database.transaction() as connection:
             book(connection, run_id, "paid", Usage.sum(change.paid for change in changes))
             book(connection, run_id, "under way", Usage.sum(change.under_way for change in changes))

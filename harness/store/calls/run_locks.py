@@ -1,7 +1,7 @@
-"""SQL of locks of runs: one process at a time works on a run, so that nothing is paid for twice.
+"""SQL of run locks: only one process at a time works on a run, so that no answer is paid for twice.
 
 A lock names its process. A command on the same machine can check whether that process has ended. A command on
-another machine cannot, so the user must confirm it with ``--take-over``.
+another machine cannot check it, so the user must confirm it with ``--take-over``.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from oversight.harness.platform import host_name, is_gone, machine_id, process_s
 from oversight.harness.store.database import Repository, repeated
 from oversight.harness.store.tables import RunLockRow, count_rows, row_of, select_values, upsert
 
-_LOOK = 0.5
+_LOOK = 0.5  # seconds between two attempts to take a lock
 _CHECKED = 5.0
-"""Seconds between two checks whether another command has taken over a lock."""
+"""Minimum seconds between two checks whether another command has taken over a lock."""
 _LOCK = RunLockRow.__table__
 _NOW = sa.extract("epoch", sa.func.current_timestamp())
-"""Time in seconds by the database's clock, because machines' clocks differ."""
+"""Current time in seconds by the clock of the database, because the clocks of machines differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLock:
-    """The process that works on a run; columns of `oversight.harness.store.tables.RunLockRow`."""
+    """The process that works on a run; see `oversight.harness.store.tables.RunLockRow` for the fields."""
 
     run_id: str
     owner: str
@@ -52,12 +52,12 @@ class RunLock:
         return self.machine != machine_id()
 
     def is_held(self, *, take_over: bool = False) -> bool:
-        """Whether the lock's process may still work; with `take_over`, only a local process may."""
+        """Whether the process may still run; `take_over` assumes that those on other machines have ended."""
         return not is_gone(self.machine, self.pid, self.started) and not (take_over and self.is_elsewhere)
 
 
 class LockRepository(Repository):
-    """Locks of runs."""
+    """Takes, reads and releases the locks of runs."""
 
     @contextmanager
     def hold(
@@ -75,9 +75,9 @@ class LockRepository(Repository):
         runs
             Run names by run id.
         wait
-            Whether to wait for other holders; `tell` then receives one message that names them.
+            Whether to wait until other processes release the locks; `tell` receives a message per process.
         take_over
-            Whether the user confirms that holders on other machines have ended.
+            Whether the user confirms that processes on other machines have ended; their locks are replaced.
 
         Raises
         ------
@@ -97,11 +97,11 @@ class LockRepository(Repository):
         try:
             yield HeldLocks(self, owner, len(runs))
         finally:
-            with suppress(StoreError):  # the next command can tell that this process ended
+            with suppress(StoreError):  # a lock may stay, because later commands see that its process ended
                 self.release(owner)
 
     def acquire(self, runs: Collection[str], owner: str, *, take_over: bool = False) -> RunLock | None:
-        """Take the locks of all runs and return None; or take none and return a lock that is held."""
+        """Take the locks of all runs and return None; or take none and return another process's lock."""
         pid = os.getpid()
         with self._database.transaction(exclusive=True) as connection:
             found = [RunLock(**row) for row in connection.execute(select_values(RunLock, _LOCK)).mappings()]
@@ -122,7 +122,7 @@ class LockRepository(Repository):
         return None
 
     def find_held(self) -> list[RunLock]:
-        """Return the locks that processes hold."""
+        """Return all locks whose process may still run."""
         return [lock for lock in self._database.read_table(RunLock, _LOCK) if lock.is_held()]
 
     def count(self, owner: str) -> int:
@@ -155,7 +155,7 @@ class HeldLocks:
         self._checked = time.monotonic()
 
     def check(self) -> None:
-        """Raise RunHeld if another command took over a lock; looks it up at most every few seconds."""
+        """Raise `RunHeld` if another command took over a lock; reads the database only every few seconds."""
         if time.monotonic() - self._checked < _CHECKED:
             return
         if self._locks.count(self.owner) < self._number:

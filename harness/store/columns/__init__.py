@@ -1,4 +1,4 @@
-"""Read a study's questions, answers and predictions as arrays."""
+"""Read a study's questions, answers and predictions from the database as arrays."""
 
 import lazy_loader
 

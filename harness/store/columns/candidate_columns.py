@@ -1,4 +1,4 @@
-"""Answers of a search's candidate workflows as compact arrays."""
+"""Answers of the candidate workflows of a search, as compact arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from oversight.harness.types import PredictionStatus
 
 _ANSWER = CandidateAnswerRow.__table__.c
 STATUSES = tuple(PredictionStatus)
-"""Statuses in the order of their codes in a column."""
+"""Statuses; an array stores a status as its index in this tuple."""
 _NUMBERS = {status.value: number for number, status in enumerate(STATUSES)}
 
 
@@ -35,7 +35,7 @@ class CandidateColumns:
     status
         Index into `STATUSES`.
     tokens
-        Total of sent and received tokens.
+        Number of sent and received tokens.
     """
 
     candidate: str
@@ -47,10 +47,10 @@ class CandidateColumns:
 
 
 class CandidateColumnsRepository(Repository):
-    """Reads answers of a search's candidates without their texts."""
+    """Reads answers of the candidates of a search, without the raw texts."""
 
     def read_answers(self, search: str) -> Iterator[CandidateColumns]:
-        """Yield the answers of a search, one value per candidate and replicate."""
+        """Yield the answers in a search, one `CandidateColumns` per candidate and replicate."""
         status = sa.case(_NUMBERS, value=_ANSWER.status)
         option = sa.func.coalesce(_ANSWER.option, UNREADABLE)
         columns = (_ANSWER.item_id, option, status, _ANSWER.input_tokens + _ANSWER.output_tokens)

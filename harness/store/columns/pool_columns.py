@@ -1,4 +1,4 @@
-"""SQL of a pool of items: its strata and its draws."""
+"""SQL of the item pool: strata, and draws of items from the pool."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oversight.harness.store.tables import ItemDrawRow, ItemRow, PoolItemRow, ro
 
 _DRAW, _POOL, _ITEM = ItemDrawRow.__table__, PoolItemRow.__table__, ItemRow.__table__.c
 _EQUAL = 1e-9
-"""Weights that differ by less than this count as equal."""
+"""Weights that differ by at most this much count as equal."""
 _TAKE = (
     sa.update(_POOL)
     .where(_POOL.c.item_id == sa.bindparam("taken"))
@@ -26,9 +26,10 @@ _TAKE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemDraw:
-    """One draw from the remaining items.
+    """One draw of items from the undrawn items of the pool.
 
-    Each item is drawn with probability `items` / `remaining`, unless items have individual probabilities.
+    Unless items have individual probabilities, each undrawn item is drawn with probability
+    `items` / `remaining`.
 
     Attributes
     ----------
@@ -37,15 +38,15 @@ class ItemDraw:
     wanted
         Requested number of questions.
     items, remaining
-        Number of drawn items, and of items that were not drawn before.
+        Number of items in this draw, and number of undrawn items before it.
     pool
-        Items of the pool.
+        Number of items in the pool.
     seed
         Seed of the draw.
     strata
-        Basis of the strata, in words.
+        Description of how the strata were formed.
     created
-        Time in ISO 8601.
+        Time of the draw in ISO 8601.
     """
 
     batch: int
@@ -59,14 +60,14 @@ class ItemDraw:
 
 
 class PoolRepository(Repository):
-    """The pool of a study that asks about only some items; empty if the study asks about all items."""
+    """The item pool of a study that asks about only some items; no rows if it asks about all items."""
 
     def read_draws(self) -> list[ItemDraw]:
-        """Return all draws in order; empty if every item is asked about."""
+        """Return all draws in order; empty if the study asks about every item."""
         return self._database.read_table(ItemDraw, _DRAW, _DRAW.c.batch)
 
     def read_pool(self, index: ItemIndex) -> ItemPool | None:
-        """Return the pool with its drawn items, aligned with the index; None if all items are asked about."""
+        """Return the pool as arrays aligned with the item index; None if the study asks about every item."""
         counted = self.count_pool()
         if counted is None:
             return None
@@ -87,7 +88,7 @@ class PoolRepository(Repository):
         return ItemPool(stratum=stratum, size=size, weight=weight, chance=chance, batch=batch)
 
     def count_pool(self) -> tuple[int, int] | None:
-        """Return the number of drawn items and of all pool items; None if the study asks about every item.
+        """Return the numbers of drawn items and of pool items; None if the study asks about every item.
 
         Items that were removed from the study do not count.
         """
@@ -110,20 +111,20 @@ class PoolRepository(Repository):
         return {name for (name,) in self._database.read_tuples(sa.select(_POOL.c.item_id))}
 
     def read_remaining(self) -> tuple[list[str], IntArray]:
-        """Return ids and strata of the items that are not drawn yet, in the source's order."""
+        """Return ids and strata of the undrawn items, in source order."""
         query = sa.select(_POOL.c.item_id, _POOL.c.stratum).join_from(PoolItemRow, ItemRow)
         rows = self._database.read_tuples(query.where(_POOL.c.batch == 0).order_by(_ITEM.position))
         return [name for name, _ in rows], np.array([stratum for _, stratum in rows], np.int64)
 
     def add_pool(self, ids: Sequence[str], stratum: IntArray) -> None:
-        """Store all items of the pool as not drawn."""
+        """Store all items of the pool, as undrawn, with the index of their stratum."""
         rows = zip(ids, stratum.tolist(), [0] * len(ids), strict=True)
         self._database.add_rows(_POOL, ("item_id", "stratum", "batch"), rows)
 
     def add_draw(
         self, draw: ItemDraw, ids: Sequence[str], chances: Sequence[float | None] | None = None
     ) -> None:
-        """Store a draw with its items and their probabilities; None if all probabilities are equal."""
+        """Store a draw with its items and their inclusion probabilities (None if all are equal)."""
         self._database.write_rows(_DRAW.insert(), [row_of(draw)])
         each = zip(ids, chances or [None] * len(ids), strict=True)
         taken = [{"taken": name, "by": draw.batch, "with": chance} for name, chance in each]

@@ -1,4 +1,4 @@
-"""Predictions of runs as arrays: read from the rows once, and cached until a row changes."""
+"""Predictions of runs as arrays, cached in the database until one of the run's predictions changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CODES = {
     if s is not PredictionStatus.OK
 }
 WORTH_KEEPING = 2_000
-"""Number of items from which a run's columns are cached; smaller runs are read fast without a cache."""
+"""Minimum number of items for caching a run's columns; smaller runs are fast to read without a cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +44,9 @@ class RunColumns:
     Attributes
     ----------
     unreadable, failed
-        Kind of reason → number of items.
+        Kind of reason (see `Prediction.kind`) → number of items with unreadable or failed answers.
     usage
-        Usage by source; see `oversight.harness.store.runs.RunRepository.sum_usage`, without charges.
+        Usage of the stored answers, one sum per source; see `RunRepository.sum_answers`.
     steps
         Step that read an answer → number of items. Answers stored by older versions have no step and are
         left out.
@@ -60,7 +60,7 @@ class RunColumns:
 
 
 class RunColumnsRepository(Repository):
-    """Cached columns of runs.
+    """Reads runs as columns, and caches these.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class RunColumnsRepository(Repository):
         self._runs = RunRepository(database)
 
     def has_answer(self, run_id: str) -> bool:
-        """Whether a run has at least one answer."""
+        """Whether a run has at least one answer that did not fail."""
         came = _PREDICTION.status != PredictionStatus.FAILED.value
         query = sa.select(_PREDICTION.sample).where(_PREDICTION.run_id == run_id, came)
         return bool(self._database.read_rows(query.limit(1)))
@@ -90,7 +90,7 @@ class RunColumnsRepository(Repository):
         )
 
     def keep(self, run_ids: Iterable[str]) -> None:
-        """Cache the columns of finished runs that are large enough."""
+        """Cache the columns of finished runs, if the study has at least `WORTH_KEEPING` items."""
         number = sa.select(sa.func.count()).select_from(ItemRow)
         if self._database.read_rows(number)[0][0] >= WORTH_KEEPING:
             index = ColumnRepository(self._database).read_index()
@@ -116,7 +116,7 @@ class RunColumnsRepository(Repository):
 
     def _find(self, run_id: str, query: sa.Select[Any]) -> sa.Row[Any] | None:
         """Return a run's cached row if it has the current version."""
-        # A run whose predictions were never changed since the database counts changes has no version row.
+        # A run without a version row has version 0: the triggers have counted no change of its predictions.
         versions = sa.outerjoin(_KEPT, RunVersionRow, _KEPT.c.run_id == _VERSION.run_id)
         is_present = _KEPT.c.version == sa.func.coalesce(_VERSION.version, 0)
         query = query.select_from(versions).where(_KEPT.c.run_id == run_id, is_present)
@@ -138,7 +138,7 @@ class RunColumnsRepository(Repository):
         return _columns(PredictionColumns.of(found, index), kinds, self._runs.sum_answers(run_id), steps)
 
     def _read_once(self, run_id: str, index: ItemIndex) -> RunColumns:
-        """Read the rows of a run in one pass."""
+        """Read a run with one sample per item in one pass over its rows."""
         option = np.full(index.size, ABSENT, np.int16)
         sure: FloatArray | None = None
         reasons: list[tuple[int, str, str]] = []
@@ -150,7 +150,7 @@ class RunColumnsRepository(Repository):
         ):
             steps.update(filter(None, step))
             rows = index.find_places(items)
-            known = (rows >= 0) & (rows < index.size)  # other items were stored after the index was read
+            known = (rows >= 0) & (rows < index.size)  # items outside the index were stored after it was read
             codes = [_CODES[s] if c is None else c for s, c in zip(status, chosen, strict=True)]
             option[rows[known]] = np.array(codes, np.int16)[known]
             given = np.array(confidence, np.float64)
@@ -166,7 +166,7 @@ class RunColumnsRepository(Repository):
 
 
 def _sum_up(used: dict[str, IntArray], sources: Sequence[str], numbers: Sequence[Sequence[int]]) -> None:
-    """Add a portion's answers, requests and tokens to the totals of each source."""
+    """Add the answers, requests and tokens of a batch of rows to the totals by source."""
     each = np.array([[1] * len(sources), *numbers], dtype=np.int64)
     for source in set(sources):
         mine = np.array([s == source for s in sources])
@@ -179,7 +179,7 @@ def _columns(
     usage: Sequence[Usage],
     steps: Counter[str],
 ) -> RunColumns:
-    """Make columns from predictions and from the status and kind of every failure reason, in item order."""
+    """Combine predictions with (status, kind) of every reason, usage and steps."""
     failed = PredictionStatus.FAILED.value
     return RunColumns(
         predictions=predictions,
@@ -214,7 +214,7 @@ def _pack(found: RunColumns) -> dict[str, Any]:
 def _unpack(row: sa.Row[Any], index: ItemIndex) -> RunColumns:
     option = np.full(index.size, ABSENT, np.int16)
     options = np.frombuffer(row.options, _OPTION)
-    # items stored since then have no prediction, otherwise the version would differ
+    # Items stored after the columns were cached have no prediction; otherwise the version would differ.
     option[: options.size] = options
     sure = None
     if row.confidences:

@@ -1,4 +1,4 @@
-"""SQL of the texts that experts are shown: the item and the option of a question."""
+"""SQL of the texts that a question shows to experts: item and option."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _ITEM, _GOLD, _SOURCE = ItemRow.__table__, GoldItemRow.__table__, ItemSourceRow.
 _ASKED = (QuestionRow.__table__.c, ControlQuestionRow.__table__.c)
 
 WriteShown = Callable[[tuple[str, ...], tuple[int, ...]], tuple[str, Sequence[str]]]
-"""Maps options and their display order to the shown options and the question text of each option."""
+"""Maps options and their permutation to the text that lists the options, and to each option's question."""
 
 
 class ShownRepository(Repository):
-    """The texts that questions and control questions show."""
+    """Reads the texts that questions and control questions show."""
 
     def find_shown(self, ids: Collection[str]) -> dict[str, tuple[Item, int]]:
-        """Return item and option of each question (at most one portion of ids); unknown ids are left out."""
+        """Return (item, option) by question id, for a batch of ids; unknown ids are left out."""
         asked = dict[str, tuple[str, int]]()
         for t in _ASKED:
             query = sa.select(t.id, t.item_id, t.option).where(self._database.among(t.id, ids))
@@ -49,14 +49,14 @@ class ShownRepository(Repository):
         return found
 
     def has_source(self, digest: str) -> bool:
-        """Whether all items of a source were stored, so that its texts cannot have changed since."""
+        """Whether a source with this digest was stored completely, so the stored texts equal its texts."""
         query = sa.select(_SOURCE.c.digest).where(_SOURCE.c.digest == digest)
         return bool(self._database.read_rows(query))
 
     def read_marks(self, write: WriteShown) -> tuple[dict[str, str], dict[str, int]]:
-        """Return each question's expert, and a mark of its shown text, for all of the study's questions.
+        """Return the expert and a mark of the shown texts, each by id, of all the study's questions.
 
-        A mark is ``mark_shown(text, options, question)``, a hash, so the texts do not stay in memory.
+        A mark is a hash as in `mark_shown`, so that the texts need not stay in memory.
         """
         marked, t = dict[str, tuple[int, tuple[str, Sequence[str]]]](), _ASKED[0]
         for names, marks in self._iterate_items(write):
@@ -71,9 +71,9 @@ class ShownRepository(Repository):
         return experts, found
 
     def _iterate_items(self, write: WriteShown) -> Iterator[tuple[Sequence[str], Any]]:
-        """Yield item ids in portions, each with the hash of its text and its options as JSON."""
+        """Yield batches of item ids, and for each item the hash of its text and the result of `write`."""
 
-        @lru_cache(maxsize=4096)  # cached, because fixed classes have few different orders
+        @lru_cache(maxsize=4096)  # cached, because many items have the same options and permutation
         def write_json(options: str, permutation: str) -> tuple[str, Sequence[str]]:
             return write(tuple(read_json(options)), tuple(read_json(permutation)))
 
@@ -85,5 +85,5 @@ class ShownRepository(Repository):
 
 
 def mark_shown(texts: Sequence[str], options: Sequence[str], questions: Sequence[str]) -> list[int]:
-    """Return marks of shown questions; two marks are equal within a process if all three texts are equal."""
+    """Return a hash of each question's three shown texts. Hashes are comparable only within one process."""
     return list(map(hash, zip(map(hash, texts), options, questions, strict=True)))

@@ -1,4 +1,4 @@
-"""SQL that reads a study as arrays, without an object per row and without the items' texts."""
+"""SQL that reads a study as arrays, without creating an object per row or reading the items' texts."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ _KIND: Mapping[str, int] = {
 _NONE_OF_THEM = -9
 _HANDED = sa.select(HandoverRow.__table__.c.asked_id)
 _IS_FOREIGN = sa.and_(_ANSWER.expert != _QUESTION.expert, _QUESTION.id.not_in(_HANDED))
-"""Finds an answer that another expert gave to a question that was never handed over."""
+"""Condition: another expert answered the question, although it was not reassigned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueOrder:
-    """The study's first questions in row order, with their experts and places.
+    """Experts and places of the study's questions, except second questions; arrays have one entry each.
 
     Attributes
     ----------
     experts
         Names of the experts.
     expert, place
-        Index of the expert in `experts`, and `Question.place` (−1 if unknown).
+        Index of the question's expert in `experts`, and `Question.place` (−1 if unknown).
     open_ids
-        Id of every open question; None for answered ones.
+        Id of the question if it is open; None if it is answered.
     """
 
     experts: Sequence[str]
@@ -66,7 +66,7 @@ class QueueOrder:
 
 
 class ColumnRepository(Repository):
-    """A study as arrays over its items, in the source's order.
+    """Reads a study as arrays over its items, in source order.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class ColumnRepository(Repository):
     def remember(self, version: Callable[[], int] = lambda: 0) -> None:
         """Cache items, labels, options and columns of strata from now on, because reading them is slow.
 
-        The cache is emptied when `version` returns another number than before; the default never does.
+        The cache is emptied when `version` returns a new number; by default, it is never emptied.
         """
         self._version = version
 
@@ -100,7 +100,7 @@ class ColumnRepository(Repository):
             return found
 
     def read_index(self) -> ItemIndex:
-        """Return the index of items, which maps ids to positions."""
+        """Return the item index, which maps item ids to positions."""
         return self._once("index", self._read_index)
 
     def _read_index(self) -> ItemIndex:
@@ -117,12 +117,12 @@ class ColumnRepository(Repository):
         return int(found[0][0]) if found else None
 
     def read_protocols(self) -> list[str]:
-        """Return the names of the rules that drew the first questions, in alphabetical order."""
+        """Return the names of the protocols that drew questions, sorted, except that of second questions."""
         names = {name for (name,) in self._read(sa.select(_QUESTION.protocol).distinct())}
         return sorted(names - {SECOND_QUESTIONS})
 
     def count_options(self) -> dict[int, int]:
-        """Return the number of items for each number of options K."""
+        """Return the number of items by number of options K."""
         return self._once("options", self._count_options)
 
     def _count_options(self) -> dict[int, int]:
@@ -133,7 +133,8 @@ class ColumnRepository(Repository):
     def read_meta(self, column: str) -> ItemValues:
         """Return every item's value in an extra column of the source.
 
-        A column with gaps is cached only at the second reading, because the first reader may fill the gaps.
+        A column with missing values is cached only from the second call on, because the first caller may
+        fill them in.
         """
         key, met = ("meta", column), ("gaps", column)
         with self._lock:
@@ -168,23 +169,23 @@ class ColumnRepository(Repository):
         return sorted(names)
 
     def read_classes(self) -> tuple[str, ...]:
-        """Return the options shared by all items; empty if they differ."""
+        """Return the options if all items have the same options; otherwise an empty tuple."""
         found = self._read(sa.select(sa.cast(_ITEM.options, sa.Text)).distinct().limit(2))
         with self._database.reading():
             return tuple(read_json(found[0][0])) if len(found) == 1 else ()
 
     def read_labels(self, index: ItemIndex, *, second: bool = False) -> LabelColumns:
-        """Return the labels in order of arrival, and all questions in the order of their items.
+        """Return the labels in order of arrival, with all questions in item order.
 
         Parameters
         ----------
         second
-            Whether to read the second questions instead of the first.
+            Whether to read only second questions; otherwise only the study's other questions.
 
         Raises
         ------
         BadInput
-            If somebody answered another expert's question.
+            If an expert answered a question of another expert that was not reassigned.
         """
         return self._once(("labels", id(index), second), lambda: self._read_labels(index, second=second))
 
@@ -221,7 +222,7 @@ class ColumnRepository(Repository):
         return self._label_columns(index, columns, propensities, offered, list(people))
 
     def read_order(self) -> QueueOrder:
-        """Return expert, place and open state of every first question."""
+        """Return expert, place and open state of every question, except second questions."""
         is_open = sa.case((_ANSWER.question_id.is_(None), _QUESTION.id), else_=None)
         query = sa.select(_QUESTION.expert, _QUESTION.place, is_open).where(
             _QUESTION.protocol != SECOND_QUESTIONS
@@ -239,15 +240,15 @@ class ColumnRepository(Repository):
         )  # fmt: skip
 
     def read_ids(self, places: Sequence[int]) -> dict[int, str]:
-        """Return the ids of items by position, in the order of the positions given."""
+        """Return the item ids at the given positions, by position in the given order."""
         query = sa.select(_ITEM.position, _ITEM.id).where(_ITEM.position.in_(places))
         found = dict(self._read(query))
         return {place: found[place] for place in places}
 
     def read_text_digests(self, index: ItemIndex) -> IntArray:
-        """Return a digest of text and options for every item asked about, shape (N,); 0 for all other items.
+        """Return a digest of text and options of each item with a question, shape (N,); 0 for other items.
 
-        Texts are read a few thousand at a time, so memory use does not grow with the study.
+        Texts are read in batches, so that memory does not grow with their total length.
         """
         found = np.zeros(index.size, np.int64)
         asked = sa.select(_QUESTION.item_id)
@@ -266,7 +267,7 @@ class ColumnRepository(Repository):
         offered: Sequence[Sequence[float]],
         experts: Sequence[str],
     ) -> LabelColumns:
-        # NumPy sorts five times as fast as the database.
+        # Sorted here, because NumPy sorts faster than the database.
         order = np.lexsort((columns[1], columns[0]))
         item, option, n_options, expert, kind, arrival, place = columns[:, order]
         _, first = np.unique(expert, return_index=True)

@@ -1,4 +1,4 @@
-"""Control questions: gold, repeats and second opinions; stored apart from the study's questions."""
+"""Control questions (gold, repeats and overlap), stored in other tables than the study's questions."""
 
 import lazy_loader
 

@@ -30,14 +30,14 @@ class ControlKind(StrEnum):
     GOLD = "gold"
     """About an item whose true option is known; measures how often the expert errs."""
     REPEAT = "repeat"
-    """A question of the study, asked again of the same expert; measures the expert's consistency."""
+    """A question of the study that the same expert is asked again; measures the expert's consistency."""
     OVERLAP = "overlap"
-    """A question of the study, asked of a second expert; measures how often two experts agree."""
+    """A question of the study that a second expert is asked; measures how often two experts agree."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoldItem:
-    """An item with a known true option, in source order."""
+    """An item with the index of its true option, in source order."""
 
     item: Item
     truth: int
@@ -50,11 +50,11 @@ class ControlQuestion:
     Attributes
     ----------
     id, option, expert, n_options, seed
-        As in `Question` and in the same format, so that control questions cannot be recognized.
+        As in `Question`, and in the same format, so that experts cannot recognize control questions.
     item_id
         Id of the gold item, or of the study's item that is asked about again.
     original
-        The repeated question of the study; empty for gold.
+        Id of the study's question that is repeated; empty for gold.
     place
         As in `Question`.
     """
@@ -90,11 +90,11 @@ _fields_of_control = attrgetter(*_OF_CONTROL)
 
 
 class ControlRepository(Repository):
-    """Gold items, control questions and their answers."""
+    """Reads and writes gold items, control questions and their answers."""
 
     @property
     def replies(self) -> ReplyRepository:
-        """Answers to control questions, by id of the question."""
+        """Repository of the answers to control questions."""
         return ReplyRepository(self._database, panel=False, control=True)
 
     def add_gold_items(self, items: Iterable[GoldItem]) -> int:
@@ -115,14 +115,14 @@ class ControlRepository(Repository):
         return bool(self._database.read_rows(sa.select(_CONTROL.c.id).limit(1)))
 
     def read_controls(self) -> list[ControlQuestion]:
-        """Return all control questions by id; the order of ids does not reveal their kind."""
+        """Return all control questions, sorted by id, an order that does not depend on their kind."""
         query = sa.select(*(_CONTROL.c[name] for name in _OF_CONTROL)).order_by(_CONTROL.c.id)
         with self._database.reading():
             rows = self._database.read_tuples(query)
             return [ControlQuestion(name, ControlKind(kind), *others) for name, kind, *others in rows]
 
     def read_gold_items(self) -> dict[str, GoldItem]:
-        """Return the gold item by id."""
+        """Return all gold items by id."""
         query = sa.select(*(_GOLD.c[name] for name in _OF_GOLD))
         return {
             row.id: GoldItem(Item(row.id, row.text, row.options, row.permutation), row.truth)
@@ -146,35 +146,35 @@ class ControlRepository(Repository):
         return dict(self._database.read_tuples(query))
 
     def read_experts(self) -> dict[str, str]:
-        """Return the expert by control question."""
+        """Return the expert by id of the control question."""
         return dict(self._database.read_tuples(sa.select(_CONTROL.c.id, _CONTROL.c.expert)))
 
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the expert by control question, for the given ids; unknown ids are left out."""
+        """Return the expert by id of the control question, for the given ids; unknown ids are left out."""
         query = sa.select(_CONTROL.c.id, _CONTROL.c.expert)
         return dict(self._database.read_tuples(query.where(self._database.among(_CONTROL.c.id, ids))))
 
     def find_items(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the id of the study's item by control question, for the given ids, except gold questions."""
+        """Return the item id by id of the control question, for the given ids, without gold questions."""
         query = sa.select(_CONTROL.c.id, _CONTROL.c.item_id).where(
             self._database.among(_CONTROL.c.id, ids), _CONTROL.c.original != ""
         )
         return dict(self._database.read_tuples(query))
 
     def pick_controls(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the given ids that are ids of control questions."""
+        """Return the given ids that belong to control questions."""
         return set(self.find_experts(ids)) if ids else set()
 
     def read_key(self) -> bytes:
-        """Return the secret key of question ids; empty before the first draw, or after an older version's."""
+        """Return the secret key of question ids; empty before the first draw or for an older study."""
         found = self._database.read_tuples(sa.select(_KEY.c.secret))
         return bytes(found[0][0]) if found else b""
 
     def ensure_key(self) -> bytes:
-        """Return the key, creating it if the study has no questions yet.
+        """Return the secret key of question ids, creating it if the study has no questions yet.
 
-        If several processes create one at once, all use the one that was stored first. Questions drawn by
-        an older version keep their ids, so their study has no key.
+        If several processes create a key at once, all use the key that was stored first. If an older version
+        drew questions, no key is created, because their ids must not change, and the result is empty.
         """
         if not self._is_settled():
             with self._database.transaction(exclusive=True) as connection:
@@ -183,10 +183,10 @@ class ControlRepository(Repository):
         return self.read_key()
 
     def set_key(self, key: bytes) -> None:
-        """Set the key of a study without questions, so that tests get the same ids each time.
+        """Set the key of a study without questions, for tests that need the same ids each time.
 
-        With an empty key, ids follow from the seed, as in older versions. Then anybody who knows the seed can
-        recognize control questions.
+        With an empty key, ids depend only on the seed, as in older versions. Then anybody who knows the seed
+        can recognize control questions.
 
         Raises
         ------
@@ -199,6 +199,6 @@ class ControlRepository(Repository):
             connection.execute(sa.insert(_KEY).values(id=0, secret=key))
 
     def _is_settled(self, connection: sa.Connection | None = None) -> bool:
-        """Whether a key exists, or questions without a key; read within a transaction if one is given."""
+        """Whether the key may not be created any more, because a key or questions exist."""
         read = self._database.read_tuples if connection is None else connection.execute
         return any(list(read(sa.select(table.c.id).limit(1))) for table in (_KEY, *_DRAWN))

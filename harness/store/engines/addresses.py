@@ -1,4 +1,4 @@
-"""Addresses of databases: an SQLite file, or PostgreSQL on a server that several machines share."""
+"""Addresses and engines of databases: an SQLite file, or PostgreSQL on a server."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PATIENT = f"PRAGMA busy_timeout={ATTEMPT * 1000:.0f}"
 _SETTINGS = (
     "synchronous=NORMAL",
     "foreign_keys=ON",
-    "cache_size=-65536",  # KiB; large, because writes to indices of hashes are scattered
+    "cache_size=-65536",  # in KiB; large, because ids are hashes, so index writes touch many pages
 )
 _FEW = "cache_size=-2048"
 
 
 def is_read_only(file: str) -> bool:
-    """Whether a database file exists that, itself or in its log, cannot be written."""
+    """Whether a database file exists and it, or the folder that contains its log, is read-only."""
     path = Path(file)
     return path.is_file() and not (os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK))
 
@@ -40,9 +40,9 @@ def connect_read_only(file: str) -> sqlite3.Connection:
 
 
 def address_read_only(file: str) -> str:
-    """Return SQLite's URI of a file for reading.
+    """Return the SQLite URI that opens a file for reading only.
 
-    Without a log, the URI says that the file cannot change, so SQLite creates no file beside it.
+    If the file has no log, the URI declares it immutable, so that SQLite creates no files next to it.
     """
     path = Path(file).absolute()
     log = path.with_name(path.name + "-wal")
@@ -58,7 +58,7 @@ def make_private(file: str | None) -> None:
 
 
 def set_up_sqlite(connection: Any, _record: object) -> None:
-    """Configure a new connection."""
+    """Configure a new SQLite connection."""
     cursor = connection.cursor()
     cursor.execute(PATIENT)
     if isinstance(connection, RetryingConnection):  # a database in memory has no log
@@ -70,7 +70,7 @@ def set_up_sqlite(connection: Any, _record: object) -> None:
 
 @contextmanager
 def keeping_few(connection: sa.Connection | None) -> Iterator[None]:
-    """Keep only a few pages in SQLite's cache during one pass over a file."""
+    """Shrink SQLite's page cache during the block, for one scan of a file; None does nothing."""
     if connection is None or connection.dialect.name != "sqlite":
         yield
         return
@@ -88,7 +88,7 @@ _RIGHT = "SELECT has_table_privilege(current_user, 'item', 'INSERT')"
 
 
 def find_users(url: str) -> str:
-    """Name other processes that have a database open; empty if none. Close it in this process first."""
+    """Return a text that names other users of a database; empty if none. Close it in this process first."""
     file = find_file(read_address(url))
     if file is None:
         engine = sa.create_engine(read_address(url), poolclass=sa.NullPool)
@@ -107,7 +107,7 @@ def find_users(url: str) -> str:
 
 
 def may_write(connection: sa.Connection) -> bool:
-    """Whether a connection may write the study's tables; a role for readers may not."""
+    """Whether the connection's database role may write the study's tables; always true for SQLite."""
     if connection.dialect.name == "sqlite":
         return True
     return bool(connection.exec_driver_sql(_RIGHT).scalar_one())
@@ -120,7 +120,7 @@ _DEFAULTS: Mapping[str, str | int] = {
     "keepalives_idle": 30,
     "tcp_user_timeout": 60_000,
 }
-"""Connection parameters that the address does not give; without them a dead server blocks forever."""
+"""Defaults of connection parameters; without timeouts, a dead server would block a command forever."""
 
 
 def read_address(url: str) -> sa.URL:
@@ -158,12 +158,12 @@ def find_file(address: sa.URL) -> str | None:
 def make_engine(
     url: str, write_json: Callable[[Any], str], read_json: Callable[[str | bytes], Any]
 ) -> tuple[sa.Engine, str | None, bool]:
-    """Create the engine of an address. Returns also its file (or None), and whether it is read-only.
+    """Return the engine of an address, its file (None on a server), and whether the file is read-only.
 
     Raises
     ------
     StoreError
-        If the address is malformed, or the driver of such a database is missing.
+        If the address is malformed, or its database driver cannot be imported.
     """
     address = read_address(url)
     file, more = find_file(address), dict[str, Any]()
@@ -175,7 +175,7 @@ def make_engine(
     elif address.drivername == _SERVER[-1]:
         said = {name: value for name, value in _DEFAULTS.items() if name not in address.query}
         more |= {"connect_args": said, "pool_pre_ping": True}  # detects a restarted server
-        # Our messages replace psycopg's messages about lost connections.
+        # Hides psycopg's messages about lost connections; this package prints its own.
         logging.getLogger("psycopg").addHandler(logging.NullHandler())
     try:
         engine = sa.create_engine(address, json_serializer=write_json, json_deserializer=read_json, **more)
@@ -188,6 +188,6 @@ def make_engine(
 
 
 def has_database(url: str) -> bool:
-    """Whether a database exists; always true for servers."""
+    """Whether the database file exists; always true for a server."""
     file = find_file(read_address(url))
     return file is None or Path(file).exists()

@@ -1,4 +1,4 @@
-"""Detect that the file of an open database was removed, replaced or overwritten, and save its rows."""
+"""Detect that the file of an open SQLite database was removed, replaced or overwritten; save its rows."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from pathlib import Path
 from oversight.harness.errors import LostDatabase
 
 _PAUSE = 1.0
-"""Seconds from a commit to the checkpoint, and between two checkpoints."""
+"""Seconds from a commit to the next checkpoint, and between two checkpoints."""
 
 
 class LogFolding:
-    """A thread that checkpoints at most once per second, and ends as soon as the log is empty.
+    """A thread that runs checkpoints, at most one per second, and ends as soon as the log is empty.
+
+    A checkpoint copies ("folds") committed changes from the write-ahead log into the database file.
 
     Parameters
     ----------
     fold
-        Does one checkpoint. Returns whether the whole log is in the file.
+        Runs one checkpoint. Returns whether the whole log is in the file.
     """
 
     def __init__(self, fold: Callable[[], bool]) -> None:
@@ -34,7 +36,7 @@ class LogFolding:
         self._is_due = False
 
     def start(self) -> None:
-        """Start the thread, which folds committed changes within about a second."""
+        """Start the thread if it does not run; a checkpoint follows within about a second."""
         with self._lock:
             self._is_due = True
             if self._thread is None and not self._ended.is_set():
@@ -42,7 +44,7 @@ class LogFolding:
                 self._thread.start()
 
     def end(self) -> None:
-        """Stop the thread, after a running checkpoint."""
+        """Stop the thread, waiting for a running checkpoint."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join()
@@ -59,26 +61,27 @@ class LogFolding:
 
 _Identity = tuple[int, int] | None
 _SALT, _FOLDED, _TRIED = slice(32, 40), slice(96, 100), slice(128, 132)
-"""Positions in the header of SQLite's log index: salt, frames copied to the file, frames to be copied."""
+"""Byte ranges in the header of SQLite's log index (``-shm`` file): salt, number of frames copied to the file,
+and number of frames that the current checkpoint attempts to copy."""
 _INDEX_SIZE = 136
 _PATIENCE = 10.0
 _INDICES: dict[tuple[int, int], int] = {}
-"""Open descriptors of log indices. Closing one would drop the locks that SQLite holds in this process."""
+"""Open file descriptors of log indices. They stay open, because closing one would release SQLite's locks."""
 
 
 class HeldFile:
-    """The file of an open SQLite database.
+    """The file of an open SQLite database, which is checked at each commit with a few system calls.
 
-    A check costs a few system calls per commit. The name and its log must lead to the files that were opened.
-    Only SQLite's checkpoints change the file, and the log's index counts each of them. So a file that changed
-    while the index did not was written by another program.
+    The paths of file and log must lead to the files that were opened. Only SQLite's checkpoints change the
+    file, and the log's index changes with each checkpoint. So if the file changed but the index did not,
+    another program wrote into the file.
 
     Parameters
     ----------
     file
         Path of the database.
     shown
-        The database, for messages.
+        Address of the database, for messages.
     """
 
     def __init__(self, file: str, shown: str) -> None:
@@ -95,7 +98,7 @@ class HeldFile:
         self.may_rescue, self.has_written = True, False
 
     def close(self) -> None:
-        """Close the file; a later `remember` opens whichever file has the name then."""
+        """Close the file; a later `remember` opens the file that is at the path at that time."""
         with self._lock:
             self._opened = self._index = None
             if self._keeper is not None:
@@ -103,7 +106,7 @@ class HeldFile:
             self._keeper = None
 
     def fold(self) -> bool:
-        """Fold the log into the file. Returns whether the log is completely folded."""
+        """Run a checkpoint. Returns whether it copied the whole log; True if no checkpoint is possible."""
         if self.is_overwritten():
             return True
         with self._lock, suppress(sqlite3.Error):
@@ -113,7 +116,7 @@ class HeldFile:
         return True
 
     def remember(self, *, writes: bool) -> None:
-        """Record the open file under the name and, if this process writes, its log."""
+        """Record which file is at the path and, with `writes`, also its log and the log's index."""
         if not writes:
             self._opened = _identify(self._name)
             return
@@ -122,7 +125,7 @@ class HeldFile:
             if not os.path.islink(target):  # noqa: PTH114  a path that stays relative
                 break
             target = os.path.join(os.path.dirname(target), os.readlink(target))  # noqa: PTH115, PTH118, PTH120
-        # SQLite cannot copy from a connection in a transaction; this connection never has one.
+        # SQLite cannot back up from a connection in a transaction; this connection never starts one.
         keeper = sqlite3.connect(self._name, check_same_thread=False)
         with suppress(sqlite3.Error):  # fails if another program locks the file
             keeper.execute("SELECT 1 FROM sqlite_schema").fetchone()
@@ -136,7 +139,7 @@ class HeldFile:
         self.is_overwritten()
 
     def is_overwritten(self) -> bool:
-        """Whether another program wrote into the file itself, for example by copying another file onto it."""
+        """Whether a program other than SQLite wrote into the file, for example by copying a file onto it."""
         if self._index is None or self._opened is None:
             return False
         before = self._read_index()
@@ -156,8 +159,8 @@ class HeldFile:
     def refuse_overwritten(self) -> None:
         """Raise `LostDatabase` if another program wrote into the file.
 
-        The log belongs to the overwritten rows. It is renamed, so that SQLite does not apply it to the new
-        rows.
+        The log belongs to the overwritten rows. It is copied and then removed, so that SQLite does not apply
+        it to the new rows.
         """
         if not self._is_spoiled and not self.is_overwritten():
             return
@@ -169,7 +172,7 @@ class HeldFile:
                     kept = _make_free(self._target, "log")
                     shutil.copyfile(log, kept)
                     self._kept_log = f"; the log of the overwritten file is kept in {kept}"
-                os.truncate(log, 0)  # before unlinking, because other processes may still have the log open
+                os.truncate(log, 0)  # emptied too, because other processes may have the log open
                 for ending in ("-wal", "-shm"):
                     os.unlink(self._target + ending)  # noqa: PTH108
         raise LostDatabase(
@@ -181,7 +184,7 @@ class HeldFile:
         )
 
     def check(self) -> None:
-        """Raise `LostDatabase` if the name leads to other files, after saving all stored rows elsewhere."""
+        """Raise `LostDatabase` if the path leads to other files, after saving all rows to a new file."""
         loss = self._describe_loss()
         if not loss:
             return
@@ -190,7 +193,7 @@ class HeldFile:
         raise LostDatabase(f"{self._shown}: {loss}{told}")
 
     def _describe_loss(self) -> str:
-        """Return what happened to the files under the name; empty if they are the opened files."""
+        """Return what happened to the files at the path; empty if they are the opened files."""
         found = _identify(self._name)
         if found is None:
             return "the file was removed"
@@ -204,7 +207,7 @@ class HeldFile:
         return ""
 
     def _rescue(self) -> str:
-        """Save all rows that a connection can still read to a file beside the old name. Returns a message."""
+        """Save all rows that can still be read to a new file next to the old path. Returns a message."""
         moved = _find_moved(self._opened)
         is_moved = moved and _identify(self._name) != self._opened
         moved = f"; the opened file lies at {moved} now" if is_moved else ""
@@ -224,7 +227,7 @@ class HeldFile:
         return f"{told}; move that file to {self._name} and run the command again"
 
     def _save(self, rescued: str) -> str:
-        """Copy all rows into a file. Returns the reason if that failed; otherwise an empty text."""
+        """Copy all rows into a file. Returns the reason if this failed; otherwise an empty text."""
         if self._keeper is None:
             return "" if self._kept else "the database is closed"
         end = time.monotonic() + _PATIENCE
@@ -234,7 +237,7 @@ class HeldFile:
                 raise TimeoutError("another program holds it")
 
         try:
-            with suppress(sqlite3.OperationalError):  # so that a file that was moved is complete
+            with suppress(sqlite3.OperationalError):  # completes a file that was moved without its log
                 self._keeper.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
             with closing(sqlite3.connect(rescued)) as copy:
                 self._keeper.backup(copy, progress=give_up)
@@ -243,7 +246,7 @@ class HeldFile:
         return ""
 
     def _remove_log(self) -> None:
-        """Remove the log of the lost file, because SQLite would apply it to a new file with this name."""
+        """Remove the log of the lost file, because SQLite would apply it to a new file at this path."""
         if _identify(self._target) == self._opened or _identify(self._target + "-wal") != self._log:
             return
         for ending in ("-wal", "-shm"):
@@ -251,7 +254,7 @@ class HeldFile:
                 os.unlink(self._target + ending)  # noqa: PTH108
 
     def _read_index(self) -> bytes | None:
-        """Return bytes that say how far the log is folded into the file; None during a checkpoint."""
+        """Return bytes that change with each checkpoint; None while a checkpoint runs or if unavailable."""
         read = b"" if self._index is None else os.pread(self._index, _INDEX_SIZE, 0)
         settled = len(read) == _INDEX_SIZE and read[_FOLDED] == read[_TRIED]
         return read[_SALT] + read[_FOLDED] if settled else None
@@ -266,7 +269,7 @@ def _identify(file: str) -> _Identity:
 
 
 def _open_index(file: str) -> int | None:
-    """Open the index of a log, once per process; close the indices of removed logs."""
+    """Return a descriptor of a log's index, opened once per process; close those of removed logs."""
     if not hasattr(os, "pread"):
         return None
     for key, descriptor in list(_INDICES.items()):
@@ -281,7 +284,7 @@ def _open_index(file: str) -> int | None:
 
 
 def _make_free(target: str, what: str = "rescued") -> str:
-    """Create an empty private file beside a database, under the first free name."""
+    """Create an empty file next to a database, readable only by its owner, under the first free name."""
     path = Path(target).absolute()
     for number in count(1):
         more = "" if number == 1 else f"-{number}"
@@ -295,7 +298,7 @@ def _make_free(target: str, what: str = "rescued") -> str:
 
 
 def _find_moved(opened: _Identity) -> str:
-    """Return the present path of an open file, if the system can tell; empty if it was deleted."""
+    """Return the current path of an open file (Linux only); empty if it was deleted or is unknown."""
     with suppress(OSError):
         for link in Path("/proc/self/fd").iterdir():
             with suppress(OSError):

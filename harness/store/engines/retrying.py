@@ -1,4 +1,4 @@
-"""Wait a limited time for a database that another program has locked, and name that program."""
+"""Wait for an unreachable or locked database for a limited time, and name the program that locks it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from oversight.harness.platform import find_openers
 from oversight.harness.store.engines.held_file import HeldFile
 
 PATIENCE = 120.0
-"""Seconds to wait for a server that was reachable before."""
+"""Maximum seconds to wait for a server that does not answer."""
 _FIRST, _LONGEST = 0.1, 2.0  # seconds between two attempts
 
 
 def connect(engine: sa.Engine, shown: str, *, patience: float = PATIENCE) -> sa.Connection:
-    """Connect; if a server that was reachable before is away, wait for it with a message.
+    """Connect; if a server does not answer, print a message and wait for it.
 
     Raises
     ------
     sqlalchemy.exc.OperationalError
-        The last error, if the server is away for longer than `patience` seconds.
+        The last error, if the server does not answer within `patience` seconds.
     """
     if engine.dialect.name == "sqlite":
         return engine.connect()
@@ -55,7 +55,7 @@ def connect(engine: sa.Engine, shown: str, *, patience: float = PATIENCE) -> sa.
 ATTEMPT = 1.0
 """Seconds that one attempt waits for a lock before a message names the holder of the lock."""
 _WAIT, _TOLD_EVERY = 300.0, 30.0
-"""Seconds to wait in all; a large import writes for minutes, and all other writers wait for it."""
+"""Maximum seconds to wait in total, and between two messages. A large import holds the lock for minutes."""
 _VARIABLE = "OVERSIGHT_LOCK_WAIT"
 T = TypeVar("T")
 
@@ -78,21 +78,25 @@ def read_wait() -> float:
 def wait_for_lock(
     shown: str, attempt: Callable[[], T], is_locked: Callable[[Exception], bool], who: Any
 ) -> T:
-    """Repeat an attempt until no lock prevents it; each attempt waits about `ATTEMPT` seconds.
+    """Repeat an attempt until no lock prevents it; each attempt itself waits about `ATTEMPT` seconds.
 
-    If an attempt fails faster, waiting would not help, so its error is raised.
+    If an attempt fails faster, the database refused to wait, so its error is raised.
 
     Parameters
     ----------
     shown
-        The database, for messages.
+        Address of the database, for messages.
+    attempt
+        Function that waits for the lock and does the work.
+    is_locked
+        Whether an error was caused by a lock.
     who
-        Returns a text that names the holder of the lock; empty if the holder is unknown.
+        Function that returns a text that names the holder of the lock; empty if the holder is unknown.
 
     Raises
     ------
     StoreError
-        If a lock still prevents the attempt after the total time to wait.
+        If a lock still prevents the attempt after `read_wait` seconds.
     """
     start = told = time.monotonic()
     while True:
@@ -118,13 +122,13 @@ def wait_for_lock(
 
 
 class RetryingConnection(sqlite3.Connection):
-    """A connection to a SQLite file whose statements wait for other programs with a message."""
+    """A connection to an SQLite file whose statements wait for other programs' locks, with a message."""
 
     def __init__(self, database: str, *given: Any, **named: Any) -> None:
         self.file = database
         self.held: HeldFile | None = None
         self.committed: Callable[[], None]
-        """Called after a commit that may have written; set together with `held`."""
+        """Function called after a commit that may have written; set together with `held`."""
         super().__init__(database, *given, **named)
 
     def cursor(self, factory: Any = None) -> Any:
@@ -132,7 +136,7 @@ class RetryingConnection(sqlite3.Connection):
         return super().cursor(factory or _RetryingCursor)
 
     def commit(self) -> None:
-        """Commit as soon as no lock prevents the commit.
+        """Commit as soon as no lock prevents it, and check that the file is still the opened file.
 
         Raises
         ------
@@ -151,7 +155,7 @@ class RetryingConnection(sqlite3.Connection):
             self.committed()
 
     def wait(self, attempt: Callable[[], T]) -> T:
-        """Run an operation of this connection as soon as no other program holds the database."""
+        """Run an operation of this connection as soon as no lock of another program prevents it."""
         return wait_for_lock(self.file, attempt, _is_busy, lambda: _name_openers(self.file))
 
     def use_log(self) -> None:
@@ -160,7 +164,7 @@ class RetryingConnection(sqlite3.Connection):
         try:
             switch()
         except sqlite3.OperationalError:
-            from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed  # noqa: PLC0415
+            from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
             again = Retrying(
                 retry=retry_if_exception(_is_busy),
@@ -182,7 +186,7 @@ class _RetryingCursor(sqlite3.Cursor):
 
 
 def _is_busy(error: BaseException) -> bool:
-    """Whether an error is due to a lock; the higher bits of its code give the kind of lock."""
+    """Whether an error is due to a lock; the lower 8 bits of its code give the kind of error."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 

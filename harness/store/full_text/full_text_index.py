@@ -1,7 +1,7 @@
-"""SQL of an index of words: a table of FTS5 in SQLite, vectors with a GIN index in PostgreSQL.
+"""SQL of the full-text index: an FTS5 table in SQLite, or vectors with a GIN index in PostgreSQL.
 
-Both contain words made by `split_words`, so a query finds the same items in both. SQLite splits plain texts
-itself, which is faster, by the same rule.
+Both contain the words that `split_words` finds, so a query finds the same items in both. SQLite splits ASCII
+texts itself by the same rule, because this is faster.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from oversight.harness.store.serialization import read_json
 from oversight.harness.store.tables import ItemRow
 
 LONGEST_WORD = 64
-"""Number of characters of a word that count."""
+"""Maximum number of characters of an indexed word; longer words are cut."""
 SHORTEST_BEGINNING = 3
-"""Length from which a typed word may be a prefix; shorter prefixes begin half of all words."""
+"""Minimum length of a query's last word to match as a prefix; shorter prefixes match too many words."""
 
-# Thai and Lao, Burmese, Khmer, kana, Chinese characters
+# Scripts without spaces: Thai and Lao, Burmese, Khmer, kana, Chinese characters
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff"
@@ -55,7 +55,7 @@ def split_words(text: str) -> list[str]:
     return _cut(words)
 
 
-@lru_cache(maxsize=1 << 14)  # cached, because words recur
+@lru_cache(maxsize=1 << 14)  # cached, because most words occur often
 def _split_part(part: str) -> list[str]:
     words = list[str]()
     for run in _find_runs(part):
@@ -71,10 +71,10 @@ def _cut(words: list[str]) -> list[str]:
 
 
 def read_query(text: str) -> dict[str, bool]:
-    """Return for every word of a query whether it may be only the beginning of a word.
+    """Return the words of a query, and for each whether it matches as a prefix.
 
-    The last word may, if it has at least three characters; so may a single character of a script without
-    spaces.
+    The last word does if it has at least three characters. So do words that were cut to `LONGEST_WORD`, and
+    single characters of scripts without spaces.
     """
     words = dict[str, bool]()
     runs = list(_find_runs(text))
@@ -120,7 +120,7 @@ _ADD_SQLITE = r"""INSERT INTO item_words (rowid, words)
     WHERE position >= :first AND position < :end ORDER BY position)"""
 _ADD_POSTGRESQL = """INSERT INTO item_words (position, words)
   VALUES (:position, array_to_tsvector(string_to_array(:words, ' ')))"""
-# Return all positions as one text, because reading rows is slower.
+# All positions are returned as one text, because reading one row per item is slower.
 _FIND = {
     "sqlite": "SELECT group_concat(rowid) FROM item_words WHERE item_words MATCH :query",
     "postgresql": "SELECT string_agg(CAST(position AS text), ',') FROM item_words "
@@ -134,9 +134,9 @@ class FullTextRepository(Repository):
     def find_items(self, text: str) -> IntArray:
         """Return the positions of the items that contain every word of a text, unordered.
 
-        The text is plain text. Its last word may be the beginning of a word, from three characters on. A text
-        without words finds nothing. Items of an older study are indexed first, with a progress bar; after an
-        interruption the next search continues.
+        The last word of the text also matches as a prefix if it has at least three characters. A text without
+        words finds nothing. Items without index entries are indexed first, with a progress bar; after an
+        interruption, the next search continues.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class FullTextRepository(Repository):
         return np.fromstring(found or "", np.int64, sep=",")
 
     def _complete(self) -> None:
-        """Index the items of an older study in portions, each in one transaction."""
+        """Index all items that are not indexed yet, in batches, with one transaction per batch."""
         with self._database.transaction() as connection:
             indexed, stored = _count_indexed(connection), _count_items(connection)
         if indexed == stored:
@@ -177,13 +177,13 @@ class FullTextRepository(Repository):
 
 
 def index_new_words(connection: sa.Connection, first: int) -> None:
-    """Index the items from a position on, unless earlier items still wait for the first search."""
+    """Index the items from position `first` on, unless earlier items are unindexed; then a search does it."""
     if _count_indexed(connection) == first:
         _index(connection, first, _count_items(connection))
 
 
 def clear_words(connection: sa.Connection) -> None:
-    """Remove all words; the next search indexes the items again."""
+    """Empty the index; the next search indexes all items again."""
     is_file = connection.dialect.name == "sqlite"
     clear = (
         "INSERT INTO item_words (item_words) VALUES ('delete-all')" if is_file else "DELETE FROM item_words"
@@ -202,13 +202,13 @@ def _count_items(connection: sa.Connection) -> int:
 
 
 def _index(connection: sa.Connection, first: int, end: int) -> None:
-    """Index the items between two positions, in the order of the index."""
+    """Index the items at the positions from `first` to `end` (exclusive)."""
     if connection.dialect.name == "sqlite":
         driver: Any = connection.connection.dbapi_connection
         driver.create_function("split_item", 3, _split_item, deterministic=True)
         connection.execute(sa.text(_ADD_SQLITE), {"first": first, "end": end})
         return
-    # Sorting many words into the index at once is faster.
+    # A large pending list makes inserting many words faster.
     connection.exec_driver_sql("SET LOCAL gin_pending_list_limit = '64MB'")
     query = sa.select(_ITEM.position, _ITEM.id, _ITEM.text, sa.cast(_ITEM.options, sa.Text))
     for begin in range(first, end, _ROWS):

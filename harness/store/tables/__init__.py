@@ -1,8 +1,8 @@
 """The rows of a study's database.
 
-Keys make every write idempotent: if the same item, question, answer, run or prediction is written twice, it
-is stored once. After a change in this package, raise `oversight.harness.store.schema.HEAD`. `upgrade.py`
-copies the columns of older databases by name, and holds the statements for rows that come from other tables.
+Primary keys make writes idempotent: an item, question, answer, run or prediction that is written twice is
+stored once. After a change in this package, raise `oversight.harness.store.schema.HEAD`. `upgrade.py` copies
+the columns of older databases by name, and contains the SQL for rows of tables that no longer exist.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Rows of the audit trail, of people who answer in another's place, and of links to the answer page."""
+"""Rows of the audit trail, of reassigned questions, of absences, and of links to the answer page."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from oversight.harness.store.tables.row_kinds import TableRow
 class AuditEventRow(TableRow, table=True):
     """An event about a study's design or answers; rows are only added.
 
-    `link` is a hash of the previous link and of all fields. Of a comment, only a salted hash is used, so the
-    comment can be erased without a change to the links.
+    `link` is a hash of the previous link and of all fields, except that only a salted hash of the comment is
+    used. So the comment can be erased without changing the links.
     """
 
     position: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
@@ -47,7 +47,7 @@ class HandoverRow(TableRow, table=True):
 
 
 class AbsenceRow(TableRow, table=True):
-    """An absent expert, who is asked no questions until they return or until the day `until` has passed."""
+    """An absent expert, who is asked no questions until they return or the day `until` has passed."""
 
     expert: str = Field(primary_key=True)
     since: str
@@ -59,8 +59,8 @@ class AnswerLinkRow(TableRow, table=True):
     """An expert's personal link: its public id, and hashes of the secrets that open it.
 
     `token_digest` is the hash of the token in the link. `session_digest` is the hash of the cookie of a
-    browser that has opened the link. Times are ISO 8601 in UTC; `revoked` and `seen` are empty if it never
-    happened.
+    browser that has opened the link. Times are ISO 8601 in UTC; `revoked` and `seen` are empty if that
+    never happened.
     """
 
     id: str = Field(primary_key=True)

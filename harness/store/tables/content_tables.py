@@ -9,7 +9,7 @@ from oversight.harness.store.tables.row_kinds import JSONTuple, TableRow
 
 
 class ItemRow(TableRow, table=True):
-    """An item as it was when it was first read; `position` is its place in the source."""
+    """An item as it was when first read; `position` is its index in source order, from 0."""
 
     id: str = Field(primary_key=True)
     position: int = Field(index=True)
@@ -20,7 +20,7 @@ class ItemRow(TableRow, table=True):
 
 
 class ItemSourceRow(TableRow, table=True):
-    """A source of items and the number of its items; `digest` is a hash of all data that define them."""
+    """A source of items: the number of its items, and the hash `digest` of all data that define them."""
 
     digest: str = Field(primary_key=True)
     items: int
@@ -46,7 +46,7 @@ class QuestionRow(_Asked, table=True):
 
 
 class ReplyRow(TableRow):
-    """A reply, the person who gave it, and its channel."""
+    """Base class of replies: place in the order of arrival, person, channel and comment."""
 
     position: int = Field(index=True)
     expert: str
@@ -62,7 +62,7 @@ class AnswerRow(ReplyRow, table=True):
 
 
 class AssignmentRow(_Asked, table=True):
-    """An item assigned to an annotator of a panel, with the propensity, fixed before any rating."""
+    """An item assigned to an annotator of a panel; its propensity is fixed before any rating."""
 
     __table_args__ = (UniqueConstraint("item_id", "annotator", name="uq_assignment_given_once"),)
     annotator: str = Field(index=True)
@@ -76,7 +76,7 @@ class RatingRow(ReplyRow, table=True):
 
 
 class GoldItemRow(TableRow, table=True):
-    """An item whose true option is known in advance, as it was when it was first drawn."""
+    """An item whose true option is known in advance, as it was when first drawn; `truth` is an index."""
 
     id: str = Field(primary_key=True)
     text: str
@@ -88,7 +88,7 @@ class GoldItemRow(TableRow, table=True):
 class ControlQuestionRow(TableRow, table=True):
     """A control question in an expert's queue; `item_id` is the id of a gold item or of a study's item.
 
-    `original` is the study's question that is repeated; empty for gold.
+    `original` is the id of the study's question that is repeated; empty for gold.
     """
 
     id: str = Field(primary_key=True)
@@ -103,7 +103,7 @@ class ControlQuestionRow(TableRow, table=True):
 
 
 class ControlAnswerRow(ReplyRow, table=True):
-    """The only answer to a control question; `position` is its place among these in the order of arrival."""
+    """The only answer to a control question; `position` counts such answers in order of arrival."""
 
     question_id: str = Field(primary_key=True, foreign_key="control_question.id")
     verdict: str
@@ -112,8 +112,8 @@ class ControlAnswerRow(ReplyRow, table=True):
 class QuestionKeyRow(TableRow, table=True):
     """The study's secret key (one row), from which question ids are derived.
 
-    Only copies of the database contain the key. Without a row, or with an empty secret, question ids follow
-    from the study's seed.
+    The key is stored nowhere else. Without a row, or with an empty secret, question ids depend only on the
+    study's seed.
     """
 
     id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
@@ -121,7 +121,7 @@ class QuestionKeyRow(TableRow, table=True):
 
 
 class LookRow(TableRow, table=True):
-    """A planned interim analysis that took place: number `look` of `looks`, and the answers at that time."""
+    """Interim analysis number `look` of `looks`, with the numbers of answers and of drawn questions."""
 
     look: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     looks: int
@@ -131,7 +131,7 @@ class LookRow(TableRow, table=True):
 
 
 class ItemDrawRow(TableRow, table=True):
-    """A draw of `items` items from the `remaining` items of the study's pool.
+    """A draw of `items` items from the `remaining` undrawn items of the study's pool.
 
     `wanted` is the requested number of questions, and `pool` the number of items in the pool.
     """
@@ -147,9 +147,9 @@ class ItemDrawRow(TableRow, table=True):
 
 
 class PoolItemRow(TableRow, table=True):
-    """An item of the pool: its stratum, the draw that took it (0: none yet), and its probability `chance`.
+    """An item of the pool: stratum, number of the draw that drew it (0: undrawn), and probability `chance`.
 
-    If `chance` is missing, all remaining items had the same probability.
+    If `chance` is None, all undrawn items had the same probability.
     """
 
     item_id: str = Field(primary_key=True, foreign_key="item.id")
@@ -159,7 +159,7 @@ class PoolItemRow(TableRow, table=True):
 
 
 class DatabaseMarkRow(TableRow, table=True):
-    """The random id of a database, and its mark if it is a copy or an old database; one row."""
+    """Random id of the database, and its mark if it is a copy or the old one of a moved study; one row."""
 
     id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     database: str

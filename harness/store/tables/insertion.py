@@ -1,4 +1,4 @@
-"""Insert many rows with prepared statements."""
+"""Insert many rows fast: with prepared statements, or with COPY in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ def copy_rows(
     rows: Sequence[tuple[Any, ...]],
     known: Known,
 ) -> int:
-    """Copy rows into a temporary table, and from there into the table. Returns how many were written.
+    """Send rows with COPY to a temporary table, and insert them from there. Returns how many were written.
 
-    COPY itself cannot handle existing keys. With ``"replace"``, no two rows may have the same key.
+    The temporary table is needed because COPY cannot handle existing keys. With ``"replace"``, no two of the
+    given rows may have the same key.
     """
     columns = [table.c[name] for name in names]
     beside = sa.table(f"new_{table.name}", *(sa.column(name) for name in names))
     shape = sa.select(*columns).compile(dialect=connection.dialect)
-    # The temporary table is created once per transaction, because it is dropped when the transaction ends.
+    # Created once per transaction; it is dropped when the transaction ends.
     made = f"CREATE TEMPORARY TABLE IF NOT EXISTS {beside.name} ON COMMIT DROP AS {shape} WITH NO DATA"
     connection.exec_driver_sql(made)
     quoted = ", ".join(map(connection.dialect.identifier_preparer.quote, names))
@@ -48,7 +49,7 @@ def copy_rows(
 
 
 def _copy(connection: sa.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Send rows; errors of the driver become those of SQLAlchemy, which does not know COPY."""
+    """Send rows with COPY through the driver, and convert the driver's errors to SQLAlchemy's."""
     driver: Any = connection.connection.driver_connection
     errors: Any = connection.dialect.loaded_dbapi.Error
     try:
@@ -65,7 +66,7 @@ def _copy(connection: sa.Connection, statement: str, rows: Sequence[tuple[Any, .
 
 
 def meet_known(insert: Insert, table: sa.Table, names: tuple[str, ...], known: Known) -> Insert:
-    """Add the handling of existing keys to an insertion."""
+    """Return an insertion that replaces or keeps rows with existing keys."""
     key = [column.name for column in table.primary_key]
     if known == "replace":
         new = {name: insert.excluded[name] for name in names if name not in key}
@@ -74,17 +75,17 @@ def meet_known(insert: Insert, table: sa.Table, names: tuple[str, ...], known: K
 
 
 def select_values(kind: type[Any], table: sa.Table) -> sa.Select[Any]:
-    """Select the columns of a table that are the fields of a value."""
+    """Return a query of the columns that are named like the fields of the dataclass `kind`."""
     return sa.select(*(table.c[field.name] for field in fields(kind)))
 
 
 def row_of(value: Any) -> dict[str, Any]:
-    """Return the fields of a value by name."""
+    """Return the fields of a dataclass instance by name."""
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
 def value_of(kind: type[Any], row: sa.Row[Any], **others: Any) -> Any:
-    """Make a value from the columns named like its fields, and from `others`."""
+    """Create an instance of `kind` from the row's columns that are named like its fields, and `others`."""
     names = kind.__dataclass_fields__.keys() & row._fields
     return kind(**{name: getattr(row, name) for name in names} | others)
 
@@ -96,17 +97,17 @@ def count_rows(connection: sa.Connection, table: sa.FromClause, *conditions: sa.
 
 
 _MANY = 64
-"""Number of rows from which COPY is faster on a server."""
+"""Minimum number of rows for which COPY is faster than INSERT in PostgreSQL."""
 
 
 def execute_many(connection: sa.Connection, statement: sa.Executable, rows: Sequence[dict[str, Any]]) -> None:
-    """Run a statement for many rows; do nothing without rows."""
+    """Run a statement once per row; do nothing without rows."""
     if rows:
         connection.execute(statement, rows)
 
 
 def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
-    """Store rows with the same columns; a row replaces an earlier row with the same key."""
+    """Store rows, which all have the same columns; a row replaces a stored row with the same key."""
     if rows:
         names = tuple(rows[0])
         upsert_tuples(connection, table, names, list(map(itemgetter(*names), rows)))
@@ -115,13 +116,13 @@ def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, 
 def upsert_tuples(
     connection: sa.Connection, table: sa.Table, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
 ) -> None:
-    """Store at least two rows of these columns; a row replaces an earlier row with the same key.
+    """Store rows, given as tuples of at least two columns; a row replaces a stored row with the same key.
 
-    JSON columns are given as text (`oversight.harness.store.serialization.write_json`).
+    Values of JSON columns must be texts, see `oversight.harness.store.serialization.write_json`.
     """
     if _is_copied(connection, rows):
         place = [names.index(column.name) for column in table.primary_key]
-        # One statement must not change the same row twice.
+        # PostgreSQL refuses a statement that changes the same row twice.
         last = {tuple(row[j] for j in place): row for row in rows}
         copy_rows(connection, table, names, list(last.values()), "replace")
         return
@@ -135,7 +136,7 @@ def insert_tuples(
     names: tuple[str, ...],
     rows: Sequence[tuple[Any, ...]],
 ) -> int:
-    """Store rows as `upsert_tuples` does, but keep existing keys. Returns how many were new."""
+    """Store rows as `upsert_tuples` does, but keep existing keys. Returns the number of new rows."""
     if not rows:
         return 0
     if _is_copied(connection, rows):
@@ -145,7 +146,7 @@ def insert_tuples(
 
 
 def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
-    """Begin an insertion with the conflict handling of the dialect."""
+    """Return an insertion of the dialect, which can handle existing keys."""
     # Imported on demand, because importing a dialect takes as long as opening a small study.
     insert: Callable[[sa.Table], Insert] = import_module(f"sqlalchemy.dialects.{dialect.name}").insert
     return insert(table)
@@ -162,9 +163,9 @@ def _compile_insertion(
     dialect: sa.Dialect,
     known: Known,
 ) -> tuple[str, Callable[[Sequence[tuple[Any, ...]]], list[Any]]]:
-    """Return the SQL, and a function that brings a row's values into the order of the parameters.
+    """Return the SQL, and a function that puts the values of rows into the order of the parameters.
 
-    Cached, because SQLAlchemy's lookup takes longer than SQLite's execution.
+    The result is cached, because compiling takes longer than executing in SQLite.
     """
     insert = insert_into(table, dialect).values({name: sa.bindparam(name) for name in names})
     insert = meet_known(insert, table, names, known)
@@ -174,7 +175,7 @@ def _compile_insertion(
     sql, order = str(compiled), compiled.positiontup or ()
     listed = f"({', '.join(order)})"
     if dialect.name == "sqlite" and listed in sql:
-        # All parameters are plain "?", so name the columns in the order of the rows' values.
+        # All parameters are "?", so reordering the column names replaces reordering every row.
         return sql.replace(listed, f"({', '.join(names)})", 1), list
     arrange = itemgetter(*(names.index(name) for name in order))
     return sql, lambda rows: list(map(arrange, rows))

@@ -12,7 +12,7 @@ from oversight.harness.store.tables.row_kinds import TableRow
 
 
 class LabelQueueRow(TableRow, table=True):
-    """One expert's project on a Label Studio server; `marker` identifies it if its id was not stored."""
+    """One expert's project on a Label Studio server; `marker` identifies it if `project_id` is unknown."""
 
     expert: str = Field(primary_key=True)
     marker: str = Field(unique=True)
@@ -25,7 +25,7 @@ class LabelQueueRow(TableRow, table=True):
 
 
 class LabelTaskRow(TableRow, table=True):
-    """A question or assignment in a queue: its place, a digest of the sent data, and the server's task id."""
+    """A question or assignment in a queue: its place, a hash of the sent data, and the server's task id."""
 
     question_id: str = Field(primary_key=True)
     expert: str = Field(foreign_key="label_queue.expert", index=True)
@@ -57,7 +57,7 @@ class LabelRevisionRow(_Annotation, table=True):
 
 
 class LabelQuarantineRow(_Annotation, table=True):
-    """An annotation that does not count, with the reason; `over` if its task was removed and sent again."""
+    """An annotation that does not count, with the reason; `over` is True if its question was sent again."""
 
     task_id: int
     reason: str

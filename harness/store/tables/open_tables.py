@@ -19,7 +19,7 @@ class OpenAnswerRow(TableRow, table=True):
 class UnitRow(TableRow, table=True):
     """A unit that experts judge: a criterion of an item if `answer` is empty, else a part of that answer.
 
-    `origin` says where the unit comes from; `place` keeps the order within the item or the answer.
+    `origin` is the source of the unit; `place` is its position within the item's rubric or the answer.
     """
 
     id: str = Field(primary_key=True)
@@ -33,10 +33,10 @@ class UnitRow(TableRow, table=True):
 
 
 class UnitDrawRow(TableRow, table=True):
-    """An expert drawn for a question before any answer, with the question's probability.
+    """An expert drawn for a question about a unit, with the probability of drawing the question.
 
     `row`, `number` and `attempt` are as in `oversight.harness.open_answers.Draw`; `place` is the unit's order
-    within its answer. `field` is the class of the roster for which the expert was drawn. `question_id` is
+    within its answer. `field` is the field of expertise for which the expert was drawn. `question_id` is
     empty until the question is asked.
     """
 

@@ -22,7 +22,7 @@ class JSONTuple(TypeDecorator[tuple[Any, ...]]):
 
 
 class TableRow(SQLModel):
-    """Base class of rows; the table is named after the class: `LabelTaskRow` is stored in ``label_task``."""
+    """Base class of rows. The class name gives the table name: `LabelTaskRow` is stored in ``label_task``."""
 
     model_config = {"defer_build": True}  # rows are written and read as tuples, never validated
 
@@ -35,7 +35,7 @@ class TableRow(SQLModel):
 
 
 class SpecifiedRow(TableRow):
-    """Base class of rows that store an id together with all settings."""
+    """Base class of rows with an id, a time of creation and all settings (`spec`)."""
 
     id: str = Field(primary_key=True)
     created: str

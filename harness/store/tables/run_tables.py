@@ -1,4 +1,4 @@
-"""Rows of model runs: requests, answers and costs."""
+"""Rows of model runs and workflow searches: calls, answers and usage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oversight.harness.store.tables.row_kinds import JSONTuple, ModelAnswerRow, 
 
 
 class SearchRow(SpecifiedRow, table=True):
-    """A search for a better workflow; `spec` contains all settings that determine the search."""
+    """A search for a better workflow; `spec` contains all settings that determine it."""
 
 
 class _OfSearch(TableRow):
@@ -20,16 +20,16 @@ class _OfSearch(TableRow):
 
 
 class SearchItemRow(_OfSearch, table=True):
-    """An item's split and its place in the split; drawn once."""
+    """The split that an item belongs to, and its position in the split; drawn once per search."""
 
     item_id: str = Field(primary_key=True, foreign_key="item.id")
     split: str
 
 
 class CandidateRow(_OfSearch, table=True):
-    """A program of a search's archive; `position` is its place in the order of arrival.
+    """A candidate program in the archive of a search; `position` is its place in the order of arrival.
 
-    `parents` are the ids of the programs from which it was made.
+    `parents` are the ids of the candidates from which it was made.
     """
 
     id: str = Field(primary_key=True)
@@ -43,7 +43,7 @@ class CandidateRow(_OfSearch, table=True):
 
 
 class CandidateAnswerRow(ModelAnswerRow, table=True):
-    """A candidate's answer to an item in one of its replicates; without its score."""
+    """A candidate's answer to an item in one replicate."""
 
     __table_args__ = (
         ForeignKeyConstraint(["search_id", "candidate_id"], ["candidate.search_id", "candidate.id"]),
@@ -72,10 +72,10 @@ class RunRow(SpecifiedRow, table=True):
 
 
 class RunLockRow(TableRow, table=True):
-    """The process that works on a run, and the start of its work in seconds by the database's clock.
+    """The process that holds the lock of a run, since a time in seconds by the database's clock.
 
-    `run_id` need not be stored yet. Every holder draws a random `owner`. With `pid` and `started`, a process
-    on the same `machine` can check whether the holder still runs.
+    The run itself need not be stored yet. `owner` is a random id of the holder. With `pid` and `started`,
+    a process on the same `machine` can check whether the holder still runs.
     """
 
     run_id: str = Field(primary_key=True)
@@ -88,7 +88,7 @@ class RunLockRow(TableRow, table=True):
 
 
 class PredictionRow(ModelAnswerRow, table=True):
-    """A run's answer to an item; `guessed` is the number of its calls without reported tokens."""
+    """A run's answer to an item; `guessed` is the number of calls whose endpoint reported no tokens."""
 
     run_id: str = Field(primary_key=True, foreign_key="run.id")
     item_id: str = Field(primary_key=True, foreign_key="item.id")
@@ -100,7 +100,7 @@ class PredictionRow(ModelAnswerRow, table=True):
 
 
 class JudgeProbabilityRow(TableRow, table=True):
-    """The probability that a judge gave to each option of an item, in the order of the options."""
+    """The probabilities that a judge gave to the options of an item, in option order."""
 
     run_id: str = Field(primary_key=True, foreign_key="run.id")
     item_id: str = Field(primary_key=True, foreign_key="item.id")
@@ -126,7 +126,7 @@ class LedgerRow(TableRow, table=True):
 
 
 class ProbeRow(TableRow, table=True):
-    """Whether a model offers a feature at its endpoint, found by one test request."""
+    """Whether a model at an endpoint offers a feature, as found by one test request."""
 
     endpoint: str = Field(primary_key=True)
     model: str = Field(primary_key=True)
@@ -138,7 +138,7 @@ class ProbeRow(TableRow, table=True):
 class BatchRow(TableRow, table=True):
     """A batch submitted to an endpoint; `marker` identifies the batch if its id was not stored.
 
-    `requests` lists the item id and the sample of every line of the batch.
+    `requests` lists (item id, sample) of every request in the batch.
     """
 
     marker: str = Field(primary_key=True)
@@ -149,9 +149,9 @@ class BatchRow(TableRow, table=True):
 
 
 class CallRow(TableRow, table=True):
-    """A call to a model and its result; `key` is the hash of model, request and draw.
+    """A model call and its result; `key` is the hash of model, request and draw (a path).
 
-    A failed call has an `error`, and the next attempt replaces it. `usd` is None if no price is known.
+    A failed call has an `error`, and a later attempt replaces it. `usd` is None if no price is known.
     """
 
     key: str = Field(primary_key=True)
@@ -167,14 +167,14 @@ class CallRow(TableRow, table=True):
 
 
 class RunVersionRow(TableRow, table=True):
-    """Number of changes to a run's predictions, counted by triggers."""
+    """Number of changes of a run's predictions, counted by database triggers."""
 
     run_id: str = Field(primary_key=True)
     version: int = Field(sa_type=BigInteger)
 
 
 class RunColumnsRow(TableRow, table=True):
-    """A run's answers as columns, computed from this version of its predictions.
+    """A run's answers as arrays, cached for version `version` of its predictions (`RunVersionRow`).
 
     `options` contains one 16-bit integer per item, see `oversight.harness.columns.PredictionColumns`.
     `confidences` contains one 64-bit float per item, or is empty. Both are little-endian.

@@ -1,4 +1,4 @@
-"""One model in detail: how its interval narrows with more labels, and its strata."""
+"""Data on one model in detail: how its interval narrows with more labels, and its accuracy by stratum."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:
     """Return a model's estimates from growing numbers of labels, in the order of the draw."""
     try:
         found = close_interval(study, store, model)
-    except StoreError:  # says nothing of the study, and may be over soon
+    except StoreError:  # a failing database, perhaps temporarily, is no result about the study
         raise
     except OversightError as error:
         return {"why": str(error), "points": [], "watchable": False}
@@ -32,10 +32,10 @@ def read_strata(study: Study, store: Store, *, model: str, column: str) -> dict[
 def read_strata_of(
     study: Study, store: Store, models: Sequence[str], column: str
 ) -> dict[str, dict[str, Any]]:
-    """Return several models' accuracies in every stratum; all need answers unless there is only one."""
+    """Return model → its accuracy in every stratum; several models are possible only if all have answers."""
     try:
         found = estimate_strata(study, store, models, column)
-    except StoreError:  # says nothing of the study, and may be over soon
+    except StoreError:  # a failing database, perhaps temporarily, is no result about the study
         raise
     except OversightError as error:
         return {model: {"why": str(error), "strata": []} for model in models}

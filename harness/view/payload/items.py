@@ -1,4 +1,4 @@
-"""Items with all questions, answers and predictions about them: pages of a filter, and single items."""
+"""Data on items with their questions, answers and predictions: filtered pages of items, and single items."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oversight.harness.types import Prediction, PredictionStatus, Question, Verd
 
 
 def describe_items(store: Store, ids: Sequence[str], *, full: bool) -> dict[str, dict[str, Any]]:
-    """Return items by id (at most one portion) with questions and predictions; `full` adds all texts."""
+    """Return id → item with its questions and predictions; `full` adds details, comments and all samples."""
     found = store.content.find_items(ids)
     questions = store.content.read_questions_about(list(found.values()))
     asked = _describe_questions(store, questions, full=full)
@@ -93,7 +93,7 @@ def _texts(value: object) -> list[str]:
 def _describe_prediction(
     model: str, samples: Sequence[Prediction], asked: Sequence[Mapping[str, Any]], *, full: bool
 ) -> dict[str, Any]:
-    """Describe a model's prediction: the vote of its samples and experts' verdict; `full` adds samples."""
+    """Describe a model's prediction: the vote of its samples, and its outcome; `full` adds the samples."""
     vote = take_vote(list(samples))
     row: dict[str, Any] = {
         "model": model,
@@ -136,8 +136,8 @@ def read_items(store: Store, items: StudyItems, params: Mapping[str, str]) -> di
     Parameters
     ----------
     params
-        ``words``, ``expert``, ``asked`` (a class), ``verdict``, ``model``, ``outcome``, ``column`` with
-        ``stratum``, ``disagreed`` (models, one a line); and ``after`` or ``before`` (a position),
+        Filter: ``words``, ``expert``, ``asked`` (a class), ``verdict``, ``model``, ``outcome``, ``column``
+        with ``stratum``, ``disagreed`` (models, one per line). Page: ``after`` or ``before`` (a position),
         ``limit``.
 
     Raises
@@ -154,7 +154,7 @@ def read_items(store: Store, items: StudyItems, params: Mapping[str, str]) -> di
 
 
 def read_item(store: Store, items: StudyItems, params: Mapping[str, str]) -> dict[str, Any]:
-    """Return one item in full, with its neighbours among the items that match a filter.
+    """Return one item in full, with the previous and the next item that match a filter.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def read_column(store: Store, items: StudyItems, params: Mapping[str, str]) -> d
 
 
 def read_filter(params: Mapping[str, str]) -> ItemFilter:
-    """Return the filter that the parameters describe; empty parameters do not restrict it.
+    """Return the filter that the parameters describe; empty parameters are ignored.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""All models of a study: their estimates in numbers and words, their data, and their runs."""
+"""Data on all models of a study: their estimates as numbers and texts, their answers, and their runs."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from oversight.harness.types import (
 
 
 def read_overview(study: Study, store: Store) -> dict[str, Any]:
-    """Return the output of ``oversight estimate --json`` with texts; `why` if there are no estimates."""
+    """Return the output of ``oversight estimate --json`` with texts; only `why` if there are no estimates."""
     try:
         report = report_study(store, study)
-    except StoreError:  # says nothing of the study, and may be over soon
+    except StoreError:  # a failing database, perhaps temporarily, is no result about the study
         raise
     except OversightError as error:
         return {"why": str(error)}
@@ -66,10 +66,10 @@ def describe_report(report: StudyReport) -> dict[str, Any]:
 
 
 def read_differences(study: Study, store: Store) -> dict[str, Any]:
-    """Return the output of ``oversight compare --json`` with warnings; `why` if nothing can be compared."""
+    """Return the output of ``oversight compare --json`` with warnings; only `why` without a comparison."""
     try:
         made = compare_study(study, store=store)
-    except StoreError:  # says nothing of the study, and may be over soon
+    except StoreError:  # a failing database, perhaps temporarily, is no result about the study
         raise
     except OversightError as error:
         return {"why": str(error)}
@@ -108,7 +108,7 @@ def _describe_classes(classes: ClassEstimates) -> dict[str, Any]:
 
 
 def _words(name: str, estimate: Estimate) -> dict[str, str]:
-    """Return an estimate in the terminal's words, so that page and terminal agree."""
+    """Return an estimate as the texts that the terminal shows, so that page and terminal agree."""
     return {
         "estimator": estimator_name(name),
         "value": value_text(estimate),

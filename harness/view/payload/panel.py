@@ -1,6 +1,6 @@
-"""The page of a panel: agreement, and the certificate and parity of every model that was run.
+"""Data on a panel: agreement, and the certificate and parity of every model that was run.
 
-The numbers are those of ``oversight panel agree``, ``certify`` and ``parity`` with their default options.
+The values are those of ``oversight panel agree``, ``certify`` and ``parity`` with their default options.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ def read_panel(study: Study, store: Store) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``is_panel``: whether the study is one, and ``items, annotators, ratings`` if there are any.
-        ``agreement``: as ``oversight panel agree --json`` without ``svg``.
-        ``models``: of each ``name, certificate, parity``, as ``certify`` and ``parity`` print them for it,
-        the certificate with its growth; ``left_out``: reasons why other models are missing.
-        ``undefined``, here and of each model: reason for each value that is None or empty.
-        ``reliable, ceilings``: names for the pictures.
+        ``is_panel``: whether the study is a panel. ``items``, ``annotators``, ``ratings``: their numbers.
+        ``agreement``: output of ``oversight panel agree --json`` without ``svg``.
+        ``models``: for each model ``name``, ``certificate`` (with its growth) and ``parity``, as ``certify``
+        and ``parity`` print them. ``left_out``: reasons why other models are missing.
+        ``undefined``, here and for each model: name of each value that is None or empty → reason.
+        ``reliable``, ``ceilings``: threshold of α, and names of ceilings, for the plots.
     """
     found: dict[str, Any] = {
         "is_panel": study.experts.is_panel,

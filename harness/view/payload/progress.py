@@ -1,4 +1,4 @@
-"""The progress of a study, only from counts, so that it can be read after every change."""
+"""Data on the progress of a study, computed only from counts, so that reading it is cheap."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from oversight.harness.types import PredictionStatus, Usage
 
 
 def read_frame(study: Study, store: Store) -> dict[str, Any]:
-    """Return the study's name, pages, models, experts, classes and columns of strata."""
+    """Return the study's name, pages, models, experts, classes, columns of strata, and numbers of rows."""
     models = list(dict.fromkeys(run["name"] for run in store.runs.read_runs()))
     panel, rows = study.experts.is_panel, count_shown(store)
     if study.is_open and (answers := store.open_answers.read_answers()):
-        rows["item"] = len({answer.item_id for answer in answers})  # without units of answers
+        rows["item"] = len({answer.item_id for answer in answers})  # units are stored as items too
     searches, asked = store.searches.read_searches(), store.count_asked(panel=panel)
     has_options = not (panel or study.is_open)
     pages = {

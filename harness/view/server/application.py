@@ -1,4 +1,4 @@
-"""The server: the page, its parts as JSON, and a stream of changes."""
+"""The server of the page, its parts as JSON, and a stream of changes."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ def read_token(store_url: str) -> str:
     path = cache_dir() / "view" / f"{sha256(_name(store_url).encode()).hexdigest()[:32]}.token"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with hold_start_lock(path.parent):  # two servers that start at once keep the same one
+        with hold_start_lock(path.parent):  # so that two servers that start at once use the same token
             return _read(path) or _make(path)
     except OSError as error:
         raise ConfigError(f"{path}: the token cannot be stored: {error.strerror}") from error
 
 
 def _name(store_url: str) -> str:
-    """Return a name that is the same for all paths to one file, and different for other files."""
+    """Return a name for a database that is the same for all paths to its file, and unique to the file."""
     if not store_url.startswith(_SQLITE):
         return store_url
     return f"{_SQLITE}{Path(store_url.removeprefix(_SQLITE)).resolve()}"
 
 
 def _read(path: Path) -> str:
-    """Return the stored token; empty before one was stored."""
+    """Return the stored token; empty if none is stored."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -89,7 +89,7 @@ def _make(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """The values that requests are compared with.
+    """Check of requests to the server, by token, cookie and address.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Guard:
         return await handler(request)
 
     async def begin_session(self, request: web.Request) -> web.StreamResponse:
-        """Exchange the token for the cookie."""
+        """Set the session cookie if the request has the token."""
         if not is_same_secret(read_bearer(request), self.token):
             return refuse(403, "the token is wrong; open the address that oversight view printed last")
         response = web.json_response({})

@@ -1,4 +1,4 @@
-"""Changes of a study: a number for the state of the database, and waiting for the next one."""
+"""Number the versions of a study's database, and wait for the next version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oversight.harness.web import run_apart
 _LOOK = 0.25
 """Seconds between two checks of the database."""
 _SILENCE = 15.0
-"""Seconds after which a page gets a "no change" message, so that it notices a broken connection."""
+"""Seconds without a change after which a page gets a message, so that it notices a broken connection."""
 
 
 class ChangeFeed:
@@ -30,12 +30,12 @@ class ChangeFeed:
         self._store = store
         self._next, self._ended = asyncio.Event(), threading.Event()
         self.version = 0
-        """Number of changes seen so far; the first check counts as one, for values computed before it."""
+        """Number of changes seen so far; the first check counts as a change."""
         self.trouble = ""
         """Reason why the database cannot be read at present; empty if it can."""
 
     async def follow(self) -> None:
-        """Check the database repeatedly until `end` is called; if the database is lost, try again."""
+        """Check the database repeatedly until `end` is called; retry if it cannot be read."""
         await run_apart(self._look_on, asyncio.get_running_loop())
 
     def _look_on(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -55,7 +55,7 @@ class ChangeFeed:
                 self._ended.wait(4 * _LOOK)
 
     def end(self) -> None:
-        """Stop checking, and release everybody who waits for a change."""
+        """Stop checking, and end all waiting for a change."""
         self._ended.set()
         self._next.set()
 
@@ -74,12 +74,12 @@ class ChangeFeed:
             await self._next.wait()
 
     async def versions(self) -> AsyncIterator[int | None]:
-        """Yield the present version, then later ones until the end; None if nothing changed for a while."""
+        """Yield the present version, then each later one until `end`; None if nothing changed for a while."""
         await self.begun()
         seen = self.version
         yield seen
         while not self._ended.is_set():
-            # Take the next event first, so that a change during the yield is also reported.
+            # Take the event before comparing versions, so that a change in between is also reported.
             following = self._next
             if self.version == seen:
                 with contextlib.suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""The parts of the page, each computed once per state of the database for all requests."""
+"""Compute the parts of the page, each once per version of the database for all requests."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from oversight.harness.web import run_apart, write_json
 
 _MOST_KEPT = 64
 _MOST_PAGES = 4
-"""Number of pages of items that are read at once, each over a separate connection to the database."""
+"""Largest number of requests about items that are served at once, each with its own database connection."""
 _AT_ONCE = 0.3
-"""Seconds that reading the items' columns may delay a page; slower reading continues in the background."""
+"""Seconds that reading the items' columns may delay a request; if it takes longer, it runs in background."""
 _OWN = frozenset({"frame", "overview", "differences", "closing", "strata", "progress", "panel"})
 _OF_ITEMS = frozenset({"items", "item", "column"})
-"""Functions that read the parts, by name of the part; a module is loaded at the first request."""
+"""Names of the parts that depend on the study, and of those that depend on a filter of items."""
 _LIGHT = ("frame", "progress")
-"""Parts that are only counted, and therefore wait for no other part."""
+"""Parts that are cheap to compute, and therefore do not wait for other parts."""
 
 
 class Parts:
-    """Parts of the page by name and parameters, as JSON.
+    """Cache of the page's parts, as JSON, by name and parameters.
 
     Parameters
     ----------
@@ -83,18 +83,18 @@ class Parts:
         return write_json({**found, "behind": behind})
 
     async def prepare(self) -> None:
-        """Read the columns that filters use, before they are requested but after the page's frame."""
+        """Read the columns that filters use in advance, after the page's frame."""
         await self._feed.begun()
         await self.read_part("frame", {})
         if not (self._study.experts.is_panel or self._study.is_open):
             items, _ = await self._items.read()
             for column in self._study.items.meta:
-                with contextlib.suppress(OversightError):  # the request gets an error
+                with contextlib.suppress(OversightError):  # a later request for the column reports the error
                     await run_apart(items.read_column, column)
 
 
 class _ItemsAsRead:
-    """The columns by which items are filtered: current, or slightly outdated if reading takes long."""
+    """The items' columns for filters: current, or slightly outdated if reading them takes long."""
 
     def __init__(self, store: Store, feed: ChangeFeed) -> None:
         self._store, self._feed = store, feed

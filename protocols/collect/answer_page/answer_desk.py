@@ -1,6 +1,6 @@
 """Serve questions to the answer page and store answers, once per key and question.
 
-It contains no truth, prediction, propensity or answer of others, and does not reveal how or why the item
+The page receives no truth, prediction, propensity or answer of others, and does not reveal how or why an item
 was chosen. Options are identified by their positions on the page, because their order in a source may
 reveal the true one.
 """
@@ -90,7 +90,7 @@ class QuestionSheet:
         raise WrongAnswer("the value was not offered")
 
     def write_value(self, held: HeldQuestion, item: Item, stored: str) -> str | None:
-        """Convert a stored value to that of the page; None if it is no longer an option of the item."""
+        """Convert a stored value to that of the page; None if the item no longer has this option."""
         if held.option is not None:
             return stored
         if not stored:
@@ -99,7 +99,7 @@ class QuestionSheet:
         return next(map(str, places), None)
 
     def _order(self, item: Item) -> tuple[int, ...]:
-        """Return options in display order: class order if all items share them, otherwise permuted."""
+        """Return positions of options in display order: class order if all items share them, or permuted."""
         return item.permutation if self._texts.own_options else tuple(range(len(item.options)))
 
 
@@ -203,7 +203,7 @@ class AnswerDesk:
         return found
 
     def tell_previous(self, person: str, before: str = "", named: str = "") -> dict[str, Any] | None:
-        """Return a person's answer before a question, their last one, or the one to a named question."""
+        """Return a person's answer before a question, their last one, or the one to a question `named`."""
         with self._lock:
             self._queues.refresh()
             held = self._queues.find_previous(person, before)

@@ -30,7 +30,7 @@ from oversight.harness.web import (
 from oversight.protocols.collect.answer_page.expert_links import open_link
 
 _MOST_KEPT = 10_000
-"""Number of buckets that are kept; the least recently used one is full again when it is dropped."""
+"""Maximum number of buckets; the least recently used one is dropped, and is full when used again."""
 
 
 @dataclass(slots=True)
@@ -108,7 +108,7 @@ class AnswerGuard:
     requests: RequestLimit = field(default_factory=lambda: RequestLimit(120, 0.25))
 
     def cookie_of(self, link_id: str) -> str:
-        """Name of a link's cookie; it differs by port, because browsers share cookies among ports."""
+        """Return the name of a link's cookie; it has the port, because browsers share cookies among ports."""
         prefix = "__Host-" if self.address.is_secure else ""
         return f"{prefix}oversight-answers-{self.address.port}-{link_id}"
 

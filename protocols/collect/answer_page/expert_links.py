@@ -35,21 +35,21 @@ class MadeLink:
 def make_links(
     study: Study, store: Store, address: str, *, experts: Sequence[str] = (), days: float = DAYS
 ) -> list[MadeLink]:
-    """Create links, revoking former links of the same experts; addresses are returned only here.
+    """Create links, and revoke former links of the same experts; the addresses are not stored.
 
     Parameters
     ----------
     address
         Scheme and host of the page.
     experts
-        Names of the owners; if empty, all people with questions.
+        Names of the links' owners; if empty, all people with questions.
     days
         Days for which the links are valid.
 
     Raises
     ------
     BadInput
-        If no question was drawn, somebody has no questions, or the days are not positive.
+        If no question was drawn, a named person has no questions, or `days` is out of range.
     """
     if not 0 < days <= _LONGEST_DAYS:
         raise BadInput(f"--days must be above 0 and at most {_LONGEST_DAYS:.0f}, is {days:g}")
@@ -74,7 +74,7 @@ def make_links(
 
 
 def list_links(study: Study, store: Store) -> dict[str, AnswerLink | None]:
-    """Return the newest link by person with questions or a link; None if the person never had a link.
+    """Return person → newest link, for people with questions or a link; None if they never had one.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def open_link(store: Store, link_id: str, *, secret: str = "", session: str = ""
 
 
 def _check_asked(study: Study, store: Store, experts: Sequence[str]) -> list[str]:
-    """Return the named experts without repetition, or all; raise an error for one without questions."""
+    """Return the named experts, each once, or all with questions; refuse a name without questions."""
     check_drawn(study, store)
     known = [name for name in store.count_asked(panel=study.experts.is_panel) if not is_erased(name)]
     for name in experts:

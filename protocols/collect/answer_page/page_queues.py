@@ -1,4 +1,4 @@
-"""Everybody's questions in order, with the answers, kept in memory and up to date.
+"""Keep everybody's questions in order, and their answers, in memory and up to date.
 
 The whole study is read when its questions change. Answers are read from the audit trail, event by event.
 """
@@ -89,11 +89,11 @@ class PageQueues:
         return self._queues.get(person, {}).get(asked_id)
 
     def reply_to(self, asked_id: str) -> Response | None:
-        """Return the stored reply, or None."""
+        """Return the stored reply to a question, or None."""
         return self._replies.get(asked_id)
 
     def count(self, person: str) -> tuple[int, int, int]:
-        """Return how many of a person's questions are answered, are answered elsewhere, and exist."""
+        """Return three numbers of a person's questions: answered, answered on another channel, and all."""
         own = self._queues.get(person, {})
         replies = [reply for name in own if (reply := self._replies.get(name)) is not None]
         return len(replies), sum(reply.source != PAGE for reply in replies), len(own)
@@ -103,7 +103,7 @@ class PageQueues:
         return (held for name, held in self._queues.get(person, {}).items() if name not in self._replies)
 
     def find_given(self, person: str, most: int | None = None) -> list[tuple[HeldQuestion, Response]]:
-        """Return a person's answers on the page, newest first."""
+        """Return a person's answers on the page, newest first, at most `most`."""
         own, found = self._queues.get(person, {}), list[tuple[HeldQuestion, Response]]()
         for name in reversed(self._given.get(person, {})):
             reply = self._replies.get(name)
@@ -112,7 +112,7 @@ class PageQueues:
         return found[:most]
 
     def find_previous(self, person: str, before: str) -> HeldQuestion | None:
-        """Return a person's answered question before a given one, or their last one, or None."""
+        """Return the question that a person answered on the page before `before`, or last; None without."""
         own, found = self._queues.get(person, {}), None
         for name in self._given.get(person, {}):
             if name == before:

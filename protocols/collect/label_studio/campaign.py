@@ -56,7 +56,9 @@ from oversight.protocols.routing import (
 def plan_queues(
     roster: Roster, questions: Sequence[Pending], known: Mapping[str, Queue], mark: str
 ) -> list[Queue]:
-    """Return missing queues, and queues whose expert's address changed; `mark` is the study's mark.
+    """Return new queues for experts without one, and queues whose expert's address changed.
+
+    `mark` is the study's mark on the server.
 
     Raises
     ------
@@ -158,7 +160,7 @@ def check_open(queues: Mapping[str, Queue], tasks: Sequence[QueuedTask]) -> None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairedProject:
-    """Findings in one expert's project: restored settings, removed predictions, tasks from elsewhere."""
+    """Findings in one expert's project: restored settings, removed predictions, unknown tasks."""
 
     expert: str
     settings: tuple[str, ...] = ()
@@ -174,14 +176,14 @@ def repair_project(
     sheet: TaskSheet,
     foreign: int,
 ) -> RepairedProject:
-    """Restore settings, and remove predictions.
+    """Restore a project's settings, and remove predictions from its tasks. Returns what was repaired.
 
     Parameters
     ----------
     project
         The project as it is on the server.
     foreign
-        Number of its tasks from elsewhere.
+        Number of tasks in the project that no push sent.
     """
     settings = put_back_settings(client, labels, queue, project, sheet.instructions)
     found = client.read_predictions(project.id) if project.predictions else []
@@ -198,7 +200,7 @@ def repair_project(
 
 
 def find_asked_again(labels: LabellingRepository, replies: ReplyRepository) -> dict[str, list[Quarantined]]:
-    """Return open questions that their expert can no longer see, with the annotations that do not count."""
+    """Return open question → its annotations that do not count, if its expert can no longer see it."""
     rows: dict[str, list[Quarantined]] = defaultdict(list)
     for row in labels.read_quarantine():
         if row.question_id is not None and not row.over:
@@ -307,7 +309,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         full
             Whether to read all answers again instead of only changed ones.
         requeue
-            Whether to send questions again whose answers do not count.
+            Whether to send questions again if their answers do not count.
 
         Raises
         ------
@@ -353,7 +355,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         return repair_project(client, self.labels, queue, project, self.sheet, foreign)
 
     def requeue(self) -> int:
-        """Send questions again whose answers do not count and which their expert can no longer see.
+        """Send questions again if their answers do not count and their expert no longer sees the questions.
 
         Their tasks are deleted with all annotations (which stay in the study's database) and sent again.
         """

@@ -1,4 +1,4 @@
-"""Results of a pull and of closing a campaign, as frozen values."""
+"""Results of a pull and of closing a campaign, as frozen data classes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Difference:
     predictions
         Expert → number of predictions that somebody added to tasks and the pull removed.
     foreign
-        Expert → number of tasks from elsewhere; the next push removes them.
+        Expert → number of tasks that no push sent; the next push removes them.
     """
 
     new: int

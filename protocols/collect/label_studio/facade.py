@@ -1,4 +1,4 @@
-"""Label Studio in four calls, for programs and notebooks."""
+"""Use Label Studio from programs and notebooks."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         given = [d for d in drawn if not isinstance(d, Question)]
         if questions if study.experts.is_panel else given:
             raise ConfigError(
-                f"the study's protocol is {study.experts.protocol!r}: push what it draws, or change it"
+                f"the study's protocol is {study.experts.protocol!r}: push questions drawn by this protocol, "
+                "or change the protocol"
             )
         gold = read_gold(study)
         items = study_items(study)

@@ -19,9 +19,9 @@ def invite(campaign: Campaign, *, link: bool = False, check: bool = False) -> li
     Parameters
     ----------
     link
-        Return a link instead of creating the account with a password.
+        Whether to return a link instead of creating the account with a password.
     check
-        Only report who has an account.
+        Whether only to report who has an account.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def _invite_expert(campaign: Campaign, expert: Expert, *, link: bool, check: boo
     if link:
         return replace(account, link=client.public_url + client.read_invitation())
     password = secrets.token_urlsafe(9)
-    # directly at the server, not through its proxy
+    # sign up at the server directly, not through its proxy
     _sign_up(client.url + client.read_invitation(), email, password)
     if email not in client.read_users():
         raise LabelStudioError(

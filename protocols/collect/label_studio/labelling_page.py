@@ -1,4 +1,4 @@
-"""The labelling pages that experts see, and the requirements for a custom page.
+"""Make the labelling pages that experts see, and check custom pages.
 
 The verdict page asks "is the answer this option?" with Yes, No and Unsure. The panel page asks for the one
 right option of K. Neither shows a prediction, another's answer, or how often an item is asked about.

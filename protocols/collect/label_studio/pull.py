@@ -37,7 +37,7 @@ OVERLAP = timedelta(seconds=10)
 
 
 class Snapshot:
-    """Everything known before a pull: questions, answers from elsewhere, and the last pull.
+    """The stored state before a pull: questions, answers from other channels, and the last pull.
 
     Attributes
     ----------
@@ -46,9 +46,9 @@ class Snapshot:
     items
         Item id → item.
     elsewhere
-        Id → reply that came from elsewhere, for example a file.
+        Question id → reply from another channel, for example a file.
     accepted
-        Ids of questions whose stored answer came from the server.
+        Ids of questions whose stored answer came from Label Studio.
     queued
         Expert → task id → task.
     live
@@ -58,7 +58,7 @@ class Snapshot:
     quarantined
         Expert → ids of tasks with quarantined annotations, except those that were sent again.
     rejected
-        Expert → quarantined annotations on these tasks → reason.
+        Expert → id of a quarantined annotation → reason.
     """
 
     def __init__(self, study: Study, store: Store) -> None:
@@ -105,7 +105,7 @@ def pull_queue(
     Returns
     -------
     tuple
-        The queue after this pull; the pulled content; the number of tasks from elsewhere.
+        The queue after this pull; the pulled content; the number of tasks that no push sent.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def find_withdrawn(pulled: Pulled, known: Snapshot) -> frozenset[str]:
 
 
 def keep_accepted(queue: Queue, pulled: Pulled, known: Snapshot, accounts: Collection[int]) -> Pulled:
-    """Return a pull that withdraws no answers of deleted accounts, because nobody withdrew these answers.
+    """Return the pull without withdrawals of answers by deleted accounts, which nobody withdrew.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def _find_spoiled(
 
 
 def _mark_moved(annotation: Revision, reason: Reason | None) -> Revision:
-    """Return the state of an annotation; if it was moved to another task, the state counts as new."""
+    """Return an annotation; if it was moved to another task, its version is changed, so it counts as new."""
     version = annotation.version
     return replace(annotation, version=f"{version}-moved" if reason is Reason.MOVED else version)
 
@@ -286,7 +286,7 @@ def _judge(
     known: Snapshot,
     spoiled: Mapping[int, Reason],
 ) -> Judgement:
-    """Judge one task; a question that was answered elsewhere keeps that answer.
+    """Judge one task; a question that was answered on another channel keeps that answer.
 
     If an answer was accepted before somebody changed the task's text, it refers to the sent text and is kept.
     """
@@ -316,7 +316,7 @@ def _judge(
 
 
 def _find_changes(annotations: Sequence[Revision], live: Mapping[int, Revision]) -> list[Revision]:
-    """Return new states of annotations, and the ends of deleted ones."""
+    """Return the new versions of annotations, and a final version of each deleted one."""
     here = {a.annotation_id for a in annotations}
     known = {(number, last.version) for number, last in live.items()}
     new = [a for a in annotations if (a.annotation_id, a.version) not in known]

@@ -37,7 +37,7 @@ class Pushed:
     settings
         Other project settings that were changed and restored.
     foreign
-        Number of tasks from elsewhere that were removed from the project.
+        Number of tasks that no push had sent and that were removed from the project.
     """
 
     project: int
@@ -66,7 +66,7 @@ def push_queue(
         Question id → data of the task.
     answered
         Question → its answer. A deleted task of an answered question is not sent again. An open task of a
-        question answered elsewhere is removed.
+        question answered outside Label Studio is removed.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def push_queue(
 def remove_answered(
     client: Client, labels: LabellingRepository, queue: Queue, elsewhere: Collection[str]
 ) -> int:
-    """Remove open tasks whose questions were answered elsewhere."""
+    """Remove open tasks whose questions were answered outside Label Studio. Returns their number."""
     there = {
         task.task_id: task.question_id
         for task in _tasks_of(labels, queue)
@@ -179,7 +179,7 @@ def check_project(client: Client, queue: Queue, found: Mapping[int, Project]) ->
 
 
 def finish_project(client: Client, queue: Queue, study: str) -> None:
-    """Mark the project on the server as finished, where visitors see it."""
+    """Mark the project as finished in its title, description and instructions."""
     client.update_project(
         queue.project_id or 0,
         title=make_project_title(study, queue.expert, closed=True),
@@ -232,7 +232,7 @@ class Reconciled:
 def _reconcile(
     client: Client, labels: LabellingRepository, queue: Queue, tasks: list[QueuedTask]
 ) -> Reconciled:
-    """Compare the queue with the server, and remove tasks from elsewhere."""
+    """Match the queue with the tasks on the server, and remove tasks that no push sent."""
     rows = client.list_tasks(queue.project_id or 0)
     there: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:

@@ -1,4 +1,4 @@
-"""The data sent to the server for a study: page, instructions, and the data of each task.
+"""Prepare the data that a study sends to the server: page, instructions, and the data of each task.
 
 A task contains the text to read and the question's id. It contains no truth, prediction, propensity or
 answer of others, and does not reveal how or why the item was chosen.

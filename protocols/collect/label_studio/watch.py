@@ -31,9 +31,9 @@ class Look:
     Attributes
     ----------
     difference
-        Changes of the pull.
+        Changes that the pull made to stored answers.
     follow
-        Number of follow-up questions that were sent.
+        Number of follow-up questions that were sent after this pull.
     progress
         Expert → progress.
     share
@@ -90,7 +90,7 @@ def watch_campaign(
     every
         Seconds between pulls.
     until_width
-        Largest width of the widest interval at which to stop.
+        Stop when no interval is wider than this; None to stop only when all questions are answered.
     """
     while True:
         look = take_look(campaign, until_width)

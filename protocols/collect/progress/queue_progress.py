@@ -2,7 +2,7 @@
 
 The order of a queue is drawn before any answer, so the same share of every queue, from its start, is a
 random part of all questions. An expert who answers a question has reached all questions before it. A
-question that is still open there was passed over, and is missing.
+question before it that is still open was passed over, and counts as missing.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ def share_queues(store: Store) -> QueueShare:
 
 
 _LONGEST = 10
-"""Largest time of one answer, in medians, because a page that was left open is not work."""
+"""Maximum time counted for one answer, in medians, because a page that was left open is not work."""
 _LONGEST_SECONDS = 3600.0
-"""Largest time of one answer in seconds, for the case that nearly all answers are long."""
+"""Maximum time counted for one answer in seconds, which applies if nearly all answers are long."""
 _SHORTEST = 0.5
 _CHARACTERS = 200
 """Reading speed in characters per second (about forty words) above which an answer was not read."""
@@ -102,7 +102,7 @@ class AnswerTimes:
 
 
 def sum_up_times(looks: Sequence[tuple[float, int]]) -> AnswerTimes:
-    """Summarise the answers' seconds and text lengths (in characters).
+    """Summarise the times of answers, given as pairs: seconds, and length of the text in characters.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class QueueProgress:
     Attributes
     ----------
     asked, answered, open
-        Numbers of questions; `answered` includes unsure and skipped ones.
+        Numbers of questions; questions answered unsure or skipped count as `answered`.
     passed
         Number of open questions with a later answered one in the queue; None for a panel.
     yes, no, unsure, skip, rated

@@ -19,7 +19,7 @@ _KNOWN = {
 
 @dataclass(frozen=True, slots=True)
 class AnswerWords:
-    """Meanings of words.
+    """The words that people may write as answers.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class AnswerWords:
 
 
 _PHRASES = {"cannot tell": Verdict.UNSURE.value, "not my field": Verdict.SKIP.value}
-"""Words that experts may write about open answers."""
+"""Additional words that experts may write about open answers."""
 OPEN_REPLIES = (Verdict.YES.value, Verdict.NO.value, *_PHRASES)
 """Words in the drop-down list of answers about open answers."""
 

@@ -46,7 +46,7 @@ def write_workbook(
     choices
         Choices of each row; empty for yes, no and unsure.
     instructions
-        What experts read first on the sheet of instructions.
+        Text at the top of the sheet of instructions.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def write_options(
     """Return the shown text of an item's options, and the question about each of them.
 
     Questions are in the words of ``[experts] question_text``, in English if it is None.
-    The one option of an item about an open answer is the question itself.
+    An item about an open answer has one option, which is the question itself.
     """
     if len(options) == 1:
         return "", options
@@ -52,12 +52,12 @@ def write_options(
 
 
 def mark_cells(cells: Mapping[str, str]) -> int:
-    """Return the mark of the shown text of one question."""
+    """Return the mark, a hash, of the shown text of one question."""
     return mark_shown(*([cells[column]] for column in SHOWN))[0]
 
 
 def write_checks(cells: Sequence[Sequence[str]], key: int) -> str:
-    """Return eight hexadecimal digits per row for its shown text, concatenated and bound to a `key`.
+    """Return the checksum of each row's shown text, eight hexadecimal digits that depend on `key`, joined.
 
     `cells` are the columns of `SHOWN`, as written.
     """

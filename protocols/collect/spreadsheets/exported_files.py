@@ -61,12 +61,12 @@ def export_questions(
         ``"csv"``; ``"xlsx"`` with a drop-down list for answers and other cells protected; or ``"jsonl"``
         with the same fields, one object per line.
     key
-        For yes/no questions in CSV: binds the check in each id to the shown text of the question, so that
-        large files need not be compared with it; None writes no checks.
+        For yes/no questions in CSV: key of the checksum that each id contains. It shows that the question's
+        text was not changed, so large files need not be compared with the study. None writes no checksums.
     question_text
         The question with ``$option`` for the option; None asks in English.
     instructions
-        The study's words on the sheet of instructions that a workbook has.
+        Text of the study at the top of a workbook's sheet of instructions.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def _list_choices(asked: Pending, item: Item) -> tuple[str, ...]:
 
 
 def _add_checks(rows: Sequence[dict[str, str]], key: int) -> None:
-    """Append a check to each id that shows whether the row was changed."""
+    """Append to each id a checksum that shows whether the row was changed."""
     checks = write_checks([[row[column] for row in rows] for column in SHOWN], key)
     for place, row in enumerate(rows):
         row["question_id"] += f"-{checks[8 * place : 8 * place + 8]}"

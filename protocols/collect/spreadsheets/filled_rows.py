@@ -1,4 +1,4 @@
-"""Rows that people filled in, for questions and for panels."""
+"""Read and check rows that people filled in, for questions and for panels."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class WrongRows:
             raise self._found.error(good, _MEND)
 
     def raise_with(self, fatal: DataError, good: int) -> None:
-        """Raise an error that leaving out rows cannot avoid, after the bad rows before it."""
+        """Raise a fatal error, which leaving out rows cannot avoid, together with the bad rows before it."""
         if not self._refuses or not self._found.number:
             raise fatal
         self._found.add(fatal)
@@ -84,7 +84,7 @@ def _check_columns(row: Row, columns: Sequence[str], needed: str) -> None:
 
 
 def _tell_header(row: Row, column: str) -> str:
-    """Say what may be wrong with the column names."""
+    """Return a hint about what may be wrong with the column names."""
     names = list(row.fields)
     if len(names) == 1 and re.search("[,;\t|]", names[0]):
         return "; all columns are in one cell: save each as a separate column, or export with --format xlsx"
@@ -144,7 +144,7 @@ def check_shown(row: Row, cells: Mapping[str, str]) -> None:
 
 
 def check_person(row: Row, column: str, read: ReadCell, asked: str, told: str) -> None:
-    """Raise an error for a row of another person; `told` begins the message."""
+    """Refuse a row that belongs to another person than `asked`; the message begins with `told`."""
     said = str(row.fields[column])
     if asked not in (said, said.strip(), read(said.strip()), unguard_cell(said.strip())):
         raise row.error(column, f"{told} to {asked!r}, not to {said!r}")

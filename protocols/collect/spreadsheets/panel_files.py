@@ -57,8 +57,8 @@ def read_panel(
     items
         Item id → item.
     skipped
-        Records bad rows, which are then left out (for two different labels, both); None if any bad row is
-        an error.
+        Receives bad rows, which are then left out; of two different labels for an assignment, both are left
+        out. None if any bad row is an error.
     stored
         Assignment → stored label, from which labels must not differ, or None.
     changes
@@ -101,12 +101,12 @@ class _PanelReader:
         self.choices, self.contradicted = dict[str, Choice](), set[str]()
 
     def split_wide(self, portion: Portion) -> Portion:
-        """Return a portion of rows per item with a row per rating; others unchanged.
+        """Convert a portion with one row per item to one row per rating; return other portions unchanged.
 
         Raises
         ------
         DataError
-            If a column is no annotator's.
+            If a column is not named after an annotator.
         """
         first = next((row for row in portion.attempts() if isinstance(row, Row)), None)
         long = {"assignment_id", "annotator", "label"}

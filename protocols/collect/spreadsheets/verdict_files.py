@@ -37,11 +37,11 @@ from oversight.protocols.collect.spreadsheets.filled_rows import (
 
 
 class Asked(Protocol):
-    """Interface to the asked questions, by question id."""
+    """Interface to look up asked questions by id."""
 
     @property
     def key(self) -> int | None:
-        """Key that binds the checks in files to the texts of these questions; None if texts are compared."""
+        """Key of the checksums in exported ids; None if texts are compared instead."""
         ...
 
     def find_experts(self, ids: Sequence[str]) -> Sequence[str | None]:
@@ -63,7 +63,7 @@ class Asked(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListedQuestions:
-    """Questions in memory, with their items if these are known, and the words that they were asked in."""
+    """Questions in memory, with their items if known, and the question text of the exported files."""
 
     questions: Mapping[str, Question]
     items: Mapping[str, Item]
@@ -101,7 +101,7 @@ _YES_NO = ("question_id", "expert", "answer")
 WITHDRAWN = "withdraw"
 """Answer with which a later file withdraws an earlier answer."""
 _CHECKED = len(QUESTION_PREFIX) + 16 + len("-") + 8
-"""Length of an id with a check."""
+"""Length of an id with a checksum."""
 _BARE = slice(len(QUESTION_PREFIX), len(QUESTION_PREFIX) + 16)
 _NEEDED = "import the files that `label export` wrote"
 
@@ -124,9 +124,9 @@ def read_answers(
     items
         Item id → item, to reject rows with another text; None skips this check.
     words
-        Meanings of words; None for those of `make_words`.
+        Meanings of the words in answers; None for the words of `make_words`.
     question_text
-        The question that the files were exported with.
+        The question text with which the files were exported; None for the English default.
 
     Raises
     ------
@@ -155,7 +155,7 @@ class VerdictFiles:
     asked
         The asked questions.
     words
-        Meanings of words; None for those of `make_words`.
+        Meanings of the words in answers; None for the words of `make_words`.
     skipped
         Records bad rows, which are then left out; None if any bad row is an error.
     changes
@@ -252,7 +252,7 @@ class VerdictFiles:
                     self._comments.compare(name, comment, stored[name].comment)
 
     def _is_checked(self, names: Sequence[str], shown: Sequence[Sequence[str]]) -> bool:
-        """Whether the checks in the ids show that no row was changed."""
+        """Whether the checksums in the ids show that no row was changed."""
         if set(map(len, names)) != {_CHECKED} or self._asked.key is None:
             return False
         return "".join([name[-8:] for name in names]) == write_checks(shown, self._asked.key)

@@ -50,7 +50,7 @@ _ANSWERED = [
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The present state of a project on the server; `settings` are the settings that push sets."""
+    """State of a project on the server; `settings` has those settings that a push sets."""
 
     id: int
     description: str
@@ -60,7 +60,7 @@ class Project:
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def find_changed(self, instructions: str) -> dict[str, object]:
-        """Return the settings that differ from those that push sets, with the right values."""
+        """Return name → right value of the settings that differ from what push sets."""
         meant = make_settings(instructions)
         return {name: value for name, value in meant.items() if self.settings.get(name, value) != value}
 

@@ -123,7 +123,8 @@ def start_server(
     address = urlsplit(public_url)
     if public_url and (address.scheme != "https" or not address.hostname or address.path.strip("/")):
         raise ConfigError(
-            f"--public-url must be https:// and a name, is {public_url!r}: http exposes passwords"
+            f"--public-url must be https://HOST without a path, is {public_url!r}: plain http exposes "
+            "passwords"
         )
     require_client()
     files = _open_folder(name, folder)
@@ -177,7 +178,7 @@ def reset_password(server: LabelStudioServer, email: str, password: str) -> None
 
 
 def find_servers() -> Path:
-    """Directory with the data of all servers."""
+    """Return the directory with the data of all servers."""
     return data_dir() / "label-studio"
 
 
@@ -270,7 +271,7 @@ def _wait_ready(files: ServerFolder[LabelStudioServer]) -> LabelStudioServer:
 
 
 def _answers(server: LabelStudioServer) -> bool:
-    """Whether the server answers and knows the token's owner, as no other program on this port can."""
+    """Whether the server answers and recognises the token, which another program on this port cannot."""
     import httpx
 
     with contextlib.suppress(httpx.HTTPError, ValueError):

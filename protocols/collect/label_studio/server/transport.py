@@ -339,9 +339,9 @@ class Transport:
             timeout=self._timeout,
             follow_redirects=True,
             trust_env=not local,
-            # The built-in server sends head and body separately, and on a kept connection the second waits
-            # for the delayed acknowledgement of the first, 40 ms per call. For other servers a new
-            # connection costs more.
+            # The local server sends head and body of a reply separately. On a kept connection, the body waits
+            # 40 ms for the delayed acknowledgement of the head. For other servers, a new connection takes
+            # longer than that.
             limits=httpx.Limits(max_keepalive_connections=0 if local else None),
         )
 
