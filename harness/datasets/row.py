@@ -202,15 +202,17 @@ class BadRows:
         left = self.number - len(self.shown)
         return [*map(str, self.shown), *([f"and {left:,} more wrong rows"] if left else [])]
 
-    def error(self, good: int, mend: str = "skip_bad = true under [items] leaves such rows out") -> DataError:
-        """Combine all errors into one; `good` is the number of good rows, `mend` the advice that the message ends with."""
+    def error(
+        self, good: int, advice: str = "skip_bad = true under [items] leaves such rows out"
+    ) -> DataError:
+        """Combine all errors into one; `good` is the number of good rows, `advice` the end of the message."""
         first, lines = self.shown[0], self.lines()
         if self.number == 1:
             return first
         if self.alike and not good:
             told = f"{first.reason}; {self.number:,} rows have this error, and no row is good"
             return DataError(told, file=first.file, line=first.line, field=first.field)
-        end = f"{self.number:,} rows are wrong; {mend}"
+        end = f"{self.number:,} rows are wrong; {advice}"
         told = "\n".join([first.reason, *lines[1:], end])
         return DataError(told, file=first.file, line=first.line, field=first.field)
 

@@ -235,8 +235,7 @@ class SecondQuestions(SideInformation):
         Raises
         ------
         NotIdentified
-            If first answers are missing, too many second answers are missing, or items have several first
-            questions.
+            If first answers or too many second answers are missing, or items have several first questions.
         EstimateError
             If only some items have a cluster, or nothing can be estimated.
         """

@@ -150,9 +150,9 @@ def betting_sequence(
 
     Each of many values of θ is tested by bets that θ is larger, or smaller. At the true θ, the residual
     a − θ b has mean 0 and is bounded. So Π (1 + λ residual) is a martingale, which reaches 1/α with
-    probability at most α (Ville 1939). The mean over λ and both directions is also a martingale (Waudby-Smith &
-    Ramdas 2024, J. R. Stat. Soc. B 86). The interval contains the values that are not rejected. Parameters are those of
-    `bootstrap_interval`.
+    probability at most α (Ville 1939). The mean over λ and both directions is also a martingale (Waudby-Smith
+    & Ramdas 2024, J. R. Stat. Soc. B 86). The interval contains the values that are not rejected. Parameters
+    are those of `bootstrap_interval`.
     """
     first, inverse = _find_equal_items(a, b)
     times = np.bincount(inverse).astype(np.float64)
