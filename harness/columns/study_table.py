@@ -14,8 +14,8 @@ at a time).
 Nonresponse: `answering_rates` estimates the share of answered questions about each class, and tests whether
 it differs between classes. If the expert for a class leaves more questions unanswered than others do, "no"
 answers for that class are missing, so a program that often predicts the class is refuted too seldom. An
-answer about class k arrives with probability π_k r_k, so weighting it by the inverse of the answering rate r_k
-removes the bias. This holds for any nonresponse that is random within known classes (Little & Rubin 2019,
+answer about class k arrives with probability π_k r_k, so weighting it by the inverse of the answering rate
+r_k removes the bias. This holds for any nonresponse that is random within known classes (Little & Rubin 2019,
 Statistical Analysis with Missing Data, 3.3).
 
 Repeated texts: `count_repeated` counts items that ask the same question under different ids. Two items count
