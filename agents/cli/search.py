@@ -54,7 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study(show)
     show.add_argument("search", nargs="?", help="id of the search (default: the latest search)")
     show.add_argument(
-        "--page", metavar="FILE", help="write an HTML page with the lineage, code differences and front"
+        "--page",
+        metavar="FILE",
+        help="write an HTML page with lineage, code differences and Pareto front",
     )
     show.add_argument(
         "--open-key",

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     ):
         terms = RunTerms(uncertain=args.uncertain or "retry", workers=workers)
         for target, budget in zip(targets, budgets, strict=True):
-            charge_before(store, target, budget)  # charge all runs first, because they share one budget
+            charge_before(store, target, budget)  # earlier usage, before any call: runs share a budget
         ids: Sequence[str] = store.content.add_items(items)
         part = dict[str, Any]()
         if args.sample is not None:

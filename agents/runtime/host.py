@@ -325,4 +325,4 @@ def _blamed() -> Iterator[None]:
     except BadCall:
         raise
     except Exception as error:  # noqa: BLE001  a program must only end its own item
-        raise BadCall(f"the call cannot be worded ({type(error).__name__})") from None
+        raise BadCall(f"the prompt of the call cannot be built ({type(error).__name__})") from None

@@ -321,7 +321,7 @@ def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[s
         known = first is not None and study.items.id in first.fields and "id" not in first.fields
         return read_key(key_file, items, id_column=study.items.id if known else "id")
     if not study.items.preset:
-        raise ConfigError("give the sealed key with --key FILE (columns id,label)")
+        raise ConfigError("the true labels are needed: give their file with --key FILE (columns id,label)")
     truth = load_study_preset(study).truth
     missing = [item.id for item in items if item.id not in truth]
     if missing:

@@ -103,7 +103,7 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
         old, before = _find(store, item_id), count_findings(study, store)
         new = next((item for item in stream_items(study) if item.id == item_id), None)
         if new is None:
-            raise BadInput(f"the items file has no item {item_id!r}; correct it there first")
+            raise BadInput(f"the items file has no item {item_id!r}; write the corrected item there first")
         if (new.text, new.options) == (old.text, old.options):
             raise BadInput(f"the item {item_id!r} is stored as the file has it; there is nothing to correct")
         if len(new.options) != len(old.options):

@@ -249,7 +249,7 @@ class ItemPage:
 
 
 class StudyItems:
-    """The items of a study, with columns for filters as they were when read.
+    """The items of a study, with columns to filter by, which are read once.
 
     The columns take 13 bytes per question and 2 per prediction, and more while they are read. A metadata
     column is read when first used, then cached; it takes 8 bytes per item plus its distinct values.
@@ -257,7 +257,7 @@ class StudyItems:
     Parameters
     ----------
     store
-        The study's database, for the search of words and for ids.
+        The study's database, used to search for words and to look up ids.
     columns
         Questions and predictions.
     strata

@@ -108,7 +108,7 @@ class EstimateOptions:
 
     @classmethod
     def of_study(cls, study: Study) -> EstimateOptions:
-        """Return the study's own settings; the default interval counts as not requested."""
+        """Return the options of the study's settings; the default interval counts as not requested."""
         section = study.estimate
         return cls(
             interval=requested_interval(study),
@@ -187,8 +187,9 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     for taken in before:
         if taken.looks != look.looks:
             raise BadInput(
-                f"{name}: look {taken.look} was taken as one of {taken.looks} planned ones; their number "
-                "cannot change once one was taken"
+                f"{name}: look {taken.look} was taken when {taken.looks} looks were planned; the number of "
+                "looks "
+                "cannot change after the first one"
             )
     if before and before[-1].look > look.look:
         raise BadInput(

@@ -98,7 +98,7 @@ def read_level(args: argparse.Namespace) -> float:
     """
     settings = parse_settings(args.settings)
     if other := settings.keys() - {"estimate.level"}:
-        raise BadInput(f"--options: --set {min(other)} needs a study; leave it out")
+        raise BadInput(f"--options: leave out --set {min(other)}, which needs a study")
     return float(settings.get("estimate.level", 0.95))
 
 

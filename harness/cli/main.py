@@ -288,7 +288,7 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
             signal.signal(number, signal.SIG_IGN)
         sys.stderr.write("\noversight: stopped; the same command continues from here\n")
         return stop.exit_code if isinstance(stop, Stopped) else 130
-    except BrokenPipeError as error:  # a pipe of the work; a closed standard output is handled elsewhere
+    except BrokenPipeError as error:  # of a subprocess; a closed standard output is handled elsewhere
         sys.stderr.write(f"oversight: a pipe broke before the work was done: {error}\n")
         return 1
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Options of all verbs that call models: waiting for other processes, lost calls, and worker nodes."""
+"""Options of all verbs that call models: waiting for other processes, handling lost calls, worker nodes."""
 
 from __future__ import annotations
 

@@ -328,7 +328,7 @@ class ExpertsSection(Section):
         if not named:
             return self
         if self.protocol == OPEN_PROTOCOL and named == ["gold"]:
-            return self  # for open answers, the gold file only names units of known truth
+            return self  # for open answers, gold adds no questions: it only lists units of known truth
         rule = self.statement
         if rule.is_panel or rule.asks_on or "accuracy" not in rule.answers:
             told = f"the protocol {self.protocol!r} does not allow control questions"

@@ -417,7 +417,7 @@ class ModelVotes:
     models
         Predictions of the models; their order does not matter.
     labels
-        The L labels.
+        Experts' answers about these items, as L labels.
     """
 
     models: Sequence[PredictionColumns]

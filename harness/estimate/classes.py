@@ -427,7 +427,8 @@ class ClassEvidence:
                 return self.estimate(items, option)
             except NotIdentified as error:
                 raise NotIdentified(
-                    "not every item could be asked about this class: answers do not tell how many are of it"
+                    "the share of this class cannot be estimated, because some items could not be asked "
+                    "about it"
                 ) from error
         wanted = np.broadcast_to(option, items.shape)[places][:, None]
         correct = read_item_answers(self.labels).correctness(wanted, places)[:, 0]

@@ -406,7 +406,7 @@ def _weighted(
 
 
 def _mixture(samples: tuple[BinomialSample, ...], weights: tuple[float, ...], *, published: bool) -> Point:
-    """Return Σ w_j A_j with the unbiased estimates A_j of Eq. 2 (an ordinary sample has K = 2)."""
+    """Return Σ w_j A_j, where A_j is the estimate of Eq. 2; K = 2 gives the share of right answers."""
     estimates = [complementary_accuracy(s.K, s.S, s.n) for s in samples]
     A = math.fsum(w * a for w, a in zip(weights, estimates, strict=True))
     notes: tuple[Note, ...] = () if 0 <= A <= 1 else (Note(NoteKind.OUT_OF_RANGE),)

@@ -250,8 +250,9 @@ def estimate_anytime(
     missing = [K for K in shares if not (K in groups and groups[K].n_readable)]
     if missing or not shares:
         raise EstimateError(
-            f"a running estimate needs an answer on a readable prediction of every K; there is none for "
-            f"K = {', '.join(map(str, missing)) or '?'}"
+            "a running estimate needs, for every number of options K, an answer about a readable "
+            "prediction; "
+            f"there is none for K = {', '.join(map(str, missing)) or '?'}"
         )
     each = 1 - (1 - level) / len(groups)
     parts = [(share, K, _sequence(groups[K], each)) for K, share in shares.items() if share]

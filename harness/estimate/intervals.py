@@ -300,7 +300,7 @@ class DrawnStrata:
     share: float
 
     def take(self, rows: AnyIntArray) -> DrawnStrata:
-        """Return the strata of a subset of the items, whose size was not fixed by the draw."""
+        """Return the strata of some of the items; the draw did not fix how many of each stratum these are."""
         share = self.share * len(rows) / max(1, len(self.number))
         return DrawnStrata(number=self.number[rows], share=share)
 

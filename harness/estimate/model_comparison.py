@@ -443,11 +443,16 @@ def _test_signs(
 ) -> Comparison:
     """Compare two models by the sign test on the items with a "no"."""
     if (a < 0).any() or (b < 0).any():
-        raise EstimateError("the sign test ignores that unreadable predictions are wrong; use paired")
+        raise EstimateError(
+            "some predictions are unreadable, and the sign test cannot count them as wrong; use the test "
+            "'paired'"
+        )
     no = data.answer == 0
     rows, options = data.item[no], np.unique(data.n_options)
     if len(options) > 1:
-        raise EstimateError(f"the sign test needs one number of options, there are {options.tolist()}")
+        raise EstimateError(
+            f"the sign test needs items with the same number of options, here are {options.tolist()}"
+        )
     return sign_test(a[rows], b[rows], data.asked[no], int(options[0]), level=level, names=names)
 
 

@@ -542,7 +542,7 @@ def _fill_in(
     answered, put = own > 0, own != 0
     n, m = int(answered.sum()), int(put.sum())
     if n == 0:
-        raise EstimateError("no item is resolved by the question about the model's own prediction")
+        raise EstimateError("no item was resolved by a question about the model's own prediction")
     right, rest = int((answered & (z == 1)).sum()), int((~put & (z == 1)).sum())
     filled = np.where(put & ~answered, right / n, z)
     r = (right + 1) / (n + 2)

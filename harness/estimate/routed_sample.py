@@ -758,10 +758,10 @@ def next_option(
     Parameters
     ----------
     predicted
-        Option predicted by every model, −1 for unreadable.
+        Option that each model predicts, −1 for unreadable.
     posterior
-        Length K: the predicted option with the largest value is asked about first. Ties are broken by the
-        number of models that predict the option, then by its number.
+        Length K: the predicted option with the largest value is asked about first; among equal values, the
+        one that most models predict, then the one with the smallest index.
     answers
         Answers so far: option → yes (True) or no (False).
     abstained

@@ -250,11 +250,13 @@ class SecondQuestions(SideInformation):
         data, option, items, cluster = evidence.sample, evidence.option(), evidence.items, evidence.cluster
         number = np.bincount(data.item, minlength=len(items))
         if number.max() > 1:
-            raise NotIdentified("items have several first questions, and second ones are used with one")
+            raise NotIdentified(
+                "some items have several first questions; second questions can be used only with one"
+            )
         readable = option >= 0
         rows = np.flatnonzero(readable & (number == 1))
         if rows.size < np.count_nonzero(readable):
-            raise NotIdentified("items with a readable prediction were not asked about")
+            raise NotIdentified("experts were not asked about some items with a readable prediction")
         first = data.take(rows)
         _, yes = first.by_item
         c = accuracy_target(option[rows], data.propensities.shape[1])

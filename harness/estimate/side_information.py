@@ -274,7 +274,9 @@ class Votes(SideInformation):
         strata = find_strata(predictions, part, setting.strata)
         evidence = Evidence.of(predictions, part, strata=strata)
         if evidence.most_questions > 1:
-            raise NotIdentified("items have several questions, and votes are used with one")
+            raise NotIdentified(
+                "some items have several questions; votes can be used only with one question per item"
+            )
         if evidence.is_settled:
             return None
         estimate = evidence.accuracy(setting.level, self._weigh(evidence, drawn))
@@ -442,7 +444,9 @@ def estimate_working(
     check_level(level)
     check_predicted(predicted, data)
     if np.bincount(data.item).max(initial=0) > 1:
-        raise NotIdentified("items have several questions, and a judge is used with one")
+        raise NotIdentified(
+            "some items have several questions; a judge can be used only with one question per item"
+        )
     if data.sampled and cluster is not None:
         refuse("estimate", {"judges", POOL, "clusters"})
     if not data.item.size or not (predicted >= 0).any():

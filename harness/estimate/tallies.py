@@ -420,8 +420,7 @@ def estimate_stratum(
     try:
         p = make_point(estimator, tally.hits, tally.misses, published=published)
         if method == "exact" and len(p.parts) == 1 and p.parts[0].K == 2 and p.parts[0].n == tally.n_readable:
-            # every item is known to be right or wrong; unreadable predictions are failures of the one
-            # binomial
+            # Every item is known to be right or wrong, unreadable ones wrong, so one binomial is enough.
             low, high = blaker(p.parts[0].S, n, level)
             whole = Interval(low=low, high=high, level=level, method="blaker", notes=p.notes)
             return replace(with_unreadable(p.value, p.se, whole, *scale), interval=whole)
@@ -1100,9 +1099,10 @@ def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray
     stuck = np.flatnonzero(use & ~settled & design.certain & ~known & (design.n_no > 0))
     if stuck.size:
         raise NotIdentified(
-            f"labels: item {design.name(stuck[0])} and {stuck.size - 1} more were certain to be "
-            "asked about options other than this model's prediction (propensity 1), and these were refused, "
-            "so this model's accuracy cannot be estimated; also ask about its predictions"
+            f"labels: item {design.name(stuck[0])} and {stuck.size - 1} more could only be asked about "
+            "options "
+            "other than this model's prediction (propensity 1), and the answers are no, so this model's "
+            "accuracy cannot be estimated; also ask about its predictions"
         )
     success = np.where(settled, hit_yes, ~design.has_yes)
     width = design.width

@@ -219,7 +219,9 @@ def _read_reply(status: int, body: bytes, item: Item, kind: str) -> tuple[tuple[
         used = int((told.get("usage") or {}).get("input_tokens") or 0)
         return read_answers(answers, item, kind), used
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadInput(f"{where}: this is no reply of {PATH}: {shorten(str(error))}") from None
+        raise BadInput(
+            f"{where}: the reply does not have the format of {PATH}: {shorten(str(error))}"
+        ) from None
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from None
 
@@ -227,7 +229,7 @@ def _read_reply(status: int, body: bytes, item: Item, kind: str) -> tuple[tuple[
 def _field(answers: Mapping[str, Any], name: str, kind: str, field: str, wanted: type) -> Any:
     answer = answers.get(name)
     if not isinstance(answer, dict) or answer.get("type", kind) != kind or field not in answer:
-        raise BadInput(f"there is no answer of type {kind!r} with {field!r} to the question {name!r}")
+        raise BadInput(f"question {name!r}: no answer of type {kind!r} has the field {field!r}")
     value = answer[field]
     if wanted is dict and not isinstance(value, dict):
         raise BadInput(f"{name}: {field!r} must be an object, is {shorten(str(value))}")

@@ -129,8 +129,9 @@ def _routed(
         if not (can | ~inside).all():
             left = int((inside & ~can).any(axis=1).sum())
             raise NotIdentified(
-                f"{left} of {len(items)} items have a prediction that could not be asked about; name the "
-                "models that the questions were drawn for with --model"
+                f"{left} of {len(items)} items have a prediction that could not be asked about; use --model "
+                "to "
+                "name the models for which the questions were drawn"
             )
     rows = np.flatnonzero(inside[sample.item, sample.asked])
     item, option = sample.item[rows], sample.asked[rows]

@@ -136,9 +136,9 @@ def _make_draw(drawn: Sequence[DrawnExpert], names: Sequence[str]) -> Draw:
 
 
 def _list_replies(drawn: Sequence[DrawnExpert], said: Mapping[str, str]) -> list[str | None]:
-    """Return the reply of each row: None if it is outstanding, empty if the expert was not asked.
+    """Return the reply of each drawn expert: None if it is outstanding, empty if the expert was not asked.
 
-    A reply "not my field" counts for each field of the expert.
+    If an expert said "not my field", this is also the reply for the expert's other fields.
     """
     passed = {(row.number, row.expert) for row in drawn if said.get(row.question_id) == Verdict.SKIP.value}
     found = list[str | None]()

@@ -269,9 +269,7 @@ def without_error(units: ModelUnits, fill: str, field: str | None, names: list[A
     """Return the share of answers without an error; open answers count as right only if `fill` is HIGH."""
     del names
     if field is not None and not units.fields_known:
-        raise Withheld(
-            "fields of some units are not known, so that no answer is known to be without an error"
-        )
+        raise Withheld("the fields of some units are unknown, so answers without an error are unknown")
     ordered = units.order > 0
     if ordered.any():
         units = units.take(np.flatnonzero(np.isin(units.item, np.unique(units.item[ordered]))))
@@ -297,7 +295,7 @@ def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[A
     Units that are not judged count as bad if `fill` is LOW, otherwise as good.
     """
     if field is not None and not units.fields_known:
-        raise Withheld("fields of some units are not known, so that no item's score is known")
+        raise Withheld("the fields of some units are unknown, so the scores of items are unknown")
     units = units.of_field(field)
     unseen = units.state > BAD
     open_items = len(np.unique(units.item[unseen]))

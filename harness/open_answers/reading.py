@@ -128,7 +128,7 @@ def read_units(
 def _find_states(
     judgements: Judgements, first: IntArray, code: IntArray, item: IntArray, fields: int
 ) -> tuple[IntArray, BoolArray]:
-    """Return the state of every unit, and which rows have an expert who accepted the unit."""
+    """Return the state of every unit, and for every row whether an expert accepted its unit."""
     size, reply = len(first), judgements.reply
 
     def count(mask: BoolArray) -> IntArray:

@@ -1,4 +1,4 @@
-"""Make foreign texts safe to store and show, and print to a terminal."""
+"""Make texts from outside safe to store and show, and print to a terminal."""
 
 import lazy_loader
 

@@ -246,9 +246,9 @@ def _draw(
 
 
 def _with_unit(drawn: FloatArray, rows: int, one: IntArray, weight: FloatArray | float) -> FloatArray:
-    """Extend the weights from shape (draws, R) to (draws, rows), and set that of row `one` to `weight`.
+    """Append columns for extreme ratings to the drawn weights; the result has shape (draws, rows).
 
-    `one` is the position of one extreme row per draw; all other extreme rows have weight 0.
+    In every draw, the extreme rating `one` of this draw has the weight `weight`, and all others have 0.
     """
     found = np.zeros((len(drawn), rows))
     found[:, : drawn.shape[1]] = drawn

@@ -330,7 +330,7 @@ def _check(e: Evidence) -> None:
 
 
 def margin_score(t_u: float, L: float, U: float, N: int) -> float:
-    """Return S(t_u) = 1 − exp(−2N t_u²) − exp(−2N t_l²), for t_u ≥ 0.
+    """Return S(t_u) = 1 − exp(−2N t_u²) − exp(−2N t_l²), for t_u ≥ 0 and t_l = L − √(t_u + U²).
 
     A negative t_l is set to 0, because Hoeffding's inequality gives no bound for it.
     """

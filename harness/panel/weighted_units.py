@@ -47,7 +47,7 @@ def explain_few_clusters(unit: IntArray) -> str:
 
 
 def draw_unit_more(draws: int, seed: int) -> FloatArray:
-    """Draw random weights of the added unit; shape (draws,)."""
+    """Draw random weights of the one unit that is added to the sample; shape (draws,)."""
     return np.random.default_rng([seed, 1]).standard_exponential(draws)
 
 

@@ -239,7 +239,7 @@ def lineage_lines(candidates: Sequence[SearchedCandidate], scale: str = "accurac
 def winner_lines(w: SearchedWinner, scale: str = "accuracy") -> list[str]:
     """Return lines on the winner: score corrected for selection, test results, and cost."""
 
-    def said(score: float) -> str:  # clipped to [0, 1], as on the page
+    def said(score: float) -> str:  # clipped to [0, 1], as on the page of the search
         score = min(1.0, max(0.0, score))
         return f"q {score:.3f}" if scale == "q" else percent(score)
 

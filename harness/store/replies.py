@@ -92,9 +92,9 @@ class ReplyRepository(Repository):
         last = self._database.read_rows(sa.select(sa.func.max(t.position)))[0][0]
         if last is None:
             return []
-        # Withdrawn replies leave gaps in the positions, so portions have about the same number of replies.
+        # Portions have equal ranges of positions. Withdrawn replies leave gaps, so sizes vary a little.
         size = -(-(last + 1) // most)
-        # A literal, because with a parameter PostgreSQL would not recognize the expression in GROUP BY.
+        # A literal, because PostgreSQL takes the parameters in SELECT and GROUP BY as different expressions.
         portion = t.position // sa.literal_column(str(size), sa.Integer)
         rows = self._database.read_rows(
             sa.select(portion, t.expert, sa.func.count()).group_by(portion, t.expert)

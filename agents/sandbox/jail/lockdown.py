@@ -170,7 +170,7 @@ def filter_program() -> bytes:
         _step(_RETURN, _EPERM),
         _step(_RETURN, _ALLOW),
     ]
-    # `no=2` sends a call that is neither on the list nor about memory to the refusal.
+    # With `no=2`, a call that is neither on the list nor about memory jumps to the refusal.
     return b"".join(code)
 
 

@@ -95,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("to", nargs="?", metavar="TO", help=to)
     add_study(parser)
     parser.add_argument(
-        "--head", metavar="HASH", help="verify: head that you noted when a command printed it"
+        "--head", metavar="HASH", help="verify: head of the audit trail that an earlier command printed"
     )
 
 
@@ -139,7 +139,7 @@ def _adopt(args: argparse.Namespace) -> None:
     if args.to is not None:
         raise BadInput(_TO)
     if not has_database(url):
-        raise BadInput("this study has no database; name the copy as store in study.toml first")
+        raise BadInput("this study has no database; first set store in study.toml to the address of the copy")
     with Store(url, write_marked=True) as store:
         mark, shown = store.marks.adopt(), store.shown
     if mark is None:

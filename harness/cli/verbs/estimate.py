@@ -61,7 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file with the true labels; shows the true accuracies beside the estimates",
     )
-    add("--counts", help="estimate from counts instead of a study: a JSON object with K, S_o, n_o, S_c, n_c")
+    add(
+        "--counts",
+        help="estimate from counts instead of a study: a JSON object with K (options), S_o of n_o ordinary "
+        "labels that confirm the model, and S_c of n_c complementary labels that it avoids",
+    )
     add_settings(parser, "estimate.level=0.9")
     add("--format", choices=FORMATS, help="print only the accuracies, as a table in this format")
     add("--all", action="store_true", help="show all estimators, notes and checks")

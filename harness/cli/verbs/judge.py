@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--margin",
         type=float,
         default=0.1,
-        help="largest calibration gap that still counts as holding (default: %(default)s)",
+        help="largest calibration gap at which a judge passes (default: %(default)s)",
     )
     add("--level", type=float, help="confidence level (default: the level set in the study)")
     add("--url", help="ask: URL of the endpoint, or its name under [endpoints] in study.toml")

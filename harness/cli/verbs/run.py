@@ -49,7 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file, or an exported .json file",
     )
     add("--sample", type=int, metavar="N", help="ask only about N randomly drawn items (default: all items)")
-    add("--retry-errors", action="store_true", help="retry failed calls (refused calls are always retried)")
+    add(
+        "--retry-errors",
+        action="store_true",
+        help="retry failed calls; calls that the endpoint refused are always retried",
+    )
     add(
         "--dry-run",
         action="store_true",

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
         reveal(url)
         sys.stdout.write((json.dumps({"url": url}) if args.json else f"{url}\nCtrl-C stops it") + "\n")
         sys.stdout.flush()
-        if not args.json:  # a browser in a terminal returns only when it is closed
+        if not args.json:  # in a thread, because a text-mode browser returns only when it is closed
             threading.Thread(target=webbrowser.open, args=(write_door(url),), daemon=True).start()
 
     serve_study(study_of(args), host=host, port=args.port, ready=ready)

@@ -125,7 +125,7 @@ class CircuitBreaker:
 _CLUSTER = 0.25  # share of refusals among recent calls above which refusals are due to a rate limit
 _TOLERATED = 0.1  # share of refusals above which the rate is measured again
 _RARE = 0.015  # refusals per success up to which the rate is raised
-_GREED = 1.03  # factor of the used rate on the measured rate
+_GREED = 1.03  # the used rate is the measured rate times this factor
 # Relative growth of the rate after a measurement with rare refusals, doubled each time, and its maximum.
 _GROWTH, _FASTEST = 0.1, 0.5
 _IN_VAIN, _A_WHILE = 8, 0.1  # consecutive refusals, and seconds, after which the rate is not trusted

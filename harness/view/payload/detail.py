@@ -17,7 +17,7 @@ def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:
     """Return a model's estimates from growing numbers of labels, in the order of the draw."""
     try:
         found = close_interval(study, store, model)
-    except StoreError:  # a failing database, perhaps temporarily, is no result about the study
+    except StoreError:  # a database error may be temporary and says nothing about the study
         raise
     except OversightError as error:
         return {"why": str(error), "points": [], "watchable": False}
@@ -35,7 +35,7 @@ def read_strata_of(
     """Return model → its accuracy in every stratum; several models are possible only if all have answers."""
     try:
         found = estimate_strata(study, store, models, column)
-    except StoreError:  # a failing database, perhaps temporarily, is no result about the study
+    except StoreError:  # a database error may be temporary and says nothing about the study
         raise
     except OversightError as error:
         return {model: {"why": str(error), "strata": []} for model in models}

@@ -196,7 +196,9 @@ class Client(Transport):
         wanted = {"project": project_id, "query": query, "fields": "all"}
         rows = self.read_pages("tasks.list", keep, **wanted, include=_OF_ANSWERS)
         if any("completed_by" not in a for row in rows for a in row["annotations"]):
-            rows = self.read_pages("tasks.list", keep, **wanted)  # not fields of annotations
+            rows = self.read_pages(
+                "tasks.list", keep, **wanted
+            )  # this server cannot select fields of annotations
         return rows
 
     # --- predictions -------------------------------------------------------------------------
