@@ -34,7 +34,6 @@ from oversight.harness.arrays import (
 )
 from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, key_of, mark
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.core import find_root
 from oversight.harness.seeding import derive_seed
 from oversight.harness.types import Counts
 
@@ -693,6 +692,8 @@ def neyman_rates(deviation: FloatArray, number: int, *, floor: float = 0.02) -> 
     item's `deviation`. Lagrange's condition under Σ ρ_i = number gives the proportionality (Neyman 1934, JRSS
     97). The floor is needed for unbiasedness, because every item must have a positive probability.
     """
+    from oversight.harness.estimate.core import find_root  # here, because it loads scipy
+
     score = np.maximum(deviation, 1e-12)
     if number >= len(score):
         return np.ones(len(score))

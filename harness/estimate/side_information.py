@@ -726,7 +726,7 @@ class Judges(SideInformation):
             evidence = Evidence.of(predictions, part, strata=strata)
             data, option, items = evidence.sample, evidence.option(), evidence.items
             if labels.pool is None and (option >= 0).any() and evidence.is_settled:
-                raise NotIdentified("every question decides a prediction, so a judge adds no information")
+                raise NotIdentified("every question settles a prediction, so a judge adds no information")
             weight = evidence.weight if labels.pool is None else None
         if labels.pool is not None:
             data, option, items = spread_over_pool(data, items, every, labels, self._n_options)

@@ -78,7 +78,7 @@ def test_a_file_that_is_no_audit_of_this_study_is_kept(
     folder: Path, oversight: Oversight, tmp_path: Path
 ) -> None:
     Path("notes.jsonl").write_text("mine\n")
-    assert "no audit of the study" in oversight("label", "audit", "notes.jsonl", code=2)["error"]
+    assert "not an audit of the study" in oversight("label", "audit", "notes.jsonl", code=2)["error"]
     assert Path("notes.jsonl").read_text() == "mine\n"
     oversight("label", "audit")
     other = lay_out_audited(tmp_path / "other")
@@ -99,7 +99,7 @@ def test_a_database_that_is_damaged_leaves_no_half_of_a_file(folder: Path, overs
 def test_a_file_that_is_no_bundle(folder: Path, oversight: Oversight) -> None:
     for text in (b"", b"\n", b"{}\n{}\n", b"\x00" * 100, b'{"format": "other"}\n', b"[" * 10_000):
         Path("other").write_bytes(text)
-        assert "is no audit" in oversight("store", "verify", "other", code=2)["error"]
+        assert "is not a" in oversight("store", "verify", "other", code=2)["error"]
     assert "cannot be read" in oversight("store", "verify", "none.jsonl", code=2)["error"]
     assert "cannot be read" in oversight("store", "verify", folder, code=2)["error"]
 

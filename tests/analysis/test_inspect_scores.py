@@ -109,9 +109,9 @@ def test_a_part_of_the_scores_is_refused(lay_out: Callable[..., None], oversight
     oversight("predictions", "scores", "quick.jsonl", "--model", "quick")
     oversight("predictions", "scores", "careful.jsonl", "--model", "careful")
     one, other = ([r["metadata"] for r in read(f)] for f in ("quick.jsonl", "careful.jsonl"))
-    with pytest.raises(BadInput, match=rf"{len(one) - 1} of {len(one)} scores are here"):
+    with pytest.raises(BadInput, match=rf"{len(one) - 1} of {len(one)} scores are in the log"):
         unpack_scores(one[1:])
-    with pytest.raises(BadInput, match="of several files"):
+    with pytest.raises(BadInput, match="from several files"):
         unpack_scores([*one, other[0] | {"oversight": other[0]["oversight"] | {"scores": 1}}])
     with pytest.raises(BadInput, match="score 1 was not made by oversight"):
         unpack_scores([None])
@@ -124,7 +124,7 @@ def test_a_log_without_scores_is_refused_and_nothing_is_written(
 ) -> None:
     lay_out("panel")
     told = oversight("predictions", "scores", "scores.jsonl", "--model", "m", code=2)
-    assert "a panel's ratings score no samples" in told["error"]
+    assert "scores need experts' yes and no" in told["error"]
     assert not Path("scores.jsonl").exists()
 
 

@@ -240,7 +240,7 @@ def test_an_outcome_may_be_given_by_its_word(store: Store) -> None:
 
 def test_a_page_is_of_one_direction_and_of_a_bounded_size(store: Store) -> None:
     items = StudyItems.read(store)
-    with pytest.raises(BadInput, match="only one of them"):
+    with pytest.raises(BadInput, match="not both"):
         items.read_page(ItemFilter(), after=1, before=2)
     for limit in (0, 501):
         with pytest.raises(BadInput, match=f"limit must be 1 to 500, is {limit}"):

@@ -158,7 +158,7 @@ def test_clusters_named_after_the_draw_count_everywhere_or_are_refused(
     found = oversight("compare")["comparisons"][0]
     assert found["high"] - found["low"] > pair["high"] - pair["low"]
     refused = oversight("estimate", "--set", "estimate.panel=votes.csv", code=2)["error"]
-    assert "panel: the strata of a panel's certainty take items as independent" in refused
+    assert "panel: strata by a panel's certainty need independent items" in refused
     assert "items.cluster" in refused
     Path("study.toml").write_text(text.replace('meta = ["ward"]', 'cluster = "nowhere"'))
     assert "nowhere" in oversight("estimate", code=2)["error"]

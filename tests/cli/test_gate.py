@@ -51,8 +51,8 @@ def test_a_model_is_held_against_the_baseline_and_both_bars(begin: Begin, oversi
     [
         ("--at-least 80", "--at-least: must lie between 0 and 1"),
         ("", "a gate needs a bar"),
-        ("--not-worse-than a", "--margin go together"),
-        ("--margin .1 --at-least .5", "--margin go together"),
+        ("--not-worse-than a", "--margin must be given together"),
+        ("--margin .1 --at-least .5", "--margin must be given together"),
         ("--at-least .5", "which model? there are 'a', 'b'"),
         ("--at-least .5 --model c", "was not run"),
         ("--not-worse-than a --margin .1 --model a", "compared with itself"),
@@ -101,7 +101,7 @@ def test_one_look_is_recorded_and_no_second_one_taken(
     assert "drawn questions (50%) are answered" in capsys.readouterr().err
     assert oversight("gate", "--at-least", "0.6", "--look", "1/2")["checks"][0]["method"] == "look 1 of 2"
     assert main(["gate", "--at-least", "0.6", "--look", "2/4"]) == 2
-    assert "their number cannot change" in capsys.readouterr().err
+    assert "the number of looks cannot change" in capsys.readouterr().err
 
 
 def test_a_look_with_the_same_answers_is_the_same_look(

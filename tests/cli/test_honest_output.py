@@ -168,7 +168,7 @@ def test_planned_looks_are_recorded(begin: Callable[..., None], oversight: Overs
     assert "planned at 20%" in share
     first = oversight("estimate", "--look", "1/2")
     assert oversight("estimate", "--look", "1/2") == first
-    assert "their number cannot change" in oversight("estimate", "--look", "2/4", code=2)["error"]
+    assert "the number of looks cannot change" in oversight("estimate", "--look", "2/4", code=2)["error"]
     Path("key.csv").write_text("id,label\n" + "".join(f"i{j},{CLASSES[t]}\n" for j, t in enumerate(TRUTH)))
     oversight("label", "simulate", "--key", "key.csv")
     again = oversight("estimate", "--look", "1/2", code=2)["error"]
@@ -180,7 +180,7 @@ def test_planned_looks_are_recorded(begin: Callable[..., None], oversight: Overs
         assert [(e["look"], e["looks"], e["drawn"]) for e in noted] == [(1, 2, N), (2, 2, N)]
         study = read_study("study.toml")
         late = PlannedLook(look=1, looks=2, answered=N // 2, drawn=N)
-        with pytest.raises(BadInput, match="looks go forward"):
+        with pytest.raises(BadInput, match="an earlier look cannot be taken"):
             check_look(study, store, late)
         more = PlannedLook(look=2, looks=2, answered=N - 1, drawn=N)
         with pytest.raises(BadInput, match="it was the last"):

@@ -174,7 +174,7 @@ def test_where_hardly_any_is_wrong_no_saving_is_claimed(
         (["--accuracy", "0.8", "--models", "2"], "--accuracy, --models is only for a plan without a study"),
         (
             ["--set", "experts.protocol=disagreement"],
-            "partitioned, targeted and sequential cost, not 'disagreement'",
+            "the cost of partitioned, targeted and sequential, not of 'disagreement'",
         ),
         (["--model", "nobody"], "the model 'nobody' was not run"),
         (["--questions", "0"], "questions must be at least 1, is 0"),
@@ -205,7 +205,7 @@ def test_without_answers_or_a_study_it_says_how_to_plan(
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        ("sensitivity = [0.9, 1.0]\n", "experts: the estimates allow for experts' errors"),
+        ("sensitivity = [0.9, 1.0]\n", "experts: the estimates correct for experts' errors"),
         ('[estimate]\ninterval = "wald"\n', "plans support only the exact interval, not 'wald'"),
         ('[estimate]\nstrata = "text"\n', "strata: all items are taken together"),
     ],

@@ -110,7 +110,7 @@ def test_sequential_resolves_every_item(start: Callable[..., None], oversight: O
     assert comparison["method"] == "mcnemar"
     assert comparison["difference"] == pytest.approx(accuracy("good") - accuracy("poor"))
     assert comparison["verdict"] == "good"
-    assert "needs drawn options" in oversight("compare", "--test", "paired", code=2)["error"]
+    assert "needs one drawn option per item" in oversight("compare", "--test", "paired", code=2)["error"]
 
 
 def test_disagreement_asks_only_where_two_models_differ(
@@ -130,7 +130,7 @@ def test_partitioned_compares_too(start: Callable[..., None], oversight: Oversig
     start("partitioned", "good", "fair", "poor")
     assert len(oversight("compare")["comparisons"]) == 3
     error = oversight("compare", "--test", "sign", "--model", "good", "--model", "fair", code=2)["error"]
-    assert "unreadable predictions are wrong" in error
+    assert "the sign test cannot count them as wrong" in error
     assert "needs resolved items" in oversight("compare", "--test", "mcnemar", code=2)["error"]
     assert "at least 2 models" in oversight("compare", "--model", "good", code=2)["error"]
 

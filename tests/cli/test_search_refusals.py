@@ -43,10 +43,10 @@ def test_a_wrong_setting_is_named_and_nothing_is_asked(
 @pytest.mark.parametrize(
     ("setting", "error"),
     [
-        ("rungs = []", "search: rungs must be rising"),
-        ("rungs = [0]", "search: rungs must be rising"),
-        ("rungs = [14, 6]", "search: rungs must be rising"),
-        ("keep = [nan]", "search: keep must be falling shares"),
+        ("rungs = []", "search: rungs must be increasing"),
+        ("rungs = [0]", "search: rungs must be increasing"),
+        ("rungs = [14, 6]", "search: rungs must be increasing"),
+        ("keep = [nan]", "search: keep must be decreasing shares"),
         ("keep = []", "search: keep needs a share after every rung"),
         ("split = {feedback = nan}", "search: split must be shares"),
         ('start = "best"', "search: start: there is no workflow 'best'"),

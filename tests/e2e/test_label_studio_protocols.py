@@ -70,7 +70,7 @@ def test_sequential_asks_on_until_every_model_is_known(predicted: Bench) -> None
         assert correct[model].tolist() == [int(options[i.id] == TRUTH[i.id]) for i in items]
     looked = predicted.call("label", "watch", "--once")
     assert looked["estimates"] == {}
-    assert all("followed from predictions" in why for why in looked["undefined"].values())
+    assert all("depended on predictions" in why for why in looked["undefined"].values())
     for expert in EXPERTS:
         sent = json.dumps([task["data"] for task in predicted.tasks(expert)])
         assert not any(word in sent for word in ("large", "tiny", "sequential", "propensity"))
@@ -101,7 +101,7 @@ def test_targeted_questions_carry_their_propensities(predicted: Bench) -> None:
     assert answer_open(predicted) == N
     assert predicted.call("label", "pull")["new"] == N
     looked = predicted.call("label", "watch", "--once")
-    assert "followed from predictions" in looked["undefined"]["large"]
+    assert "depended on predictions" in looked["undefined"]["large"]
     with Store(predicted.url) as store:
         assert len({round(q.propensity, 6) for q in store.content.read_questions()}) > 1
         spec = make_spec("late", predicted.study.model("m"), "$text", None)

@@ -94,7 +94,7 @@ def test_experts_who_err_together_are_withheld() -> None:
 
 def test_an_interval_with_every_accuracy_is_withheld() -> None:
     singles = {(True, 1): 3, (True, 0): 2, (False, 1): 3, (False, 0): 6}
-    with pytest.raises(NotIdentified, match="leaves every accuracy possible"):
+    with pytest.raises(NotIdentified, match="allow every accuracy"):
         bounded_accuracy(*collect({}, singles), ErrorRanges())
 
 

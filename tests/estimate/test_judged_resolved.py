@@ -72,7 +72,7 @@ def test_resolved_items_that_are_all_there_are_need_no_judge() -> None:
 def test_weights_below_one_are_refused(weight: float) -> None:
     _, labels, _, _ = resolve(2)
     strata = labels.design.strata
-    with pytest.raises(h.BadInput, match="must stand for at least 1 item"):
+    with pytest.raises(h.BadInput, match="must have a weight of at least 1"):
         labels.drawn_from(strata, pool_size=N, weights=dict.fromkeys(strata, weight))
-    with pytest.raises(h.BadInput, match="must name the items that strata name"):
+    with pytest.raises(h.BadInput, match="must be given for the same items as strata"):
         labels.drawn_from(strata, pool_size=N, weights={"i0": 2.0})

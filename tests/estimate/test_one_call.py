@@ -96,7 +96,7 @@ def test_three_models_are_ranked() -> None:
 
 
 def test_a_running_interval_is_refused_where_its_likelihood_is_wrong() -> None:
-    with pytest.raises(NotIdentified, match="its questions followed from predictions"):
+    with pytest.raises(NotIdentified, match="its questions depended on predictions"):
         h.accuracy(PREDICTIONS["good"], labels_of("targeted"), interval="anytime")
     found = h.accuracy(PREDICTIONS["good"], labels_of("partitioned"), interval="anytime")
     assert (found.interval, found.low <= TRUE["good"] <= found.high) == ("anytime", True)

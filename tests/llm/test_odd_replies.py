@@ -73,7 +73,7 @@ def test_item_with_a_nul_is_asked_and_recognised_again(tmp_path: Path) -> None:
             [found] = h.run("m", [item], store=str(tmp_path / "s.db"), endpoint=server.url)
         assert len(server.prompts) == 1
     assert found.option == 1
-    with pytest.raises(h.DataError, match="the item id 'i\\\\x00' contains a character"):
+    with pytest.raises(h.DataError, match="the item id 'i\\\\x00' contains a secret"):
         h.run("m", [Item("i\0", "a", ("b", "c"), (0, 1))], store=str(tmp_path / "s.db"))
 
 

@@ -229,7 +229,7 @@ def test_wrong_parameters_are_said(served: Served) -> None:
         "/api/items?limit=0": "limit",
         "/api/items?limit=9999": "limit",
         "/api/items?after=x": "after: must be a whole number",
-        "/api/items?after=1&before=2": "only one",
+        "/api/items?after=1&before=2": "not both",
         "/api/items?expert=nobody": "there is no expert 'nobody'",
         "/api/items?nothing=1": "no filter 'nothing'",
         "/api/item?id=nothing": "no item 'nothing'",

@@ -74,7 +74,7 @@ def prepare(
         The earlier usage of the runs is added first, even for a model that cannot be called now.
     uncertain
         What happens to answers that were unfinished when an earlier command was killed, see
-        `oversight.harness.store.calls.settle_lost`.
+        `oversight.harness.store.calls.call_repository.settle_lost`.
     make_model
         Function that creates the clients to check.
 
