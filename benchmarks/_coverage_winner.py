@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oversight.agents.search import Archive, Kind, score_candidates, simulated_labels
-from oversight.agents.search.fitness import Board
+from oversight.agents.search.fitness.board import Board
 from oversight.harness.estimate import synthesise_population
 from oversight.harness.types import Candidate, Item, Prediction, Program
 

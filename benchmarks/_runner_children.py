@@ -120,7 +120,7 @@ def stored_run(folder: str, url: str, n: int, concurrency: int, timeout: float =
     """Return a function that does what `oversight run` does once the items are stored."""
     from oversight.harness.config import ModelSection
     from oversight.harness.llm import PriceTable, RequestedItems, Target, make_spec, run_alone
-    from oversight.harness.llm.models import http_model  # noqa: F401  imported here to exclude its time
+    from oversight.harness.llm.models import http_model  # noqa
     from oversight.harness.store import Store
     from oversight.harness.types import Item
 

@@ -72,9 +72,10 @@ def test_readme_is_one_page() -> None:
 
 
 @pytest.mark.local_model
+@pytest.mark.timeout(600)  # the model writes up to 1,024 tokens per item, beside other tests
 def test_your_own_study_in_six_commands(local_model: LocalServer, tmp_path: Path) -> None:
     page = "README.md"
-    truth = notes(tmp_path, 8)
+    truth = notes(tmp_path, 5)
     commands = [line for line in block("six-commands", page).splitlines() if line]
     assert len(commands) == 6
     *most, last = commands
@@ -86,7 +87,7 @@ def test_your_own_study_in_six_commands(local_model: LocalServer, tmp_path: Path
     with serve(tmp_path) as served:
         assert [model["name"] for model in served.read("overview")["models"]] == ["small"]  # type: ignore[attr-defined]
     estimates = json.loads(shell("oversight estimate --json", tmp_path))["models"]["small"]["estimates"]
-    assert estimates["ml"]["n"]["ordinary"] + estimates["ml"]["n"]["complementary"] == 8
+    assert estimates["ml"]["n"]["ordinary"] + estimates["ml"]["n"]["complementary"] == 5
 
 
 @pytest.mark.local_model

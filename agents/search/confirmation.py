@@ -15,18 +15,10 @@ import numpy as np
 from scipy.special import expit
 
 from oversight.agents.search.context import SearchContext, gather_all
-from oversight.agents.search.fitness import (
-    LOW,
-    SIDE,
-    WINNER_LOW,
-    WINNER_SIDE,
-    Board,
-    design_effect,
-    interval_ends,
-    least_variance,
-    rounded,
-    score_items,
-)
+from oversight.agents.search.fitness.board import Board, rounded
+from oversight.agents.search.fitness.breakthroughs import LOW, SIDE, WINNER_LOW, WINNER_SIDE, interval_ends
+from oversight.agents.search.fitness.empirical_bayes import design_effect, least_variance
+from oversight.agents.search.fitness.scores import score_items
 from oversight.harness import FloatArray, IntArray, TransientModelError
 
 

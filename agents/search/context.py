@@ -12,18 +12,12 @@ import numpy as np
 
 from oversight.agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from oversight.agents.runtime import Replay
-from oversight.agents.search.fitness import (
-    OUTCOME,
-    Archive,
-    Board,
-    ExpertLabels,
-    ScoredRows,
-    measure_power,
-    rounded,
-    score_candidates,
-    score_items,
-)
-from oversight.agents.search.policies import JudgedAnswer, PolicyView
+from oversight.agents.search.fitness.archive import Archive
+from oversight.agents.search.fitness.board import Board, ScoredRows, rounded, score_candidates
+from oversight.agents.search.fitness.expert_labels import ExpertLabels
+from oversight.agents.search.fitness.power import measure_power
+from oversight.agents.search.fitness.scores import OUTCOME, score_items
+from oversight.agents.search.policies.proposal import JudgedAnswer, PolicyView
 from oversight.harness import ProgramRefused, derive_seed
 from oversight.harness.config import SearchSection
 from oversight.harness.types import Item, Prediction, PredictionStatus, Program

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from oversight.agents.programs import Example
-from oversight.agents.search.fitness import (
+from oversight.agents.search.fitness.expert_labels import (
     ClassCounts,
     ExpertLabels,
     find_rates,
     keep_complementary,
-    score_items,
 )
+from oversight.agents.search.fitness.scores import score_items
 from oversight.harness import BadInput, NotIdentified, derive_seed
 from oversight.harness.columns import AnyLabels, LabelColumns, align_models, read_questions
 from oversight.harness.estimate import collected_part, find_reason, find_unequal, is_negligible

@@ -26,16 +26,10 @@ from oversight.agents.search.checked_settings import optimiser_name
 from oversight.agents.search.confirmation import confirm_finalists
 from oversight.agents.search.context import PORTION, SearchContext
 from oversight.agents.search.loop import ASK_AGAIN, RAISE, Ended, search
-from oversight.agents.search.policies import (
-    Adas,
-    AFlow,
-    Optimizer,
-    Policy,
-    Recombine,
-    Reflect,
-    Wordings,
-    write_guide,
-)
+from oversight.agents.search.policies.model_policies import Adas, AFlow, Reflect
+from oversight.agents.search.policies.optimizer import Optimizer, write_guide
+from oversight.agents.search.policies.proposal import Policy
+from oversight.agents.search.policies.recombine import Recombine, Wordings
 from oversight.agents.search.setup import model_name
 from oversight.harness import BudgetSpent, TransientModelError
 from oversight.harness.config import SearchSection, Study

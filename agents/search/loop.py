@@ -26,8 +26,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from oversight.agents.search.context import SearchContext, gather_all
-from oversight.agents.search.fitness import Board
-from oversight.agents.search.policies import Policy, PolicyView, Proposal
+from oversight.agents.search.fitness.board import Board
+from oversight.agents.search.policies.proposal import Policy, PolicyView, Proposal
 from oversight.harness import (
     UNREADABLE,
     BudgetSpent,

@@ -12,7 +12,10 @@ import numpy as np
 from oversight.agents.search.checked_settings import check_settings
 from oversight.agents.search.confirmation import Winner, decide
 from oversight.agents.search.context import SearchContext
-from oversight.agents.search.fitness import Archive, Board, compare_paired, score_items
+from oversight.agents.search.fitness.archive import Archive
+from oversight.agents.search.fitness.board import Board
+from oversight.agents.search.fitness.empirical_bayes import compare_paired
+from oversight.agents.search.fitness.scores import score_items
 from oversight.agents.search.item_splits import AnswerGaps, know_rates
 from oversight.agents.search.loop import TWICE
 from oversight.agents.standalone import Workflow

@@ -15,13 +15,12 @@ from oversight.agents.programs import NAMES, Example, PromptFormat, Role, load_p
 from oversight.agents.sandbox import open_sandbox
 from oversight.agents.search.checked_settings import LEAST, as_published, check_settings, optimiser_name
 from oversight.agents.search.context import FEWEST, SearchContext
-from oversight.agents.search.fitness import (
-    Archive,
+from oversight.agents.search.fitness.archive import Archive, load_archive
+from oversight.agents.search.fitness.expert_labels import (
     ExpertLabels,
     count_answers,
     find_rates,
     keep_complementary,
-    load_archive,
 )
 from oversight.agents.search.item_splits import (
     collect_labels,

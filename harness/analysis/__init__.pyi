@@ -1,15 +1,12 @@
-from .audit import (
-    Audit as Audit, AuditFindings as AuditFindings, CheckedIds as CheckedIds, DesignFreeze as DesignFreeze,
-    Freeze as Freeze,
-    audit_bundle as audit_bundle, audit_study as audit_study, count_findings as count_findings,
-    write_bundle as write_bundle,
-)
+from .audit.audit_check import Audit as Audit, CheckedIds as CheckedIds, Freeze as Freeze
+from .audit.answer_check import AuditFindings as AuditFindings
+from .audit.design_freeze import DesignFreeze as DesignFreeze
+from .audit.bundle_check import audit_bundle as audit_bundle
+from .audit.study_check import audit_study as audit_study, count_findings as count_findings
+from .audit.bundle_writing import write_bundle as write_bundle
 from .class_task import compare_study_classes as compare_study_classes
 from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
-from .controls import (
-    ExpertQuality as ExpertQuality, read_gold as read_gold,
-    read_quality as read_quality,
-)
+from .controls import ExpertQuality as ExpertQuality, read_gold as read_gold, read_quality as read_quality
 from .costs import run_cost as run_cost, study_prices as study_prices
 from .diagnosis import diagnose as diagnose
 from .foreign_runs import (
@@ -33,9 +30,7 @@ from .item_pages import (
     ItemFilter as ItemFilter, ItemVerdict as ItemVerdict, ModelOutcome as ModelOutcome,
     StudyItems as StudyItems,
 )
-from .item_changes import (
-    correct_item as correct_item, remove_item as remove_item, scrub as scrub,
-)
+from .item_changes import correct_item as correct_item, remove_item as remove_item, scrub as scrub
 from .items_overview import check_items as check_items, write_items as write_items
 from .model_detail import (
     EstimatesOverTime as EstimatesOverTime, StratumAccuracy as StratumAccuracy,
@@ -43,8 +38,8 @@ from .model_detail import (
 )
 from .model_runs import (
     Asking as Asking, batch_study as batch_study, forecast_study as forecast_study,
-    give_up_batches as give_up_batches,
-    run_study as run_study, summarise_run as summarise_run, take_sample as take_sample,
+    give_up_batches as give_up_batches, run_study as run_study, summarise_run as summarise_run,
+    take_sample as take_sample,
 )
 from .copied_study import copy_study as copy_study
 from .new_study import (

@@ -57,7 +57,7 @@ class ImportedRun:
     checked, unchecked
         Number of the log's texts that were compared with the items' texts, and number that could not be.
     read_by
-        Step that read an answer → number of answers, see `oversight.harness.llm.reading.Step`.
+        Step that read an answer → number of answers, see `oversight.harness.llm.reading.reply_reader.Step`.
     """
 
     run: str

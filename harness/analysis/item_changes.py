@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from oversight.harness.analysis.audit import DesignFreeze, count_findings
+from oversight.harness.analysis.audit.design_freeze import DesignFreeze
+from oversight.harness.analysis.audit.study_check import count_findings
 from oversight.harness.analysis.inputs import stream_items
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput

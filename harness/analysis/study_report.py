@@ -141,7 +141,7 @@ class ModelReport:
     classes
         Results by class, if requested.
     steps
-        Step that read an answer → number of predictions, see `oversight.harness.llm.reading.Step`.
+        Step that read an answer → number of predictions; see `oversight.harness.llm.Step`.
 
     Examples
     --------

@@ -1,23 +1,30 @@
-from .audit import (
-    Absence as Absence, AnswerLink as AnswerLink, AuditEvent as AuditEvent, AuditRecord as AuditRecord,
-    BatchDigest as BatchDigest, DESIGN_PARTS as DESIGN_PARTS, Handover as Handover,
-    StoredAnswerValue as StoredAnswerValue, PAGE as PAGE, REFUSED as REFUSED, REPLY_TABLES as REPLY_TABLES,
-    RowsDigest as RowsDigest, START as START, append_events as append_events, write_moment as write_moment,
+from .audit.people import (
+    Absence as Absence, AnswerLink as AnswerLink, Handover as Handover, write_moment as write_moment,
 )
-from .calls import (
-    Batch as Batch, HeldLocks as HeldLocks, ReservedAnswer as ReservedAnswer,
-    Spending as Spending, StoredCall as StoredCall, UNDER_WAY as UNDER_WAY,
-    Uncertain as Uncertain,
+from .audit.audit_trail import (
+    AuditEvent as AuditEvent, AuditRecord as AuditRecord, PAGE as PAGE, REFUSED as REFUSED, START as START,
+    append_events as append_events,
 )
-from .columns import (
-    CandidateColumns as CandidateColumns, ItemDraw as ItemDraw, RunColumns as RunColumns,
-    STATUSES as STATUSES, ShownRepository as ShownRepository, mark_shown as mark_shown,
+from .audit.design_rows import (
+    BatchDigest as BatchDigest, DESIGN_PARTS as DESIGN_PARTS, StoredAnswerValue as StoredAnswerValue,
+    REPLY_TABLES as REPLY_TABLES, RowsDigest as RowsDigest,
 )
-from .controls import ControlKind as ControlKind, ControlQuestion as ControlQuestion, GoldItem as GoldItem
+from .calls.call_repository import (
+    Batch as Batch, ReservedAnswer as ReservedAnswer, Spending as Spending, StoredCall as StoredCall,
+    UNDER_WAY as UNDER_WAY, Uncertain as Uncertain,
+)
+from .calls.run_locks import HeldLocks as HeldLocks
+from .columns.candidate_columns import CandidateColumns as CandidateColumns, STATUSES as STATUSES
+from .columns.pool_columns import ItemDraw as ItemDraw
+from .columns.run_columns import RunColumns as RunColumns
+from .columns.shown_columns import ShownRepository as ShownRepository, mark_shown as mark_shown
+from .controls.control_questions import (
+    ControlKind as ControlKind, ControlQuestion as ControlQuestion, GoldItem as GoldItem,
+)
 from .database import PORTION as PORTION, split_into_batches as split_into_batches
 from .moving import move_rows as move_rows
 from .copying import copy_store as copy_store
-from .engines import has_database as has_database
+from .engines.addresses import has_database as has_database
 from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined,
     Queue as Queue, QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,

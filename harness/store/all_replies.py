@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import sqlalchemy as sa
 
-from oversight.harness.store.audit import AuditEvent
-from oversight.harness.store.controls import ControlRepository
+from oversight.harness.store.audit.audit_trail import AuditEvent
+from oversight.harness.store.controls.control_questions import ControlRepository
 from oversight.harness.store.database import Database, split_into_batches
 from oversight.harness.store.replies import SORTED, ReplyFields, ReplyRepository, Response
 

@@ -12,17 +12,15 @@ import sqlalchemy as sa
 
 from oversight.harness.errors import LostConnection, LostDatabase, StoreError
 from oversight.harness.store.database_mark import DatabaseMark, read_mark
-from oversight.harness.store.engines import (
+from oversight.harness.store.engines.addresses import (
     PATIENT,
-    HeldFile,
-    LogFolding,
-    RetryingConnection,
-    connect,
     make_engine,
     make_private,
     may_write,
     show_address,
 )
+from oversight.harness.store.engines.held_file import HeldFile, LogFolding
+from oversight.harness.store.engines.retrying import RetryingConnection, connect
 from oversight.harness.store.schema import begin_exclusive, prepare_tables
 from oversight.harness.store.serialization import (
     describe_damage,

@@ -13,14 +13,9 @@ import sqlalchemy as sa
 from oversight.harness.errors import StoreError
 from oversight.harness.store.database import Database
 from oversight.harness.store.study_store import Store
-from oversight.harness.store.tables import (
-    DatabaseMarkRow,
-    ItemRow,
-    RunLockRow,
-    RunVersionRow,
-    count_rows,
-    insert_tuples,
-)
+from oversight.harness.store.tables.content_tables import DatabaseMarkRow, ItemRow
+from oversight.harness.store.tables.insertion import count_rows, insert_tuples
+from oversight.harness.store.tables.run_tables import RunLockRow, RunVersionRow
 
 # Locks of processes and the mark of the database itself are not copied.
 _LEFT = {row.__table__.name for row in (RunLockRow, DatabaseMarkRow)}

@@ -11,8 +11,8 @@ from typing import Any, ParamSpec, TypeVar, TypeVarTuple, cast
 import sqlalchemy as sa
 
 from oversight.harness.store.connections import Connections
-from oversight.harness.store.engines import keeping_few
-from oversight.harness.store.tables import execute_many, insert_tuples, select_values
+from oversight.harness.store.engines.addresses import keeping_few
+from oversight.harness.store.tables.insertion import execute_many, insert_tuples, select_values
 
 PORTION = 500
 """Rows per query; bounded to save memory and because databases limit the number of parameters."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
-from oversight.harness.store.tables import DatabaseMarkRow
+from oversight.harness.store.tables.content_tables import DatabaseMarkRow
 
 _MARK = DatabaseMarkRow.__table__
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oversight.harness.errors import StoreError
 from oversight.harness.store.copying import copy_store, is_whole_copy
-from oversight.harness.store.engines import find_users, show_address
+from oversight.harness.store.engines.addresses import find_users, show_address
 from oversight.harness.store.study_store import Store
 
 

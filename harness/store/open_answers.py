@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from oversight.harness.store.database import Repository
-from oversight.harness.store.tables import ItemRow, OpenAnswerRow, UnitDrawRow, UnitRow, execute_many
+from oversight.harness.store.tables.content_tables import ItemRow
+from oversight.harness.store.tables.insertion import execute_many
+from oversight.harness.store.tables.open_tables import OpenAnswerRow, UnitDrawRow, UnitRow
 
 _ANSWER, _UNIT, _DRAW = OpenAnswerRow.__table__, UnitRow.__table__, UnitDrawRow.__table__
 _POSITION = ItemRow.__table__.c.position

@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
-from oversight.harness.store.audit import AuditEvent, BatchDigest, append_events
+from oversight.harness.store.audit.audit_trail import AuditEvent, append_events
+from oversight.harness.store.audit.design_rows import BatchDigest
 from oversight.harness.store.database import BULK, Database, Repository, split_into_batches
-from oversight.harness.store.tables import AnswerRow, ControlAnswerRow, RatingRow, execute_many, insert_tuples
+from oversight.harness.store.tables.content_tables import AnswerRow, ControlAnswerRow, RatingRow
+from oversight.harness.store.tables.insertion import execute_many, insert_tuples
 
 ReplyFields = tuple[str, str, str, str, str]
 """The fields of a `Response`, in the order of `Response`."""

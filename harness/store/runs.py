@@ -16,16 +16,9 @@ from oversight.harness.config import RunSpec
 from oversight.harness.errors import Fault
 from oversight.harness.store.database import PORTION, Repository, repeated, split_into_batches
 from oversight.harness.store.serialization import write_json
-from oversight.harness.store.tables import (
-    ItemRow,
-    JudgeProbabilityRow,
-    LedgerRow,
-    PredictionRow,
-    RunRow,
-    execute_many,
-    insert_into,
-    upsert_tuples,
-)
+from oversight.harness.store.tables.content_tables import ItemRow
+from oversight.harness.store.tables.insertion import execute_many, insert_into, upsert_tuples
+from oversight.harness.store.tables.run_tables import JudgeProbabilityRow, LedgerRow, PredictionRow, RunRow
 from oversight.harness.types import Prediction, PredictionStatus, Source, Usage
 
 _ITEM, _PREDICTION, _RUN = ItemRow.__table__, PredictionRow.__table__, RunRow.__table__

@@ -9,7 +9,8 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
-from oversight.harness.store.engines import ATTEMPT, show_address, wait_for_lock
+from oversight.harness.store.engines.addresses import show_address
+from oversight.harness.store.engines.retrying import ATTEMPT, wait_for_lock
 
 HEAD = "0033"
 """Version of the tables. Raise it with every change in ``tables``; older databases must then be upgraded."""

@@ -16,17 +16,14 @@ import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
 from oversight.harness.store.database import Repository, repeated
-from oversight.harness.store.tables import (
+from oversight.harness.store.tables.insertion import count_rows, execute_many, row_of, value_of
+from oversight.harness.store.tables.run_tables import (
     CallRow,
     CandidateAnswerRow,
     CandidateRow,
     SearchEventRow,
     SearchItemRow,
     SearchRow,
-    count_rows,
-    execute_many,
-    row_of,
-    value_of,
 )
 from oversight.harness.types import Candidate, Prediction, PredictionStatus, Program
 

@@ -14,9 +14,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from oversight.harness.errors import DataError
-from oversight.harness.store.audit import PeopleRepository
+from oversight.harness.store.audit.people import PeopleRepository
 from oversight.harness.store.database import BULK, Repository, split_into_batches
-from oversight.harness.store.full_text import index_new_words
+from oversight.harness.store.full_text.full_text_index import index_new_words
 from oversight.harness.store.replies import ReplyRepository, Response
 from oversight.harness.store.serialization import (
     add_meta,
@@ -27,13 +27,15 @@ from oversight.harness.store.serialization import (
     write_meta,
     write_tuple,
 )
-from oversight.harness.store.tables import (
+from oversight.harness.store.tables.content_tables import (
     AssignmentRow,
     ControlQuestionRow,
     ItemRow,
     ItemSourceRow,
     LookRow,
     QuestionRow,
+)
+from oversight.harness.store.tables.insertion import (
     count_rows,
     execute_many,
     insert_tuples,

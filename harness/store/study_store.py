@@ -9,46 +9,37 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from oversight.harness.store.all_replies import AllReplies
-from oversight.harness.store.audit import (
-    AuditRepository,
-    DesignRepository,
-    PeopleRepository,
-    write_moment,
-)
-from oversight.harness.store.calls import (
-    CallRepository,
-    LockRepository,
-)
-from oversight.harness.store.columns import (
-    CandidateColumnsRepository,
-    ColumnRepository,
-    PoolRepository,
-    RunColumnsRepository,
-)
-from oversight.harness.store.controls import ControlRepository
+from oversight.harness.store.audit.audit_trail import AuditRepository
+from oversight.harness.store.audit.design_rows import DesignRepository
+from oversight.harness.store.audit.people import PeopleRepository, write_moment
+from oversight.harness.store.calls.call_repository import CallRepository
+from oversight.harness.store.calls.run_locks import LockRepository
+from oversight.harness.store.columns.candidate_columns import CandidateColumnsRepository
+from oversight.harness.store.columns.pool_columns import PoolRepository
+from oversight.harness.store.columns.run_columns import RunColumnsRepository
+from oversight.harness.store.columns.study_columns import ColumnRepository
+from oversight.harness.store.controls.control_questions import ControlRepository
 from oversight.harness.store.database import PORTION, Database, Repository
 from oversight.harness.store.database_mark import DatabaseMark, read_mark
-from oversight.harness.store.engines import has_database
-from oversight.harness.store.full_text import FullTextRepository
+from oversight.harness.store.engines.addresses import has_database
+from oversight.harness.store.full_text.full_text_index import FullTextRepository
 from oversight.harness.store.labelling import LabellingRepository
 from oversight.harness.store.open_answers import OpenAnswerRepository
 from oversight.harness.store.replies import ReplyRepository
 from oversight.harness.store.runs import RunRepository, upsert_vectors
 from oversight.harness.store.searches import SearchRepository
 from oversight.harness.store.study_content import ContentRepository, PanelRepository
-from oversight.harness.store.tables import (
+from oversight.harness.store.tables.content_tables import (
     AnswerRow,
     AssignmentRow,
     ControlQuestionRow,
     DatabaseMarkRow,
     GoldItemRow,
     ItemRow,
-    JudgeProbabilityRow,
-    PredictionRow,
     QuestionRow,
-    RunRow,
-    count_rows,
 )
+from oversight.harness.store.tables.insertion import count_rows
+from oversight.harness.store.tables.run_tables import JudgeProbabilityRow, PredictionRow, RunRow
 from oversight.harness.store.withdrawal import WithdrawalRepository
 from oversight.harness.types import Item
 

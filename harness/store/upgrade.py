@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from oversight.harness.errors import StoreError
 from oversight.harness.platform import find_openers, repair_rights
 from oversight.harness.store.copying import Bar
-from oversight.harness.store.engines import (
+from oversight.harness.store.engines.addresses import (
     address_read_only,
     connect_read_only,
     find_file,
@@ -30,7 +30,7 @@ from oversight.harness.store.engines import (
 )
 from oversight.harness.store.schema import HEAD, create_tables, read_metadata, read_version
 from oversight.harness.store.serialization import describe_failure
-from oversight.harness.store.tables import count_rows
+from oversight.harness.store.tables.insertion import count_rows
 
 _LEFT = {"run_lock", "run_version", "run_columns", "database_mark"}
 """Tables that are not copied: locks of processes, data derived from predictions, and the database's mark."""

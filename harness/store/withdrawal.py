@@ -18,41 +18,31 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from oversight.harness.store.audit import (
-    REPLY_TABLES,
-    AuditEvent,
-    AuditRecord,
-    AuditRepository,
-    BatchDigest,
-    DesignRepository,
-    append_events,
-)
-from oversight.harness.store.calls import book
+from oversight.harness.store.audit.audit_trail import AuditEvent, AuditRecord, AuditRepository, append_events
+from oversight.harness.store.audit.design_rows import REPLY_TABLES, BatchDigest, DesignRepository
+from oversight.harness.store.calls.call_repository import book
 from oversight.harness.store.database import Repository
-from oversight.harness.store.full_text import clear_words
-from oversight.harness.store.tables import (
-    AbsenceRow,
-    AnswerLinkRow,
+from oversight.harness.store.full_text.full_text_index import clear_words
+from oversight.harness.store.tables.audit_tables import AbsenceRow, AnswerLinkRow, AuditEventRow, HandoverRow
+from oversight.harness.store.tables.content_tables import (
     AnswerRow,
     AssignmentRow,
-    AuditEventRow,
-    CallRow,
     ControlAnswerRow,
     ControlQuestionRow,
-    HandoverRow,
     ItemRow,
     ItemSourceRow,
+    QuestionRow,
+    RatingRow,
+)
+from oversight.harness.store.tables.insertion import execute_many
+from oversight.harness.store.tables.labelling_tables import (
     LabelQuarantineRow,
     LabelQueueRow,
     LabelRevisionRow,
     LabelTaskRow,
-    PredictionRow,
-    QuestionRow,
-    RatingRow,
-    RunColumnsRow,
-    UnitDrawRow,
-    execute_many,
 )
+from oversight.harness.store.tables.open_tables import UnitDrawRow
+from oversight.harness.store.tables.run_tables import CallRow, PredictionRow, RunColumnsRow
 from oversight.harness.types import Item, Usage
 
 _EVENT, _ITEM = AuditEventRow.__table__, ItemRow.__table__

@@ -268,7 +268,7 @@ class Prediction:
         Number of calls with estimated tokens, because the endpoint reported none.
     step
         How the option was read: ``"form"``, ``"mark"``, ``"whole"``, ``"statement"`` or ``"log"``, see
-        `oversight.harness.llm.reading.Step`; empty if no step was recorded.
+        `oversight.harness.llm.reading.reply_reader.Step`; empty if no step was recorded.
 
     Examples
     --------

@@ -1,5 +1,3 @@
-from .exported_page import (
-    write_page as write_page, write_parts as write_parts,
-)
-from .payload import read_frame as read_frame
-from .server import serve_study as serve_study
+from .exported_page import write_page as write_page, write_parts as write_parts
+from .payload.progress import read_frame as read_frame
+from .server.application import serve_study as serve_study

@@ -12,7 +12,7 @@ from oversight.harness import BadInput
 from oversight.harness.config import Study
 from oversight.harness.output import pool_text
 from oversight.harness.store import PAGE, SOURCE, Queue, ReplyRepository, Revision, Store
-from oversight.protocols.collect.progress import QueueProgress, measure_progress
+from oversight.protocols.collect.progress.queue_progress import QueueProgress, measure_progress
 
 _NAMED = 3
 """Largest number of people named among those with open questions."""

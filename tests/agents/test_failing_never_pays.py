@@ -13,8 +13,9 @@ import pytest
 
 from oversight.agents.runtime import Broker, Workbench, answer_items
 from oversight.agents.sandbox import open_sandbox
-from oversight.agents.search.fitness import Archive, ExpertLabels, load_archive, score_candidates
-from oversight.agents.search.fitness.board import Board
+from oversight.agents.search.fitness.archive import Archive, load_archive
+from oversight.agents.search.fitness.board import Board, score_candidates
+from oversight.agents.search.fitness.expert_labels import ExpertLabels
 from oversight.harness import FAILED, UNREADABLE, Fault, RefusedRequest, TransientModelError
 from oversight.harness.llm import ModelReply, Request
 from oversight.harness.store import Store

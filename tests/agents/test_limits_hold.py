@@ -18,7 +18,7 @@ from oversight.agents.sandbox import TIERS, ProgramOutcome, open_sandbox
 from oversight.agents.sandbox.base import DEFAULT_LIMITS, SandboxLimits
 from oversight.agents.sandbox.cpython import longest_line
 from oversight.agents.sandbox.gate import check_program
-from oversight.agents.search.fitness import load_archive
+from oversight.agents.search.fitness.archive import load_archive
 from oversight.agents.search.item_splits import draw_splits
 from oversight.harness import OversightError, ProgramRefused, StoreError
 from oversight.harness.config import SearchSection

@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks._simulated_search import World
 from oversight.agents.search import ExpertLabels, shrink_scores
-from oversight.agents.search.fitness import measure_power
 from oversight.agents.search.fitness.empirical_bayes import compare_paired, design_effect, least_variance
+from oversight.agents.search.fitness.power import measure_power
 from oversight.agents.search.item_splits import SPLITS, draw_splits
 from oversight.harness.types import Item, Label, LabelDesign, LabelKind, Labels
 

@@ -67,7 +67,7 @@ CASES = [
         "bad.csv:2 [question_id]: there is no such column",
     ),
     Bad("files there", lambda: None, "label export", "already exists and may contain answers"),
-    Bad("no key", lambda: None, "label simulate", "give the sealed key with --key FILE"),
+    Bad("no key", lambda: None, "label simulate", "the true labels are needed: give their file"),
     Bad(
         "key lacks an item",
         put("key.csv", "id,label\ni0,red\n"),

@@ -12,7 +12,7 @@ import pytest
 
 from oversight.harness.config import read_study
 from oversight.harness.store import Store
-from oversight.harness.view.payload import read_progress
+from oversight.harness.view.payload.progress import read_progress
 from tests.fakes.batch_server import FakeBatches, Line, fake_batches
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 

@@ -10,13 +10,9 @@ import pytest
 from oversight.harness.config import read_study
 from oversight.harness.store import Store
 from oversight.harness.types import Answer, Item, Label, Prediction, Question
-from oversight.harness.view.payload import (
-    read_closing,
-    read_differences,
-    read_frame,
-    read_overview,
-    read_progress,
-)
+from oversight.harness.view.payload.detail import read_closing
+from oversight.harness.view.payload.overview import read_differences, read_overview
+from oversight.harness.view.payload.progress import read_frame, read_progress
 from oversight.protocols.collect.label_studio.watch import estimate_running
 from tests.test_studies import call, copied, inside
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.servers import PostgreSQL, start_server
-from oversight.agents.search.fitness import load_archive
+from oversight.agents.search.fitness.archive import load_archive
 from oversight.harness.store import Store
 from tests.cli.search_study import answer as answer_search
 from tests.cli.search_study import lay_out as lay_out_search

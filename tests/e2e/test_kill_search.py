@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from oversight.agents.search.fitness import load_archive
+from oversight.agents.search.fitness.archive import load_archive
 from oversight.harness.store import Store
 from tests.agents.search.test_told_writer import SETTINGS, Writer
 from tests.cli.search_study import lay_out

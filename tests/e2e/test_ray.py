@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from oversight.agents.search.fitness import load_archive
+from oversight.agents.search.fitness.archive import load_archive
 from oversight.harness.llm.local.lifecycle import find_weights
 from oversight.harness.store import Store
 from tests.cli.search_study import answer as answer_search

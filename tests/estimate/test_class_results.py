@@ -145,7 +145,7 @@ def test_questions_about_predictions_alone_tell_precision_only() -> None:
     )
     assert [n for n in found if n.startswith("precision")]
     assert "macro_precision" in found
-    assert "not every item could be asked about this class" in found.undefined["recall[green]"]
+    assert "some items could not be asked about it" in found.undefined["recall[green]"]
 
 
 def test_resolved_items_tell_precision_and_recall_where_the_truth_is_known() -> None:

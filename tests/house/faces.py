@@ -1,4 +1,4 @@
-"""A contract for import-linter: code outside a folder imports the folder's face, never what lies inside."""
+"""A contract for import-linter: code outside a package imports its face, never a module inside."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from grimp import ImportGraph
 from importlinter import Contract, ContractCheck, fields, output
 
 WINGS = ("harness", "protocols", "agents")
-"""Folders of rooms: what lies directly in one is offered by its face, its rooms by theirs."""
+"""Layers of the code. Each has packages, and a face for the modules that are directly in it."""
 PACKAGE = "oversight"
-"""Package from which the wings are imported."""
+"""Package that contains the layers."""
 
 
 class FacesContract(Contract):
@@ -48,15 +48,10 @@ def find_wing(module: str) -> str:
 
 
 def is_past_face(importer: str, imported: str, packages: set[str]) -> bool:
-    """Whether the import of one module by another reaches into a folder that the first is not in."""
+    """Whether a module imports a module inside a package of a layer that it is not in itself."""
     if not find_wing(imported):
         return False
     parts = imported.split(".")
-    for depth in range(2, len(parts) + 1):
-        folder = ".".join(parts[:depth])
-        if importer == folder or importer.startswith(f"{folder}."):
-            continue
-        if depth == 2 and len(parts) > 2 and ".".join(parts[:3]) in packages:
-            continue
-        return folder in packages and imported != folder
-    return False
+    layer, package = ".".join(parts[:2]), ".".join(parts[:3])
+    owner = package if package in packages else layer
+    return owner not in (importer, imported) and not importer.startswith(f"{owner}.")

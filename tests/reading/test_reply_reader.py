@@ -5,7 +5,7 @@ import time
 import pytest
 
 from oversight.harness.llm import ReplyForm, Step, option_letters_of, read_reply
-from oversight.harness.llm.reading import ReplyReading
+from oversight.harness.llm.reading.reply_reader import ReplyReading
 
 NAMES = ("cardiology", "neurology", "vascular neurology")
 

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from oversight.harness import DataError, StoreError
 from oversight.harness.store import Store
-from oversight.harness.store.full_text import clear_words
+from oversight.harness.store.full_text.full_text_index import clear_words
 from oversight.harness.types import Item
 
 TEXTS = {

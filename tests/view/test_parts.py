@@ -11,8 +11,7 @@ import pytest
 from benchmarks.servers import Served, serve
 from oversight.harness.analysis import StudyItems
 from oversight.harness.store import Store
-from oversight.harness.view.payload import read_item, read_items
-from oversight.harness.view.payload.items import read_filter
+from oversight.harness.view.payload.items import read_filter, read_item, read_items
 from tests.conftest import empty_database
 from tests.view.conftest import N, fill, lay_out
 

@@ -9,7 +9,7 @@ import pytest
 from oversight.harness.cli.main import main
 from oversight.harness.columns import ItemIndex, LabelColumns
 from oversight.harness.store import Store
-from oversight.harness.store.columns import ColumnRepository
+from oversight.harness.store.columns.study_columns import ColumnRepository
 from oversight.harness.types import Item
 from tests.view.conftest import fill, lay_out
 

@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 
 from oversight.agents.runtime import Replay
-from oversight.agents.search.fitness import Board
+from oversight.agents.search.fitness.board import Board
 from oversight.agents.search.policies.optimizer import Conversation
 from oversight.harness import FloatArray
 from oversight.harness.types import Candidate, Item, Program

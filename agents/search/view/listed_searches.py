@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from oversight.agents.search.context import SearchContext
-from oversight.agents.search.fitness import Board
+from oversight.agents.search.fitness.board import Board
 from oversight.agents.search.search_report import a_a, count_spent, report_candidates, report_winner
 from oversight.agents.search.setup import open_search
 from oversight.agents.search.view.search_parts import SearchParts, finite, share, shorten_text

@@ -1,5 +1,1 @@
 """One module per verb: its arguments, one call into the library, and its output."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -17,12 +17,14 @@ from oversight.harness.errors import ConfigError, FatalModelError, ModelError
 from oversight.harness.llm import models  # the SDK may not be installed
 from oversight.harness.llm.asking.batch_endpoint import BatchEndpoint
 from oversight.harness.llm.asking.batch_run import DEFAULT_LIMITS, LONGEST_POLL, BatchLimits, BatchRun
-from oversight.harness.llm.runner import RequestedItems, Target, hold_runs, prepare, run_in_loop
+from oversight.harness.llm.runner.event_loop import run_in_loop
+from oversight.harness.llm.runner.preparation import prepare
+from oversight.harness.llm.runner.targets import RequestedItems, Target, hold_runs
 from oversight.harness.output import say
 from oversight.harness.store import Store, Uncertain
 
 if TYPE_CHECKING:
-    from oversight.harness.llm.limits import PriceTable
+    from oversight.harness.llm.limits.budget import PriceTable
 
 
 def run_batches(

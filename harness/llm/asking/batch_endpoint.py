@@ -16,7 +16,7 @@ from oversight.harness.llm import models  # the SDK may not be installed
 from oversight.harness.llm.asking.batch_file import has_same_requests
 
 if TYPE_CHECKING:
-    from oversight.harness.llm.models import SdkClient
+    from oversight.harness.llm.models.sdk_model import SdkClient
 
 _METADATA = "oversight"
 _OUR_FILE = re.compile(r"oversight-[0-9a-f]{32}\.jsonl")

@@ -14,16 +14,10 @@ from typing import Any
 from oversight.harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
 from oversight.harness.llm.asking.batch_endpoint import BatchEndpoint, UncertainBatch, copy_error
 from oversight.harness.llm.asking.batch_file import name, read_answer, read_lines, write_line
-from oversight.harness.llm.models import TokenGuess
-from oversight.harness.llm.runner import (
-    RequestedItems,
-    Target,
-    load_items,
-    make_failed,
-    make_request,
-    make_served,
-    reply_form_of,
-)
+from oversight.harness.llm.models.limited_model import TokenGuess
+from oversight.harness.llm.runner.prediction import make_failed
+from oversight.harness.llm.runner.prompt import make_request, reply_form_of
+from oversight.harness.llm.runner.targets import RequestedItems, Target, load_items, make_served
 from oversight.harness.output import say
 from oversight.harness.store import PORTION, UNDER_WAY, Batch, Store, Uncertain, split_into_batches
 from oversight.harness.types import Item, Prediction, PredictionStatus, Source, Usage

@@ -205,7 +205,7 @@ def base_url(settings: ModelSection) -> str:
         If the local server is not running, or the endpoint is not a URL.
     """
     if settings.endpoint == LOCAL_ENDPOINT:
-        from oversight.harness.llm.local import find_local_model
+        from oversight.harness.llm.local.lifecycle import find_local_model
 
         server = find_local_model()
         if server is None:

@@ -14,7 +14,8 @@ from typing import TypeAlias
 import tenacity
 
 from oversight.harness.errors import FatalModelError, Fault, TransientModelError
-from oversight.harness.llm.limits import LONGEST_PAUSE, Limiter, Reservation
+from oversight.harness.llm.limits.budget import Reservation
+from oversight.harness.llm.limits.limiter import LONGEST_PAUSE, Limiter
 from oversight.harness.llm.models.completions import FILTERED
 from oversight.harness.llm.models.interface import Model, ModelReply, Request
 from oversight.harness.types import Usage

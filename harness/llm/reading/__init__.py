@@ -1,5 +1,1 @@
 """Parse model replies: find the option that a reply names."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -19,8 +19,11 @@ from oversight.harness.errors import (
     RefusedRequest,
     TransientModelError,
 )
-from oversight.harness.llm.limits import Budget, Limiter, Reservation
-from oversight.harness.llm.models import CUT, LimitedModel, Request
+from oversight.harness.llm.limits.budget import Budget, Reservation
+from oversight.harness.llm.limits.limiter import Limiter
+from oversight.harness.llm.models.completions import CUT
+from oversight.harness.llm.models.interface import Request
+from oversight.harness.llm.models.limited_model import LimitedModel
 from oversight.harness.llm.runner.prediction import make_failed, read_option, read_prediction
 from oversight.harness.llm.runner.prompt import make_request, reply_form_of
 from oversight.harness.llm.runner.targets import RequestedItems, Target, load_items, make_served

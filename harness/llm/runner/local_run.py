@@ -16,7 +16,7 @@ from typing import Any, Self
 from oversight.harness.argument_checks import check_records
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import FullDisk, Stopped, WrongType
-from oversight.harness.llm.limits import Budget, Price, PriceTable
+from oversight.harness.llm.limits.budget import Budget, Price, PriceTable
 from oversight.harness.llm.runner.batches import Batches
 from oversight.harness.llm.runner.event_loop import collecting_rarely, run_in_loop
 from oversight.harness.llm.runner.jobs import make_jobs

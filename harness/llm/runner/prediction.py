@@ -14,16 +14,10 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from oversight.harness.errors import DataError, Fault
-from oversight.harness.llm.models import CUT, FILTERED
-from oversight.harness.llm.reading import (
-    ANY_FORM,
-    ReplyForm,
-    ReplyReading,
-    Step,
-    cut_thoughts,
-    option_letters_of,
-    read_reply,
-)
+from oversight.harness.llm.models.completions import CUT, FILTERED
+from oversight.harness.llm.reading.mentions import option_letters_of
+from oversight.harness.llm.reading.reply_reader import ANY_FORM, ReplyForm, ReplyReading, Step, read_reply
+from oversight.harness.llm.reading.thoughts import cut_thoughts
 from oversight.harness.output import redact
 from oversight.harness.types import (
     OPEN_ANSWER,
@@ -37,7 +31,7 @@ from oversight.harness.types import (
 )
 
 if TYPE_CHECKING:
-    from oversight.harness.llm.models import ModelReply
+    from oversight.harness.llm.models.interface import ModelReply
 
 _AROUND = " \n\t\"'*_`()[]{}:."
 """Characters that are stripped from tokens and options before they are compared."""

@@ -10,14 +10,11 @@ import orjson
 
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import BudgetSpent, ConfigError, ModelError, OversightError, RefusedRequest
-from oversight.harness.llm.limits import Budget, Limiter
-from oversight.harness.llm.models import (
-    LimitedModel,
-    ModelReply,
-    Request,
-    RunnableModel,
-    make_model,
-)
+from oversight.harness.llm.limits.budget import Budget
+from oversight.harness.llm.limits.limiter import Limiter
+from oversight.harness.llm.models.interface import ModelReply, Request, RunnableModel
+from oversight.harness.llm.models.limited_model import LimitedModel
+from oversight.harness.llm.models.made_models import make_model
 from oversight.harness.llm.runner.event_loop import run_in_loop
 from oversight.harness.llm.runner.prompt import CHOICES, answer_schema
 from oversight.harness.llm.runner.targets import RequestedItems, Target

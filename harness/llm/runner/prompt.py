@@ -11,8 +11,9 @@ from typing import Any
 
 from oversight.harness.config import RunSpec
 from oversight.harness.errors import ConfigError
-from oversight.harness.llm.models import Message, Request
-from oversight.harness.llm.reading import Notation, ReplyForm, option_letters_of
+from oversight.harness.llm.models.interface import Message, Request
+from oversight.harness.llm.reading.mentions import Notation, option_letters_of
+from oversight.harness.llm.reading.reply_reader import ReplyForm
 from oversight.harness.types import Item
 
 DEFAULT_TEMPLATE = """\

@@ -11,8 +11,9 @@ from typing import Any
 
 from oversight.harness.config import LOCAL_ENDPOINT, AnswerForm, ModelSection, RunSpec, api_key
 from oversight.harness.errors import BadInput
-from oversight.harness.llm.limits import FREE, Price, PriceTable, sum_tokens
-from oversight.harness.llm.models import ServedModel, TokenGuess
+from oversight.harness.llm.limits.budget import FREE, Price, PriceTable, sum_tokens
+from oversight.harness.llm.models.limited_model import TokenGuess
+from oversight.harness.llm.models.served_model import ServedModel
 from oversight.harness.llm.runner.prompt import make_request
 from oversight.harness.output import say
 from oversight.harness.seeding import derive_seed
@@ -162,7 +163,7 @@ def make_spec(
 def hold_runs(
     store: Store, targets: Iterable[Target], *, wait: bool, take_over: bool = False
 ) -> AbstractContextManager[HeldLocks]:
-    """Return a context that holds the locks of runs, see `oversight.harness.store.calls.LockRepository.hold`.
+    """Return a context that holds the locks of runs, see `LockRepository.hold`.
 
     Take the locks before `prepare`, because its tests of features already cost calls.
     """

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 from oversight.harness.errors import BudgetSpent, FatalModelError, Fault, OversightError, first_of
-from oversight.harness.llm.limits import Limiter
+from oversight.harness.llm.limits.limiter import Limiter
 from oversight.harness.llm.runner.batches import Batches
 from oversight.harness.llm.runner.event_loop import DRAIN, on_stop_signals
 from oversight.harness.llm.runner.jobs import Job

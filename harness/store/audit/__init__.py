@@ -1,5 +1,1 @@
 """The audit trail, which is a hash chain; also absences, handovers and links of experts."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

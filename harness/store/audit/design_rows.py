@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from oversight.harness.store.database import Repository
 from oversight.harness.store.serialization import read_json
-from oversight.harness.store.tables import (
+from oversight.harness.store.tables.content_tables import (
     AnswerRow,
     AssignmentRow,
     ControlAnswerRow,
@@ -24,8 +24,8 @@ from oversight.harness.store.tables import (
     PoolItemRow,
     QuestionRow,
     RatingRow,
-    count_rows,
 )
+from oversight.harness.store.tables.insertion import count_rows
 from oversight.harness.types import Assignment, Question
 
 _POSITION = ItemRow.__table__.c.position

@@ -1,5 +1,1 @@
 """Database access for model calls: cached calls, the ledger of usage, batches, and locks of runs."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -18,17 +18,8 @@ import sqlalchemy as sa
 
 from oversight.harness.errors import Fault
 from oversight.harness.store.database import Repository, repeated, split_into_batches
-from oversight.harness.store.tables import (
-    BatchRow,
-    CallRow,
-    LedgerRow,
-    PredictionRow,
-    ProbeRow,
-    insert_into,
-    row_of,
-    select_values,
-    upsert,
-)
+from oversight.harness.store.tables.insertion import insert_into, row_of, select_values, upsert
+from oversight.harness.store.tables.run_tables import BatchRow, CallRow, LedgerRow, PredictionRow, ProbeRow
 from oversight.harness.types import PredictionStatus, Source, Usage
 
 _LEDGER, _PREDICTION = LedgerRow.__table__, PredictionRow.__table__
@@ -36,7 +27,7 @@ _USED = ("requests", "input_tokens", "output_tokens")
 _KEY = ("run_id", "item_id", "sample")
 
 Booked: TypeAlias = Literal["charged", "paid", "under way"]
-"""Kinds of ledger rows that sum usage, one row per run; see `oversight.harness.store.tables.LedgerRow`."""
+"""Kinds of ledger rows that sum usage, one row per run; see `LedgerRow`."""
 Uncertain: TypeAlias = Literal["retry", "hold"]
 """Choice for answers that a dead process left unfinished: ask again, or record them as failed."""
 
@@ -102,7 +93,7 @@ UNDER_WAY = ("sending", "sent")
 
 @dataclass(frozen=True, slots=True)
 class StoredCall:
-    """A model call; its fields are the columns of `oversight.harness.store.tables.CallRow`."""
+    """A model call; its fields are the columns of `oversight.harness.store.tables.run_tables.CallRow`."""
 
     key: str
     request: str

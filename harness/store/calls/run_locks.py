@@ -19,7 +19,8 @@ import sqlalchemy as sa
 from oversight.harness.errors import RunHeld, StoreError
 from oversight.harness.platform import host_name, is_gone, machine_id, process_start
 from oversight.harness.store.database import Repository, repeated
-from oversight.harness.store.tables import RunLockRow, count_rows, row_of, select_values, upsert
+from oversight.harness.store.tables.insertion import count_rows, row_of, select_values, upsert
+from oversight.harness.store.tables.run_tables import RunLockRow
 
 _LOOK = 0.5  # seconds between two attempts to take a lock
 _CHECKED = 5.0
@@ -31,7 +32,7 @@ _NOW = sa.extract("epoch", sa.func.current_timestamp())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLock:
-    """The process that works on a run; see `oversight.harness.store.tables.RunLockRow` for the fields."""
+    """The process that works on a run; see `RunLockRow` for the fields."""
 
     run_id: str
     owner: str

@@ -1,5 +1,1 @@
 """Read a study's questions, answers and predictions from the database as arrays."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

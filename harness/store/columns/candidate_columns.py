@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from oversight.harness.arrays import UNREADABLE, IntArray
 from oversight.harness.store.database import Repository
-from oversight.harness.store.tables import CandidateAnswerRow
+from oversight.harness.store.tables.run_tables import CandidateAnswerRow
 from oversight.harness.types import PredictionStatus
 
 _ANSWER = CandidateAnswerRow.__table__.c

@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from oversight.harness.arrays import IntArray
 from oversight.harness.columns import ItemIndex, ItemPool, weigh_draws
 from oversight.harness.store.database import Repository
-from oversight.harness.store.tables import ItemDrawRow, ItemRow, PoolItemRow, row_of
+from oversight.harness.store.tables.content_tables import ItemDrawRow, ItemRow, PoolItemRow
+from oversight.harness.store.tables.insertion import row_of
 
 _DRAW, _POOL, _ITEM = ItemDrawRow.__table__, PoolItemRow.__table__, ItemRow.__table__.c
 _EQUAL = 1e-9

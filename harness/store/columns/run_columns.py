@@ -18,7 +18,8 @@ from oversight.harness.errors import StoreError
 from oversight.harness.store.columns.study_columns import ColumnRepository
 from oversight.harness.store.database import Database, Repository
 from oversight.harness.store.runs import RunRepository
-from oversight.harness.store.tables import ItemRow, PredictionRow, RunColumnsRow, RunVersionRow
+from oversight.harness.store.tables.content_tables import ItemRow
+from oversight.harness.store.tables.run_tables import PredictionRow, RunColumnsRow, RunVersionRow
 from oversight.harness.types import PredictionStatus, Source, Usage
 
 _PREDICTION = PredictionRow.__table__.c

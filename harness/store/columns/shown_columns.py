@@ -10,14 +10,14 @@ import sqlalchemy as sa
 
 from oversight.harness.store.database import Repository
 from oversight.harness.store.serialization import read_json
-from oversight.harness.store.tables import (
+from oversight.harness.store.tables.content_tables import (
     ControlQuestionRow,
     GoldItemRow,
     ItemRow,
     ItemSourceRow,
     QuestionRow,
-    select_values,
 )
+from oversight.harness.store.tables.insertion import select_values
 from oversight.harness.types import Item
 
 _ITEM, _GOLD, _SOURCE = ItemRow.__table__, GoldItemRow.__table__, ItemSourceRow.__table__

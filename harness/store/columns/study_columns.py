@@ -28,7 +28,8 @@ from oversight.harness.errors import BadInput
 from oversight.harness.registry import state_protocols
 from oversight.harness.store.database import Database, Repository
 from oversight.harness.store.serialization import read_json
-from oversight.harness.store.tables import AnswerRow, HandoverRow, ItemRow, QuestionRow
+from oversight.harness.store.tables.audit_tables import HandoverRow
+from oversight.harness.store.tables.content_tables import AnswerRow, ItemRow, QuestionRow
 from oversight.harness.types import SECOND_QUESTIONS, Verdict
 
 T = TypeVar("T")

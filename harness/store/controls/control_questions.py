@@ -14,7 +14,12 @@ from oversight.harness.errors import StoreError
 from oversight.harness.store.database import Repository
 from oversight.harness.store.replies import ReplyRepository
 from oversight.harness.store.serialization import write_tuple
-from oversight.harness.store.tables import ControlQuestionRow, GoldItemRow, QuestionKeyRow, QuestionRow
+from oversight.harness.store.tables.content_tables import (
+    ControlQuestionRow,
+    GoldItemRow,
+    QuestionKeyRow,
+    QuestionRow,
+)
 from oversight.harness.types import Item, Question
 
 _CONTROL, _GOLD = ControlQuestionRow.__table__, GoldItemRow.__table__

@@ -4,7 +4,3 @@ Primary keys make writes idempotent: an item, question, answer, run or predictio
 stored once. After a change in this package, raise `oversight.harness.store.schema.HEAD`. `upgrade.py` copies
 the columns of older databases by name, and contains the SQL for rows of tables that no longer exist.
 """
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

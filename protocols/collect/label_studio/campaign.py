@@ -39,7 +39,9 @@ from oversight.protocols.collect.label_studio.push import (
     put_back_settings,
     remove_answered,
 )
-from oversight.protocols.collect.label_studio.server import Client, Project, connect, require_client
+from oversight.protocols.collect.label_studio.server.client import Client, Project
+from oversight.protocols.collect.label_studio.server.install import require_client
+from oversight.protocols.collect.label_studio.server.transport import connect
 from oversight.protocols.collect.label_studio.task_payload import TaskSheet, hash_task
 from oversight.protocols.routing import (
     Expert,

@@ -19,7 +19,7 @@ from oversight.harness.store import Response
 from oversight.harness.types import Item
 from oversight.protocols.collect.label_studio.accounts import make_account_email, strip_mark
 from oversight.protocols.collect.label_studio.adjudication import adjudicate, read_annotation
-from oversight.protocols.collect.spreadsheets import ASSIGNMENT_PREFIX, QUESTION_PREFIX, read_id
+from oversight.protocols.collect.spreadsheets.cells import ASSIGNMENT_PREFIX, QUESTION_PREFIX, read_id
 from oversight.protocols.routing import Pending, Roster
 
 SOURCE = "label_studio_export"

@@ -15,7 +15,7 @@ from oversight.harness.types import Answer, Assignment, Question, Rating
 from oversight.protocols.collect.label_studio.campaign import Campaign
 from oversight.protocols.collect.label_studio.campaign_results import Difference
 from oversight.protocols.collect.label_studio.push import Pushed
-from oversight.protocols.collect.progress import QueueProgress, measure_progress
+from oversight.protocols.collect.progress.queue_progress import QueueProgress, measure_progress
 from oversight.protocols.routing import insert_controls, seal_questions
 
 

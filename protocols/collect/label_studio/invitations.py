@@ -9,7 +9,7 @@ from dataclasses import replace
 from oversight.harness import ConfigError, LabelStudioError
 from oversight.protocols.collect.label_studio.accounts import Account
 from oversight.protocols.collect.label_studio.campaign import Campaign
-from oversight.protocols.collect.label_studio.server import list_servers, reset_password
+from oversight.protocols.collect.label_studio.server.own_server import list_servers, reset_password
 from oversight.protocols.routing import Expert
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from oversight.harness import LabelStudioError
 from oversight.harness.store import SOURCE, AuditEvent, LabellingRepository, Queue, QueuedTask, Response
 from oversight.protocols.collect.label_studio.labelling_page import is_same_page
-from oversight.protocols.collect.label_studio.server import Client, Project
+from oversight.protocols.collect.label_studio.server.client import Client, Project
 from oversight.protocols.collect.label_studio.task_payload import TaskSheet, hash_task
 
 CHUNK = 1000

@@ -21,7 +21,12 @@ from oversight.harness.store import Store
 from oversight.harness.types import Estimate
 from oversight.protocols.collect.label_studio.campaign import Campaign
 from oversight.protocols.collect.label_studio.campaign_results import Difference
-from oversight.protocols.collect.progress import QueueProgress, QueueShare, measure_progress, share_queues
+from oversight.protocols.collect.progress.queue_progress import (
+    QueueProgress,
+    QueueShare,
+    measure_progress,
+    share_queues,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

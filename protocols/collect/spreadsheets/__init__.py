@@ -6,7 +6,3 @@ a panel, the columns are ``assignment_id, item, annotator, text, options, label`
 the options, which are in the item's shuffled order, in `label`. No file contains the truth, a prediction, or
 another person's answer.
 """
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

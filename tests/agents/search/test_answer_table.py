@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from benchmarks._simulated_search import World
-from oversight.agents.search.fitness import Kind
 from oversight.agents.search.fitness.answer_table import AnswerTable
 from oversight.agents.search.fitness.board import ScoredRows
+from oversight.agents.search.fitness.power import Kind
 from oversight.agents.search.fitness.scores import ESTIMATORS, score_items
 from oversight.harness import FAILED, UNREADABLE
 from oversight.harness.types import Item, Prediction, PredictionStatus

@@ -10,8 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oversight.agents.search.fitness import count_answers, find_rates, keep_complementary, score_items
-from oversight.agents.search.fitness.expert_labels import ExpertLabels
+from oversight.agents.search.fitness.expert_labels import (
+    ExpertLabels,
+    count_answers,
+    find_rates,
+    keep_complementary,
+)
+from oversight.agents.search.fitness.scores import score_items
 from oversight.agents.search.item_splits import refuse_silent
 from oversight.harness import FloatArray, IntArray, NotIdentified
 from oversight.harness.cli.main import main

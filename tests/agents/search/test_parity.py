@@ -11,9 +11,8 @@ import pytest
 from benchmarks._simulated_search import Task
 from oversight.agents.search import open_search, score_items
 from oversight.agents.search.checked_settings import as_published
-from oversight.agents.search.fitness import keep_complementary
-from oversight.agents.search.fitness.expert_labels import ExpertLabels
-from oversight.agents.search.view import read_searches
+from oversight.agents.search.fitness.expert_labels import ExpertLabels, keep_complementary
+from oversight.agents.search.view.listed_searches import read_searches
 from oversight.harness import BadInput, ConfigError
 from oversight.harness.cli.main import main
 from oversight.harness.config import SearchSection, read_study

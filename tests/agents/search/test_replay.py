@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from oversight.agents.search.view import read_candidate, read_candidate_item, read_searches
+from oversight.agents.search.view.candidate import read_candidate
+from oversight.agents.search.view.exported import read_candidate_item
+from oversight.agents.search.view.listed_searches import read_searches
 from oversight.harness import BadInput
 from oversight.harness.cli.main import main
 from oversight.harness.config import read_study

@@ -15,8 +15,9 @@ from matplotlib import pyplot
 
 from benchmarks._made_search import HOSTILE, SEARCH, SPLITS, make_search, source_of
 from oversight.agents.search import open_search, report_search
-from oversight.agents.search.view import read_candidate, read_exported_parts, read_searches
-from oversight.agents.search.view.candidate import compare_sources
+from oversight.agents.search.view.candidate import compare_sources, read_candidate
+from oversight.agents.search.view.exported import read_exported_parts
+from oversight.agents.search.view.listed_searches import read_searches
 from oversight.harness import BadInput, StoreError
 from oversight.harness.config import Study
 from oversight.harness.report import search_text

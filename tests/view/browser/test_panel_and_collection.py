@@ -14,7 +14,7 @@ from oversight.harness.llm import make_spec
 from oversight.harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
 from oversight.harness.types import Assignment, Choice, Item, Prediction, Question
 from oversight.harness.view import write_page
-from oversight.harness.view.payload import read_panel
+from oversight.harness.view.payload.panel import read_panel
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 CLASSES = ("red", "green", HOSTILE)

@@ -14,7 +14,7 @@ from oversight.harness.config import ModelSection, Study, read_study
 from oversight.harness.llm import make_spec
 from oversight.harness.store import Store
 from oversight.harness.types import Prediction
-from oversight.harness.view.payload import read_panel
+from oversight.harness.view.payload.panel import read_panel
 
 PEOPLE, CLASSES, N = ("ana", "bo", "cy", "di"), ("red", "green", "blue"), 40
 TRUTH = np.random.default_rng(5).integers(3, size=N)

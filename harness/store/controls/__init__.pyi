@@ -1,4 +1,0 @@
-from .control_questions import (
-    ControlKind as ControlKind, ControlQuestion as ControlQuestion, ControlRepository as ControlRepository,
-    GoldItem as GoldItem,
-)

@@ -1,1 +1,0 @@
-from .application import serve_study as serve_study
