@@ -16,8 +16,12 @@ from oversight.harness.output import with_bar
 from oversight.harness.platform import write_whole
 from oversight.harness.registry import EXPORTED_PARTS, PAGES, load_page
 from oversight.harness.store import Store, split_into_batches
-from oversight.harness.view import payload
 from oversight.harness.view.page_parts import make_file
+from oversight.harness.view.payload.detail import read_closing, read_strata_of
+from oversight.harness.view.payload.items import describe_items
+from oversight.harness.view.payload.overview import describe_report, read_differences, read_overview
+from oversight.harness.view.payload.panel import read_panel
+from oversight.harness.view.payload.progress import read_frame, read_progress
 from oversight.harness.web import keep_keys, write_json
 
 _TEXTS = frozenset(
@@ -53,8 +57,8 @@ def write_page(
         Whether the file contains texts: of items, their own options, replies, comments and prompts.
     """
     keep_keys(study)
-    frame = payload.read_frame(study, store)
-    overview = payload.read_overview(study, store) if report is None else payload.describe_report(report)
+    frame = read_frame(study, store)
+    overview = read_overview(study, store) if report is None else describe_report(report)
     parts = {"frame": frame, "overview": overview, **dict(_read_parts(study, store, frame))}
     items = [] if study.experts.is_panel else _choose_items(store, frame, texts=texts)
     return write_parts(parts, items, path, texts=texts, of=frame["rows"]["item"])
@@ -129,13 +133,13 @@ def _has_own_options(frame: Mapping[str, Any]) -> bool:
 
 
 def _read_parts(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    yield "progress", payload.read_progress(study, store)
-    yield "differences", payload.read_differences(study, store)
+    yield "progress", read_progress(study, store)
+    yield "differences", read_differences(study, store)
     if study.experts.is_panel:
-        yield "panel", payload.read_panel(study, store)
+        yield "panel", read_panel(study, store)
     models = frame["models"]
     for model in with_bar(models, "details", "model"):
-        yield _key("closing", model=model), payload.read_closing(study, store, model=model)
+        yield _key("closing", model=model), read_closing(study, store, model=model)
     yield from _read_strata(study, store, frame)
     for name in PAGES.keys() & {*frame["pages"]}:
         try:
@@ -155,7 +159,7 @@ def _read_strata(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterat
     apart = [[model] for model, has_answer in there.items() if not has_answer]
     for column in with_bar(frame["columns"], "strata", "column"):
         for models in filter(None, [together, *apart]):
-            for model, found in payload.read_strata_of(study, store, models, column).items():
+            for model, found in read_strata_of(study, store, models, column).items():
                 yield _key("strata", column=column, model=model), found
 
 
@@ -194,7 +198,7 @@ def _order_items(store: Store, frame: Mapping[str, Any]) -> Iterator[int]:
 def _describe_in_order(store: Store, places: Iterable[int]) -> Iterator[tuple[int, dict[str, Any]]]:
     for portion in split_into_batches(places, _AT_A_TIME):
         ids = store.columns.read_ids(portion)
-        rows = payload.describe_items(store, list(ids.values()), full=True)
+        rows = describe_items(store, list(ids.values()), full=True)
         for place in portion:
             yield place, rows[ids[place]]
 

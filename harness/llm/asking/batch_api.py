@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from oversight.harness.distribution import require
 from oversight.harness.errors import ConfigError, FatalModelError, ModelError
-from oversight.harness.llm import models  # the SDK may not be installed
 from oversight.harness.llm.asking.batch_endpoint import BatchEndpoint
 from oversight.harness.llm.asking.batch_run import DEFAULT_LIMITS, LONGEST_POLL, BatchLimits, BatchRun
 from oversight.harness.llm.runner.event_loop import run_in_loop
@@ -131,8 +130,10 @@ async def _open(
     *,
     gives_up: bool = False,
 ) -> AsyncIterator[list[BatchRun]]:
+    from oversight.harness.llm.models.sdk_model import sdk_client  # the SDK may not be installed
+
     async with AsyncExitStack() as stack:
-        clients = [await stack.enter_async_context(models.sdk_client(target.settings)) for target in targets]
+        clients = [await stack.enter_async_context(sdk_client(target.settings)) for target in targets]
         yield [
             BatchRun(store, t, BatchEndpoint(client, t.settings), limits, uncertain, gives_up)
             for t, client in zip(targets, clients, strict=True)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
-from oversight.harness.llm import models  # the SDK may not be installed
 from oversight.harness.llm.asking.batch_file import has_same_requests
+from oversight.harness.llm.models.chat_completions import read_refusal
+from oversight.harness.llm.models.completions import load_body
 
 if TYPE_CHECKING:
     from oversight.harness.llm.models.sdk_model import SdkClient
@@ -164,7 +165,7 @@ class BatchEndpoint:
         """Submit a file of requests. Returns the id of the batch."""
         files, batches = self.client.files.with_raw_response, self.client.batches.with_raw_response
         uploaded = await self._call(files.create(file=(_file_name(marker), data), purpose="batch"))
-        match models.load_body(uploaded):
+        match load_body(uploaded):
             case {"id": str(file)} if file:
                 pass
             case _:
@@ -177,12 +178,12 @@ class BatchEndpoint:
                 metadata={_METADATA: marker},
             )
         )
-        return read_batch(models.load_body(created)).id
+        return read_batch(load_body(created)).id
 
     async def retrieve(self, name: str) -> RemoteBatch:
         """Return the current state of a batch."""
         found = await self._call(self.client.batches.with_raw_response.retrieve(name))
-        return read_batch(models.load_body(found))
+        return read_batch(load_body(found))
 
     async def cancel(self, name: str) -> None:
         """Ask the endpoint to cancel a batch."""
@@ -194,10 +195,12 @@ class BatchEndpoint:
 
     async def _call(self, call: Awaitable[Any]) -> bytes:
         """Return the body of a reply; raise an error if its status is not a success."""
-        reply = await models.read_reply(call)
+        from oversight.harness.llm.models.sdk_model import read_reply  # the SDK may not be installed
+
+        reply = await read_reply(call)
         if 200 <= reply.status < 300:
             return reply.body
-        models.read_refusal(reply.status, reply.body, reply.headers, self.settings)
+        read_refusal(reply.status, reply.body, reply.headers, self.settings)
         raise FatalModelError("content filter")
 
     async def read_files(self, batch: RemoteBatch) -> tuple[list[bytes], dict[str, ModelError]]:
@@ -250,7 +253,7 @@ class BatchEndpoint:
                 if any(f"HTTP {status}" in str(error) for status in (401, 403)):
                     raise
                 raise UncertainBatch(f"the endpoint does not list its batches ({error})") from error
-            page = read_page(models.load_body(listed))
+            page = read_page(load_body(listed))
             new = [batch for batch in page.batches if batch.id not in seen]
             for batch in new:
                 yield batch
@@ -265,7 +268,7 @@ class BatchEndpoint:
         try:
             files = self.client.files.with_raw_response
             described = await self._call(files.retrieve(batch.input_file or "none"))
-            match models.load_body(described):
+            match load_body(described):
                 case {"filename": str(name)} if _OUR_FILE.fullmatch(name):
                     return name == _file_name(marker)
         except ModelError:  # the content of the file may still be readable
