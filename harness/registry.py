@@ -44,14 +44,14 @@ PAGES: dict[str, str] = {
     "answers": "oversight.harness.open_answers:read_judged_answers",
     "judges": "oversight.harness.judges:read_judges",
     "collection": "oversight.protocols.collect.collection_page:read_collection",
-    "search": "oversight.agents.search.view:read_searches",
-    "candidate": "oversight.agents.search.view:read_candidate",
-    "candidate-item": "oversight.agents.search.view:read_candidate_item",
+    "search": "oversight.agents.search.view.listed_searches:read_searches",
+    "candidate": "oversight.agents.search.view.candidate:read_candidate",
+    "candidate-item": "oversight.agents.search.view.exported:read_candidate_item",
 }
 """Name of a part of the page that other packages provide → location of its function
 ``function(study, store, **parameters)``, which returns a value that can be written as JSON."""
 
-EXPORTED_PARTS: dict[str, str] = {"search": "oversight.agents.search.view:read_exported_parts"}
+EXPORTED_PARTS: dict[str, str] = {"search": "oversight.agents.search.view.exported:read_exported_parts"}
 """Name of a page → location of the function ``function(study, store)`` that yields all its parts for an
 exported file, as pairs of name with query and value. Other pages are exported with one call without
 parameters."""

@@ -7,8 +7,7 @@ import contextlib
 import inspect
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 from weakref import WeakValueDictionary
 
 from oversight.harness.analysis import StudyItems
@@ -16,11 +15,6 @@ from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, OversightError
 from oversight.harness.registry import PAGES, load_page
 from oversight.harness.store import Store
-from oversight.harness.view.payload.detail import read_closing, read_strata
-from oversight.harness.view.payload.items import read_column, read_item, read_items
-from oversight.harness.view.payload.overview import read_differences, read_overview
-from oversight.harness.view.payload.panel import read_panel
-from oversight.harness.view.payload.progress import read_frame, read_progress
 from oversight.harness.view.server.live import ChangeFeed
 from oversight.harness.web import run_apart, write_json
 
@@ -29,17 +23,18 @@ _MOST_PAGES = 4
 """Largest number of requests about items that are served at once, each with its own database connection."""
 _AT_ONCE = 0.3
 """Seconds that reading the items' columns may delay a request; if it takes longer, it runs in background."""
-_OWN: dict[str, Callable[..., Any]] = {
-    "frame": read_frame,
-    "overview": read_overview,
-    "differences": read_differences,
-    "closing": read_closing,
-    "strata": read_strata,
-    "progress": read_progress,
-    "panel": read_panel,
+_PAYLOAD = "oversight.harness.view.payload"
+_OWN = {
+    "frame": f"{_PAYLOAD}.progress:read_frame",
+    "progress": f"{_PAYLOAD}.progress:read_progress",
+    "overview": f"{_PAYLOAD}.overview:read_overview",
+    "differences": f"{_PAYLOAD}.overview:read_differences",
+    "closing": f"{_PAYLOAD}.detail:read_closing",
+    "strata": f"{_PAYLOAD}.detail:read_strata",
+    "panel": f"{_PAYLOAD}.panel:read_panel",
 }
-"""Parts that depend only on the study: name → function that reads the part."""
-_OF_ITEMS: dict[str, Callable[..., Any]] = {"items": read_items, "item": read_item, "column": read_column}
+"""Parts that depend only on the study: name → location of the function, imported when it is first used."""
+_OF_ITEMS = {name: f"{_PAYLOAD}.items:read_{name}" for name in ("items", "item", "column")}
 """Parts that depend on a filter of items."""
 _LIGHT = ("frame", "progress")
 """Parts that are cheap to compute, and therefore do not wait for other parts."""
@@ -92,7 +87,7 @@ class Parts:
     async def _read_of_items(self, name: str, params: Mapping[str, str]) -> bytes:
         async with self._few_at_once:
             items, behind = await self._items.read()
-            found = await run_apart(_OF_ITEMS[name], self._store, items, params)
+            found = await run_apart(load_page(name, _OF_ITEMS), self._store, items, params)
         return write_json({**found, "behind": behind})
 
     async def prepare(self) -> None:
@@ -149,7 +144,7 @@ def make_part(study: Study, store: Store, name: str, params: Mapping[str, str]) 
     """
     if name not in _OWN and name not in PAGES:
         raise BadInput(f"the page has no part {name!r}")
-    function = _OWN.get(name) or load_page(name)
+    function = load_page(name, _OWN if name in _OWN else PAGES)
     try:
         inspect.signature(function).bind(study, store, **params)
     except TypeError as error:
