@@ -67,7 +67,7 @@ def test_signal_ends_a_command_that_waits_for_label_studio(
             try:
                 process.wait(10)
             except subprocess.TimeoutExpired:
-                # Python sees a signal that arrives just before a blocking call only after it, or at the next one.
+                # Python handles a signal that arrives just before a blocking call only after the call.
                 process.send_signal(number)
             assert ends_in_order(process, number)
 
