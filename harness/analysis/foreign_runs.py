@@ -40,6 +40,8 @@ class ImportedRun:
     ----------
     run
         Id of the run that contains the answers.
+    replaces
+        Id of the run whose answers counted for this model before, and are kept; empty if there is none.
     answers
         Number of answers in the log; the majority of an item's answers is its prediction.
     items
@@ -61,6 +63,7 @@ class ImportedRun:
     """
 
     run: str
+    replaces: str
     answers: int
     items: int
     missing: int
@@ -113,7 +116,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         counts, most = Counter[str](), 0
         with store.together(exclusive=True):
             ids = known if known is not None else store_items(study, store, items)
-            store.runs.add_run(spec)
+            replaced = store.runs.add_run(spec)
             for predictions in found(set(ids)) if ahead is None else ahead:
                 store.runs.store_imported(run, predictions)
                 counts.update([status for _, _, status, *_ in predictions])
@@ -130,6 +133,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     n = sum(by_status.values())
     return ImportedRun(
         run=run,
+        replaces=replaced,
         answers=answers,
         items=n,
         missing=len(ids) - n,

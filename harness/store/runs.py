@@ -61,15 +61,24 @@ class RecordedPrice:
 class RunRepository(Repository):
     """Runs and predictions."""
 
-    def add_run(self, spec: RunSpec) -> None:
-        """Store a run's specification. A stored one with this id can differ only in how answers are read."""
+    def add_run(self, spec: RunSpec) -> str:
+        """Store a run's specification, and make the run the newest of its model, whose answers count.
+
+        A stored specification with this id can differ only in how answers are read. Returns the id of another
+        run of this model that was the newest before; empty if there is none.
+        """
         created, noted = datetime.now(UTC).isoformat(), self.read_prices(spec.id)
+        mine = sa.select(_RUN.c.id).where(_RUN.c.name == spec.name).order_by(_RUN.c.created.desc()).limit(1)
         stored = spec.to_json() | ({_PRICES: [asdict(each) for each in noted]} if noted else {})
         with self._database.transaction() as connection:
             row = {"id": spec.id, "name": spec.name, "created": created, "spec": stored}
             insertion = insert_into(_RUN, connection.dialect).values(row)
+            newest = connection.execute(mine).scalar_one_or_none()
             changed = {"spec": insertion.excluded.spec}
+            if newest != spec.id:
+                changed["created"] = insertion.excluded.created
             connection.execute(insertion.on_conflict_do_update(index_elements=["id"], set_=changed))
+        return "" if newest in (None, spec.id) else str(newest)
 
     def record_price(self, run_id: str, price: RecordedPrice) -> None:
         """Store the price that applies to a run from now on, if it differs from the last price.

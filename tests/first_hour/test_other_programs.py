@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from oversight.harness.analysis import find_newest_runs
 from oversight.harness.cli.main import main
+from oversight.harness.store import Store
 
 Oversight = Callable[..., Any]
 LOGS = Path(__file__).parents[1] / "datasets" / "logs"
@@ -66,6 +68,29 @@ def test_an_export_comes_in_again_as_it_was(study: Path, oversight: Oversight, e
     rows = [json.loads(line) for line in (again / "look.jsonl").read_text(encoding="utf-8").splitlines()]
     for name in ("one", "two"):
         assert [{**r, "run": "", "model": ""} for r in rows if r["model"] == name] == before[name]
+
+
+def test_the_latest_import_counts(study: Path, oversight: Oversight) -> None:
+    """Also if it brings back answers that another import replaced by mistake."""
+    first = oversight("predictions", "import", "one.csv", "--model", "one")
+    wrong = oversight("predictions", "import", "two.csv", "--model", "one")
+    assert "replaces" not in first
+    assert wrong["replaces"] == first["run"] != wrong["run"]
+    assert shown_option() == "DD"
+    again = oversight("predictions", "import", "one.csv", "--model", "one")
+    assert (again["run"], again["replaces"]) == (first["run"], wrong["run"])
+    assert shown_option() == "dd"
+    assert "replaces" not in oversight("predictions", "import", "one.csv", "--model", "one")
+
+
+def shown_option() -> str:
+    """The option of model "one" for the first item, as pages and estimates read it."""
+    with Store("sqlite:///study.db") as store:
+        [run] = find_newest_runs(store, ["one"]).runs
+        item = store.content.read_items()[0]
+        [option] = [p.option for p in store.runs.read_predictions(run["id"]) if p.item_id == "i0"]
+    assert option is not None
+    return item.options[option]
 
 
 def test_of_several_models_one_is_to_be_named(

@@ -19,6 +19,7 @@ from oversight.harness.errors import Fault
 from oversight.harness.llm import DEFAULT_TEMPLATE, ModelReply, Request, make_model
 from oversight.harness.llm.models.program_models import load_function
 from oversight.harness.llm.runner.prediction import answer_confidence, answer_probabilities
+from oversight.harness.store import Store
 from oversight.harness.store.runs import take_vote
 from oversight.harness.types import Item, Prediction, PredictionStatus
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
@@ -170,6 +171,20 @@ def test_system_prompt_is_the_first_message_and_changes_the_run(
     assert (
         "fake: this is a new run, because system: '' before, 'You sort colours.' now; extra: {} before" in err
     )
+
+
+def test_settings_that_are_put_back_make_the_earlier_run_count_again(
+    items: list[Item], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(lambda p, n: Reply("red" if n < len(items) else "blue")) as server:
+        first = ask(server, items, tmp_path)
+        assert ask(server, items, tmp_path, max_tokens=9) != first
+        assert ask(server, items, tmp_path) == first
+        assert len(server.requests) == 2 * len(items)
+    assert "fake: its stored answers count again, because max_tokens: 9 before" in capsys.readouterr().err
+    with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
+        other, newest = (run["spec"]["max_tokens"] for run in store.runs.read_runs())
+    assert (other, newest) == (9, None)
 
 
 def test_a_callable_is_a_model(items: list[Item], tmp_path: Path) -> None:

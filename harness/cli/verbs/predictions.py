@@ -106,6 +106,8 @@ def _import(args: argparse.Namespace) -> None:
     text = f"{args.model}: {counted(found.answers, 'answer')} to {counted(found.items, 'item')}; {counts}"
     if found.missing:
         text += f"; {counted(found.missing, 'item')} of the study without one"
+    if found.replaces:
+        text += f"\n    these answers count now; those of run {found.replaces} are kept, but do not count"
     if found.errors:
         noun = "answer ended with an error and counts as a failed prediction"
         if found.errors > 1:
@@ -124,6 +126,7 @@ def _import(args: argparse.Namespace) -> None:
     payload["read_by"] = dict(found.read_by)
     payload |= {"texts_checked": found.checked, "texts_unchecked": found.unchecked}
     payload |= {status.value: n for status, n in found.by_status.items()}
+    payload |= {"replaces": found.replaces} if found.replaces else {}
     emit(args, payload, text)
 
 

@@ -67,17 +67,16 @@ class Target:
         return replace(self, spec=self.spec.model_copy(update=update))
 
     def announce(self, wanted: RequestedItems) -> None:
-        """Store the run; if it is new because a setting changed, print the changes."""
+        """Store the run as the newest of its model; if a setting changed, print the changes."""
         spec, runs = self.spec, wanted.store.runs
-        known = {run["id"]: run for run in runs.read_runs()}
-        if spec.id not in known:
-            before = [run for run in known.values() if run["name"] == spec.name]
-            if before:
-                changed = "; ".join(spec.differences(before[-1]["spec"]))
-                old = before[-1]["id"]
-                say(f"{spec.name}: this is a new run, because {changed}; the answers of run {old} are kept")
+        mine = [run for run in runs.read_runs() if run["name"] == spec.name]
+        if mine and mine[-1]["id"] != spec.id:
+            is_known = any(run["id"] == spec.id for run in mine)
+            told = "its stored answers count again" if is_known else "this is a new run"
+            changed = "; ".join(spec.differences(mine[-1]["spec"]))
+            say(f"{spec.name}: {told}, because {changed}; the answers of run {mine[-1]['id']} are kept")
         # Changed settings of parsing do not make a new run, but must be stored.
-        if spec.id not in known or spec.differences(known[spec.id]["spec"]):
+        if not mine or spec.differences(mine[-1]["spec"]):
             runs.add_run(spec)
 
     def refuse_waiting(self, store: Store) -> None:
