@@ -132,7 +132,10 @@ def _refuse_unread(paths: Mapping[str, Path], named: tuple[str, str], done: Cont
     for path in filter(Path.exists, paths.values()):
         rows = chain.from_iterable(read_filled_portions(path, [column]))
         if any(read_id(str(row.fields.get(column)), prefix) not in done for row in rows):
-            raise BadInput(f"{path} already exists and may contain answers; import it or move it away first")
+            raise BadInput(
+                f"{path} already exists and may contain answers; import it, then move it away or name another "
+                "folder: oversight label export FOLDER"
+            )
 
 
 def _row(asked: Pending, item: Item, form: str, question_text: str | None) -> dict[str, str]:
