@@ -31,7 +31,7 @@ from scipy.special import ndtr, ndtri, xlogy
 
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.core import check_level, find_edge, find_root
+from oversight.harness.estimate.core import check_count, check_level, find_edge, find_root
 from oversight.harness.types import Counts, Estimate, Interval
 
 
@@ -49,6 +49,8 @@ def obrien_fleming_constant(looks: int, level: float = 0.95) -> float:
     (2.087, 2.04)
     """
     check_level(level)
+    if looks < 1:
+        raise EstimateError(f"looks must be at least 1, is {looks}")
     top = float(ndtri(0.5 + level / 2)) + 2.0
     return find_root(lambda c: level - _stays_inside(c * np.sqrt(looks), looks), 0.01, top)
 
@@ -106,9 +108,18 @@ def likelihood_sequence(
     Raises
     ------
     EstimateError
-        If there is no answer at all.
+        If there is no answer at all, a count is below 0, or an effective K below 2.
     """
     check_level(level)
+    if len(no_misses) != len(effective_K):
+        raise EstimateError(
+            f"no_misses and effective_K differ in length: {len(no_misses)}, {len(effective_K)}"
+        )
+    for name, count in (("yes_hits", yes_hits), ("errors", errors), *(("no_misses", m) for m in no_misses)):
+        check_count(name, count)
+    for j, K in enumerate(effective_K):
+        if K < 2:
+            raise EstimateError(f"effective_K[{j}] must be at least 2, is {K}")
     n = yes_hits + errors + sum(no_misses)
     if n == 0:
         raise EstimateError("a confidence sequence needs at least 1 answer, there are 0")

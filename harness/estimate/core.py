@@ -706,7 +706,7 @@ def chernoff_high(mean: float, n: int, m: float) -> float:
 
 def bonferroni(p_values: ArrayLike) -> FloatArray:
     """Return min(1, m·p) for m p-values: the probability of any false rejection is then at most the level."""
-    p = np.asarray(p_values, dtype=np.float64)
+    p = _p_values(p_values)
     return np.minimum(1.0, p * len(p))
 
 
@@ -720,7 +720,7 @@ def holm(p_values: ArrayLike) -> FloatArray:
     >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
     [0.03, 0.06, 0.06]
     """
-    p = np.asarray(p_values, dtype=np.float64)
+    p = _p_values(p_values)
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate((len(p) - np.arange(len(p))) * p[order])
     adjusted = np.empty_like(p)
@@ -728,11 +728,19 @@ def holm(p_values: ArrayLike) -> FloatArray:
     return adjusted
 
 
+def _p_values(p_values: ArrayLike) -> FloatArray:
+    p = np.asarray(p_values, dtype=np.float64)
+    check_rows("p_values", p, (p >= 0) & (p <= 1), "lie in [0, 1]")
+    return p
+
+
 def sign_p_value(n_10: int, n_01: int) -> float:
     """Return the exact two-sided p-value of the sign test for n_10 against n_01 discordant pairs.
 
     It is P(|X − m/2| ≥ |n_10 − m/2|) for X ~ Binomial(m, ½) with m = n_10 + n_01, and 1 for m = 0.
     """
+    check_count("n_10", n_10)
+    check_count("n_01", n_01)
     m = n_10 + n_01
     return 1.0 if m == 0 else min(1.0, 2 * float(bdtr(min(n_10, n_01), m, 0.5)))
 

@@ -53,6 +53,7 @@ from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import (
     check_items,
     check_level,
+    check_rows,
     clopper_pearson,
     count_effective,
     effective_clusters,
@@ -510,7 +511,8 @@ def sign_test(
     a, b, k = (np.asarray(x, dtype=np.int64) for x in (first, second, refuted))
     if len(k) == 0:
         raise EstimateError("the sign test needs at least 1 complementary label, there are 0")
-
+    for name, values in (("first", a), ("second", b), ("refuted", k)):
+        check_rows(name, values, (values >= 0) & (values < K), f"lie in 0..{K - 1}")
     only_b, only_a = int(((b == k) & (a != k)).sum()), int(((a == k) & (b != k)).sum())
     low, high = paired_proportions(only_b, only_a, len(k), level)
     value = (K - 1) * (only_b - only_a) / len(k)
@@ -560,7 +562,10 @@ def mcnemar(
     """
     check_level(level)
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
-
+    if a.shape != b.shape:
+        raise EstimateError(f"first and second differ in length: {len(a)}, {len(b)}")
+    for name, values in (("first", a), ("second", b)):
+        check_rows(name, values, (values >= UNKNOWN) & (values <= 1), "be 0, 1 or -1 (unknown)")
     known = (a != UNKNOWN) & (b != UNKNOWN)
     n = int(known.sum())
     if n == 0:

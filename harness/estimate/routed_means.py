@@ -476,7 +476,8 @@ def resolved_accuracy(
     """
     check_level(level)
     z = np.asarray(correct, dtype=np.int64)
-
+    for row in np.flatnonzero((z < UNKNOWN) | (z > 1)):
+        raise EstimateError(f"correct[{row}] must be 0, 1 or -1 (unknown), is {z[row]}")
     unknown = int((z == UNKNOWN).sum())
     right, n = int((z == 1).sum()), len(z) - unknown
     if n == 0:

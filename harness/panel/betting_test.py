@@ -31,6 +31,8 @@ from collections.abc import Callable
 import numpy as np
 
 from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import check_rows
 from oversight.harness.panel.ceiling import pool_ceiling
 
 CAP = 0.75
@@ -91,7 +93,16 @@ def betting_confidence(
         Level for which the bets are chosen; the result is valid at every level.
     unit
         Shape (n,): number of the item's independent unit (`Panel.unit`); by default every item is a unit.
+
+    Raises
+    ------
+    EstimateError
+        If there is no item, shapes differ, or a value lies outside [0, 1].
     """
+    if hits.shape != x.shape or hits.ndim != 1 or not len(hits):
+        raise EstimateError(f"hits and x must have one shape (n >= 1,), have {hits.shape} and {x.shape}")
+    for name, values in (("hits", hits), ("x", x)):
+        check_rows(name, values, (values >= 0) & (values <= 1), "lie in [0, 1]")
     _, place = np.unique(np.arange(len(hits)) if unit is None else unit, return_inverse=True)
     n = int(place.max()) + 1
     order = np.random.default_rng(seed).permutation(n)

@@ -26,6 +26,8 @@ def test_levels_fall_towards_the_last_look() -> None:
     assert obrien_fleming_level(1, 60) < 1
     with pytest.raises(EstimateError, match=r"look must lie in 1..5, is 6"):
         obrien_fleming_level(6, 5)
+    with pytest.raises(EstimateError, match="looks"):
+        obrien_fleming_constant(0)
 
 
 def test_likelihood_sequence_has_its_ends_on_the_bound() -> None:
@@ -51,6 +53,12 @@ def test_binomial_case_equals_the_beta_binomial_ratio() -> None:
     assert (estimate.low, estimate.high) == pytest.approx((bound, 1.0), abs=1e-4)
 
 
-def test_likelihood_sequence_needs_an_answer() -> None:
+def test_likelihood_sequence_refuses_impossible_counts() -> None:
     with pytest.raises(EstimateError, match="at least 1 answer"):
         likelihood_sequence(0, 0, [], [])
+    with pytest.raises(EstimateError, match=r"effective_K\[0\] must be at least 2"):
+        likelihood_sequence(1, 0, [1], [1.5])
+    with pytest.raises(EstimateError, match="differ in length"):
+        likelihood_sequence(1, 0, [1], [])
+    with pytest.raises(EstimateError, match="errors"):
+        likelihood_sequence(1, -1, [], [])

@@ -54,6 +54,10 @@ def test_mcnemar_leaves_out_what_is_unknown() -> None:
     assert (c.items, c.flags) == (2, ("unresolved: 1",))
     with pytest.raises(EstimateError, match="at least 1 resolved"):
         mcnemar([-1], [1], questions=0)
+    with pytest.raises(EstimateError, match="differ in length"):
+        mcnemar([1], [1, 0], questions=0)
+    with pytest.raises(EstimateError, match=r"second\[0\]"):
+        mcnemar([1], [3], questions=0)
 
 
 def test_sign_test_formula() -> None:
@@ -65,6 +69,8 @@ def test_sign_test_formula() -> None:
     assert c.p_value == pytest.approx(stats.binomtest(4, 16).pvalue)
     low, high = paired_proportions(12, 4, 100, 0.95)
     assert (c.low, c.high) == pytest.approx((3 * low, 3 * high))
+    with pytest.raises(EstimateError, match=r"first\[0\] must lie in 0..3, is -1"):
+        sign_test([-1], [0], [1], 4)
     with pytest.raises(EstimateError, match="at least 1 complementary"):
         sign_test([], [], [], 4)
 
@@ -73,6 +79,8 @@ def test_sign_p_value_edges() -> None:
     assert sign_p_value(0, 0) == 1
     assert sign_p_value(3, 3) == 1
     assert sign_p_value(0, 6) == pytest.approx(2 * 0.5**6)
+    with pytest.raises(EstimateError, match="n_10"):
+        sign_p_value(-1, 2)
 
 
 def test_paired_proportions_is_antisymmetric_and_never_empty() -> None:

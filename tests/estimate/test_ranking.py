@@ -36,6 +36,8 @@ def test_holm_and_bonferroni_by_hand() -> None:
     assert bonferroni(p).tolist() == pytest.approx([0.12, 0.04, 0.16, 1.0])
     assert holm(p).tolist() == pytest.approx([0.09, 0.04, 0.09, 0.5])
     assert (holm(p) <= bonferroni(p)).all()
+    with pytest.raises(EstimateError, match=r"p_values\[1\]"):
+        holm([0.2, 1.2])
 
 
 def test_adjusting_can_turn_a_finding_into_a_tie() -> None:

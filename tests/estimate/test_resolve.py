@@ -79,3 +79,5 @@ def test_accuracy_is_binomial_and_bounds_what_is_unknown() -> None:
     assert estimate.flags == ("unresolved: 1, value within [0.6000, 0.8000]",)
     with pytest.raises(EstimateError, match="at least 1 resolved"):
         resolved_accuracy([UNKNOWN])
+    with pytest.raises(EstimateError, match=r"correct\[1\]"):
+        resolved_accuracy([0, 2])

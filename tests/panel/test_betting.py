@@ -58,7 +58,18 @@ def test_every_ceiling_has_its_paired_test() -> None:
     assert assess_superhuman(panel, truth, test="paired", seed=4) == found
 
 
-def test_unknown_test_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("hits", "x", "message"),
+    [
+        ([1.0, 0.0], [1.0], r"one shape \(n >= 1,\), have \(2,\) and \(1,\)"),
+        ([], [], "one shape"),
+        ([1.0, 1.5], [1.0, 1.0], r"hits\[1\] must lie in \[0, 1\], is 1.5"),
+        ([1.0, 1.0], [float("nan"), 1.0], r"x\[0\] must lie in \[0, 1\], is nan"),
+    ],
+)
+def test_bad_input_is_refused(hits: list[float], x: list[float], message: str) -> None:
+    with pytest.raises(EstimateError, match=message):
+        betting_confidence(np.array(hits), np.array(x), root)
     panel = make_panel_from_grid(np.array([[0, 0], [1, 0]]), ["0", "1"])
     with pytest.raises(EstimateError, match="test must be one of split, paired, is 'both'"):
         assess_superhuman(panel, np.array([0, 1]), test="both")

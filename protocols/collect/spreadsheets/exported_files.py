@@ -133,8 +133,8 @@ def _refuse_unread(paths: Mapping[str, Path], named: tuple[str, str], done: Cont
         rows = chain.from_iterable(read_filled_portions(path, [column]))
         if any(read_id(str(row.fields.get(column)), prefix) not in done for row in rows):
             raise BadInput(
-                f"{path} already exists and may contain answers; import it, then move it away or name another "
-                "folder: oversight label export FOLDER"
+                f"{path} already exists and may contain answers; import it, then move it away or name "
+                "another folder: oversight label export FOLDER"
             )
 
 
