@@ -50,7 +50,7 @@ def find_equal(table: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def fix_constant(c: FloatArray, never: BoolArray) -> FloatArray:
-    """Return, per item, the common c of the options that are never asked about; NaN if there are none.
+    """Return, per item, the common c of the options that are never asked about; NaN if none exists.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ class CallCache:
         return self._memory.get(key) if self._memory is not None else await self._reads.add_request(key)
 
     def find_answered(self, *, has_schema: bool) -> Request | None:
-        """Return the latest stored request that was answered; None if there is none.
+        """Return the latest stored request that was answered; None if none exists.
 
         `has_schema` selects requests with or without a JSON schema.
         """
@@ -457,7 +457,7 @@ class Broker(RequestDraws):
         return reply
 
     async def _find_answered(self, call: CallUnderWay, refused: Request) -> Request | None:
-        """Return a request that the endpoint has answered; None if there is none.
+        """Return a request that the endpoint has answered; None if none exists.
 
         A stored request of an earlier process is first sent again.
 

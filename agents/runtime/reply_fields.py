@@ -117,7 +117,7 @@ def _read_choice(content: str, choices: Sequence[str]) -> str:
 def read_object(text: str) -> dict[str, Any] | None:
     """Return the JSON object in a reply: the whole reply, a fenced block, or the first object that parses.
 
-    Returns None if there is none. Fields with too deep nesting are left out; the result is empty if the
+    Returns None if none exists. Fields with too deep nesting are left out; the result is empty if the
     parser fails on the nesting.
     """
     found = _find_object(text)

@@ -41,7 +41,7 @@ class ImportedRun:
     run
         Id of the run that contains the answers.
     replaces
-        Id of the run whose answers counted for this model before, and are kept; empty if there is none.
+        Id of the run whose answers counted for this model before, and are kept; empty if none exists.
     answers
         Number of answers in the log; the majority of an item's answers is its prediction.
     items

@@ -644,7 +644,7 @@ class CostForm:
         Shape (N,): known part b of every item's cost.
     weights
         Pairs of an additional cost w and an array of shape (N,): the option of each item whose truth adds w,
-        −1 if there is none.
+        −1 if none exists.
     low, high
         Smallest and largest possible cost of an item with any of these predictions.
     """

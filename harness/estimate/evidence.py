@@ -381,7 +381,7 @@ class Evidence:
     weight
         Shape (N,): number of pool items that each item represents; None if all items count equally.
     strata
-        Strata from which the items were drawn in proportion; None if there are none.
+        Strata from which the items were drawn in proportion; None if none exists.
 
     Examples
     --------
@@ -504,7 +504,7 @@ class Evidence:
         ----------
         working
             Shape (N, K): probability of each option from side information that does not depend on the item's
-            own answer; None if there is none. Wrong probabilities make the interval wider, but not invalid.
+            own answer; None if none exists. Wrong probabilities make the interval wider, but not invalid.
         """
         return routed_accuracy(
             self.option(),

@@ -647,7 +647,7 @@ def likelihood_ratio_interval(
 def _hull(holds: Callable[[float], bool], A: float) -> tuple[float, float]:
     """Return the outermost points at which a condition holds, found by a grid and bisection.
 
-    The result is (A, A) if there are none. This happens only for A = 0, if predictions are refused more
+    The result is (A, A) if none exists. This happens only for A = 0, if predictions are refused more
     often than any A in [0, 1] explains.
     """
     return _edge(holds, A, 0.0), _edge(holds, A, 1.0)

@@ -116,7 +116,7 @@ class Comparison(ResultWithNotes, Displayable):
     assumptions, notes
         Assumptions of the interval, and notes on this result.
     why
-        Reason why the interval may cover the difference less often than `level`; empty if there is none.
+        Reason why the interval may cover the difference less often than `level`; empty if none exists.
 
     Examples
     --------

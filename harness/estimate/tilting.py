@@ -182,7 +182,7 @@ class TiltedRows:
     Attributes
     ----------
     up, down, rest
-        Probability q of the option with c = +1, of the option with c = −1 (0 if there is none), and of all
+        Probability q of the option with c = +1, of the option with c = −1 (0 if none exists), and of all
         other options together.
     inverse_up, inverse_down
         1/π of the options with c = +1 and c = −1; 0 if the option is never asked about.

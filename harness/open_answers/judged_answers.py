@@ -39,7 +39,7 @@ def read_judged_answers(
     -------
     dict
         ``models``, ``fields``: names. ``results``: for each field ("" for all) and model, ``met`` and
-        ``score`` as text, and the score as ``value``, None if there is none. ``answers``: at most
+        ``score`` as text, and the score as ``value``, None if none exists. ``answers``: at most
         `PAGE_SIZE`, each with item, text, model, raw answer and units; a unit has a state and a word for it.
         ``matches``, ``of``: number of matching answers, and of all answers. ``why``: reason why there is
         nothing to show, with all other entries missing; otherwise empty.

@@ -129,7 +129,7 @@ class ItemMean:
     open
         Number of items whose value may be either end because judgements are missing.
     doubt
-        Reason why intervals may not be valid; empty if there is none.
+        Reason why intervals may not be valid; empty if none exists.
     negative
         Mean over items of the absolute sum of negative points divided by the sum of positive points; 0 if
         the mean is not a score.

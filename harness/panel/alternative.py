@@ -106,7 +106,7 @@ def assess_alternative(
     panel
         Panel with independent items; items in clusters are refused, because the t-test assumes independence.
     predicted
-        Shape (N,): the model's label; −1 if there is none, and the item is then left out.
+        Shape (N,): the model's label; −1 if none exists, and the item is then left out.
     epsilon
         ε in [0, 1): how far the model may fall behind an annotator and still be preferred.
     false_discovery

@@ -140,7 +140,7 @@ class Panel:
         return sparse.csr_array((ones, (self.item, self.label)), shape=(len(self.items), self.K))
 
     def grid(self) -> IntArray:
-        """Return the label by item and annotator, shape (N, annotators); `NO_LABEL` if there is none."""
+        """Return the label by item and annotator, shape (N, annotators); `NO_LABEL` if none exists."""
         grid = np.full((len(self.items), len(self.annotators)), NO_LABEL, dtype=np.int64)
         grid[self.item, self.annotator] = self.label
         return grid
@@ -181,7 +181,7 @@ class Panel:
         Parameters
         ----------
         labels
-            Shape (N,) each: a class per item, negative if there is none; the same holds for the returned
+            Shape (N,) each: a class per item, negative if none exists; the same holds for the returned
             labels.
 
         Raises

@@ -395,7 +395,7 @@ class Superhuman(ResultWithNotes, Displayable):
 
     @property
     def why(self) -> str:
-        """Sentence that names the untested assumptions of the certificate; empty if there are none."""
+        """Sentence that names the untested assumptions of the certificate; empty if none exists."""
         if not self.conditions:
             return ""
         named = "; and that ".join(f"{c.assumed} ({c.unseen})" for c in self.conditions)

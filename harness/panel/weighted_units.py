@@ -159,7 +159,7 @@ class Share:
     low, high
         Ends of the interval; in simulations it has its nominal coverage from 5 items on.
     why
-        Reason why the interval may have less than its nominal coverage; empty if there is none.
+        Reason why the interval may have less than its nominal coverage; empty if none exists.
 
     Examples
     --------

@@ -65,7 +65,7 @@ class RunRepository(Repository):
         """Store a run's specification, and make the run the newest of its model, whose answers count.
 
         A stored specification with this id can differ only in how answers are read. Returns the id of another
-        run of this model that was the newest before; empty if there is none.
+        run of this model that was the newest before; empty if none exists.
         """
         created, noted = datetime.now(UTC).isoformat(), self.read_prices(spec.id)
         mine = sa.select(_RUN.c.id).where(_RUN.c.name == spec.name).order_by(_RUN.c.created.desc()).limit(1)
@@ -286,7 +286,7 @@ class RunRepository(Repository):
         ]
 
     def sum_charges(self, run_id: str) -> list[Usage]:
-        """Return the charges of a run that belong to no answer; empty if there are none."""
+        """Return the charges of a run that belong to no answer; empty if none exists."""
         charged = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens")]
         of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == "charged")
         return [Usage(*row) for row in self._database.read_rows(sa.select(*charged).where(*of_run))]

@@ -244,7 +244,7 @@ class ContentRepository(Repository):
         return self._database.read_values(Question, select_values(Question, _QUESTION).where(about))
 
     def find_other_rule(self, protocol: str) -> Question | None:
-        """Return the first question of another protocol, ignoring second questions; None if there is none."""
+        """Return the first question of another protocol, ignoring second questions; None if none exists."""
         names = (protocol, SECOND_QUESTIONS)
         other = select_values(Question, _QUESTION).join(_ITEM).where(_QUESTION.c.protocol.not_in(names))
         query = other.order_by(_ITEM.c.position, _QUESTION.c.option).limit(1)

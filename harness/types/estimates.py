@@ -480,7 +480,7 @@ PROTOCOLS_OWN = ("resolved", "routed", "ml")
 
 
 def protocol_estimate(estimates: Mapping[str, Estimate]) -> Estimate | None:
-    """Return the protocol's estimate, which treats every answer as correct; None if there is none."""
+    """Return the protocol's estimate, which treats every answer as correct; None if none exists."""
     return next((estimates[name] for name in PROTOCOLS_OWN if name in estimates), None)
 
 

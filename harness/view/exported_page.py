@@ -52,7 +52,7 @@ def write_page(
     Parameters
     ----------
     report
-        Estimates to show; None if there are none, and the page then says why.
+        Estimates to show; None if none exists, and the page then says why.
     texts
         Whether the file contains texts: of items, their own options, replies, comments and prompts.
     """

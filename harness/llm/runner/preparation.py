@@ -202,7 +202,7 @@ class _Looks:
         return target
 
     async def _choose(self, target: Target, offers: Callable[[_Feature], Awaitable[bool]]) -> str:
-        """Return the name of a constraint that the model follows; raise `ConfigError` if there is none."""
+        """Return the name of a constraint that the model follows; raise `ConfigError` if none exists."""
         for name in CHOICES if target.settings.api_version is None else ():
             if await offers(f"choice:{name}"):
                 return name

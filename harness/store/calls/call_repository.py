@@ -229,7 +229,7 @@ class CallRepository(Repository):
             book(connection, run_id, "charged", charge)
 
     def read_charge(self, run_id: str) -> Usage:
-        """Return the usage charged to a run for calls that gave no answer; zeros if there are none."""
+        """Return the usage charged to a run for calls that gave no answer; zeros if none exists."""
         return self._read(run_id, "charged") or Usage()
 
     @repeated(twice=False)
