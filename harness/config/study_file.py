@@ -36,7 +36,7 @@ _RETIRED = {
 
 
 def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None = None) -> Study:
-    """Read a study file; `changes` maps settings, for example ``estimate.level``, to other values.
+    """Read a study file, or the one in a folder; `changes` sets others, such as ``estimate.level``.
 
     Raises
     ------
@@ -47,6 +47,7 @@ def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None 
         If a changed setting does not exist or its value is invalid; the message names the setting.
     """
     path = Path(path)
+    path = path / STUDY_FILE if path.is_dir() else path
     try:
         text = read_text(path)
     except FileNotFoundError:

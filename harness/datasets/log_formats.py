@@ -204,6 +204,6 @@ def _refuse_second(
     for answer, key in zip(portion, keys, strict=True):
         if key in lines:
             name = answer.id or answer.text[:40]
-            message = f"{name!r} was answered in {lines[key]} already (sample {answer.sample})"
+            message = f"{name!r} was answered in line {lines[key]} already (sample {answer.sample})"
             raise DataError(message, file=path, line=answer.line)
         lines[key] = answer.line

@@ -100,7 +100,7 @@ def test_a_table_needs_only_ids_and_answers(tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("p.csv", "id,prediction\nq-999,A\n", r"p\.csv:2: no item of the study has the id 'q-999'"),
-        ("p.csv", "id,prediction\nq-001,A\nq-001,B\n", r"p\.csv:3: 'q-001' was answered in 2 already"),
+        ("p.csv", "id,prediction\nq-001,A\nq-001,B\n", r"p\.csv:3: 'q-001' was answered in line 2 already"),
         ("p.csv", "name,prediction\na,b\n", r"p\.csv:2 \[id\]: there is neither"),
         ("p.csv", "id,answer\na,b\n", r"p\.csv:2 \[prediction\]: there is neither"),
         ("p.csv", "id,prediction,confidence\nq-001,A,2\n", r"\[confidence\]: must be between 0 and 1, is 2"),

@@ -137,3 +137,7 @@ def test_a_log_with_errors_says_so_when_it_comes_in(
     write_log(Path("good.eval"), "success")
     found = oversight("predictions", "import", "good.eval", "--model", "n")
     assert (found["errors"], found["failed"], found["ended"]) == (2, 2, "")
+
+
+def test_a_study_is_named_by_its_folder_too(study: Path, oversight: Oversight) -> None:
+    assert oversight("items", "check", "--study", study) == oversight("items", "check")
