@@ -43,7 +43,7 @@ _LOOP = 4
 """Version of the rules for slots and races; a search is continued only with the version that began it."""
 _LINEAGE = 3
 """First version that scores children with their parents; older searches are shown with their own rules."""
-_NO_PART = {"shared_limits", "limit_as"}
+_NO_PART = {"answer", "shared_limits", "limit_as"}
 """Settings of a model that do not change answers and are not part of a search's id."""
 _PACE = {"concurrency", "tries", "timeout", "requests_per_minute", "tokens_per_minute"}
 """Settings of a model that may change during a search, because they do not change answers. They are part of

@@ -26,7 +26,7 @@ _ANSWERS = ("answer", "label")
 
 
 def read_gold(study: Study) -> list[GoldItem]:
-    """Read the file of gold items that study.toml names; empty if it names none.
+    """Read the file of gold items that study.toml names; empty if it names none, or for open answers.
 
     A row has a text and options of its own, in columns with the study's names or ``text, options``; or it has
     only the ``id`` of one of the study's items. The true option's text is in ``answer`` (or ``label``). The
@@ -38,7 +38,7 @@ def read_gold(study: Study) -> list[GoldItem]:
         If a column or value is missing, an id is unknown to the study, an answer is none of the options, or
         an item occurs twice; names file, line and field.
     """
-    if study.experts.gold is None:
+    if study.experts.gold is None or study.is_open:
         return []
     path = study.path(study.experts.gold)
     found: dict[str, GoldItem] = {}

@@ -25,6 +25,7 @@ from oversight.harness.llm import (
     draw_sample,
     forecast,
     make_spec,
+    request_probabilities,
     run_alone,
 )
 from oversight.harness.store import Store, Uncertain, refuse_mark
@@ -136,18 +137,8 @@ def _opened(
     names = asking.names or [name for name in study.models if name not in study.helpers]
     if not names:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
-    template, system, words = template_of(study), system_of(study), study.prompt.max_words
-    answer, pattern = study.prompt.answer, study.prompt.pattern
-    settings = {name: study.model(name) for name in dict.fromkeys(names)}
-    if study.is_open:
-        answer, pattern = "free", None
-        settings = {name: s.model_copy(update={"structured": "never"}) for name, s in settings.items()}
-    if answer == "schema":
-        settings = {name: s.model_copy(update={"structured": "always"}) for name, s in settings.items()}
-    targets = [
-        Target(make_spec(name, s, template, words, system, answer, pattern), s)
-        for name, s in settings.items()
-    ]
+    template, system = template_of(study), system_of(study)
+    targets = [_make_target(study, name, template, system) for name in dict.fromkeys(names)]
     prices, seed = study_prices(study), study.study.seed
     ahead = read_new_items(study)
     with (
@@ -159,6 +150,19 @@ def _opened(
         if asking.sample is not None:
             ids, part = take_sample(ids, asking.sample, seed)
         yield RequestedItems(store, ids, asking.retry_failed, part, study.judges), targets, prices
+
+
+def _make_target(study: Study, name: str, template: str, system: str) -> Target:
+    settings, answer, pattern = study.model(name), study.form_of(name), study.prompt.pattern
+    if study.is_open:
+        answer, pattern = "free", None
+        settings = settings.model_copy(update={"structured": "never"})
+    if answer == "schema":
+        settings = settings.model_copy(update={"structured": "always"})
+    if answer == "probabilities":
+        template = request_probabilities(template)
+    spec = make_spec(name, settings, template, study.prompt.max_words, system, answer, pattern)
+    return Target(spec, settings)
 
 
 def take_sample(ids: Sequence[str], number: int, seed: int) -> tuple[Sequence[str], RandomPart]:

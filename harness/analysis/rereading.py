@@ -119,7 +119,7 @@ def _reread(
         if after != before:
             found.count(item, before, after)
             changed.append((run["id"], after))
-        if after.option != before.option:
+        if after.option != before.option and not after.probabilities:
             moved.append(item.id)
     if write:
         for portion in split_into_batches(changed, PORTION):
@@ -167,9 +167,14 @@ def _read(item: Item, before: Prediction, asked: ReplyForm) -> Prediction:
         return replace(before, option=None, status=status, reason=reason, confidence=None, step="")
     option = order[read.option]
     kept = before.confidence if option == before.option else None
-    return replace(
+    if read.probabilities:
+        kept = read.probabilities[read.option]
+    after = replace(
         before, option=option, status=PredictionStatus.OK, reason="", confidence=kept, step=str(read.step)
     )
+    if after == before or not read.probabilities:
+        return after
+    return replace(after, probabilities=item.in_source_order(read.probabilities))
 
 
 def _describe(item: Item, prediction: Prediction) -> str:

@@ -55,7 +55,10 @@ class VerbParser(argparse.ArgumentParser):
         """Return the replacement of an option that this action does not have."""
         verb, option = self.prog.removeprefix("oversight "), option.partition("=")[0]
         told = find_replacement(f"{verb} {action}", option) or find_replacement(verb, option)
-        return f"; this option was removed: {told}" if told else did_you_mean(option, _options(self))
+        if told:
+            return f"; this option was removed: {told}"
+        known = list(_options(self))
+        return f"; {option} belongs to another action" if option in known else did_you_mean(option, known)
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[str]:

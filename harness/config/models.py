@@ -15,7 +15,7 @@ from oversight.harness.errors import ConfigError
 from oversight.harness.output import keep_secret
 
 LOCAL_ENDPOINT = "local"
-AnswerForm = Literal["line", "schema", "choice", "free"]
+AnswerForm = Literal["line", "schema", "choice", "free", "probabilities"]
 """Required form of an answer: on a last line, in a JSON Schema, by the server's constraint, or free."""
 OPENAI = "https://api.openai.com/v1"
 
@@ -112,6 +112,8 @@ class ModelSection(Section):
         ``"always"`` refuses an endpoint that cannot.
     logprobs
         Whether to request log-probabilities, if offered, from which a confidence is computed.
+    answer
+        Form of this model's answers, as in ``[prompt]``; if unset, that of ``[prompt]``.
     answers_as
         Name of the model in the endpoint's replies, if it is not `model`.
     extra
@@ -136,6 +138,7 @@ class ModelSection(Section):
     samples: int = Field(default=1, ge=1, le=1000)
     structured: Literal["never", "auto", "always"] = "never"
     logprobs: bool = False
+    answer: AnswerForm | None = None
     answers_as: str | None = None
     extra: dict[str, Any] = {}
     concurrency: int = Field(default=8, ge=1, le=1024)

@@ -327,8 +327,10 @@ class ExpertsSection(Section):
             raise ValueError('gold_share: there are no gold items; name their file, such as gold = "key.csv"')
         if not named:
             return self
-        if self.protocol == OPEN_PROTOCOL and named == ["gold"]:
-            return self  # for open answers, gold adds no questions: it only lists units of known truth
+        if self.protocol == OPEN_PROTOCOL:
+            if self.repeat:
+                raise ValueError("repeat: does not apply to open answers; leave it out, or use overlap")
+            return self
         rule = self.statement
         if rule.is_panel or rule.asks_on or "accuracy" not in rule.answers:
             told = f"the protocol {self.protocol!r} does not allow control questions"
@@ -415,8 +417,9 @@ class PromptSection(Section):
     answer
         Required form of an answer: ``"line"`` is a last line ``ANSWER: X`` or ``### X``,
         which the template requests. ``"schema"`` makes the endpoint answer in a JSON Schema with the options,
-        ``"choice"`` with only one of the options, if the server supports this. ``"free"`` requires
-        no form.
+        ``"choice"`` with only one of the options, if the server supports this. ``"probabilities"`` adds to
+        the template that the last line states a probability of every option; the most likely one is the
+        answer. ``"free"`` requires no form.
     pattern
         Your own regular expression, whose group ``(?P<answer>…)`` matches the letter or text of the option.
         Its last match is read. Without a match, only a reply that consists of an option is read.
@@ -599,9 +602,26 @@ class Study(Section):
             raise ValueError(f"[estimate] {min(others)} {told}")
         if not self.is_open and self.open != OpenSection():
             raise ValueError('[open] needs answers = "open" under [items]')
+        self._check_answer_forms()
         if self.open.splitter and self.open.splitter not in self.models:
             raise ValueError(f"[open] splitter: there is no model {self.open.splitter!r} under [models]")
         return self
+
+    def _check_answer_forms(self) -> None:
+        for name, model in self.models.items():
+            if self.is_open and model.answer:
+                raise ValueError(f"[models.{name}] answer: does not apply to open answers; leave it out")
+            others = {"samples": 1, "structured": "never", "logprobs": False}
+            changed = [field for field, usual in others.items() if getattr(model, field) != usual]
+            if self.form_of(name) == "probabilities" and changed:
+                raise ValueError(
+                    f'[models.{name}] {changed[0]} and answer = "probabilities" exclude each other; '
+                    "leave one out"
+                )
+
+    def form_of(self, name: str) -> AnswerForm:
+        """Return the form of a model's answers."""
+        return self.models[name].answer or self.prompt.answer
 
     @property
     def is_open(self) -> bool:

@@ -1,8 +1,8 @@
 """Read the probabilities of a study's judges, and import them from a file.
 
 A judge's probabilities are the first available of: the shares of its samples, a stored vector per item
-(imported, from a decision endpoint, or from log-probabilities), and its confidence in the option that it
-names.
+(imported, from a decision endpoint, from log-probabilities, or stated in its reply), and its confidence in
+the option that it names.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from .reading.mentions import option_letters_of as option_letters_of
 from .runner.batches import Batches as Batches
 from .runner.prompt import (
     DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, reply_form_of as reply_form_of, check_template as check_template,
+    request_probabilities as request_probabilities,
 )
 from .runner.terms import (
     DEFAULT_TERMS as DEFAULT_TERMS, RunResult as RunResult, RunTerms as RunTerms,

@@ -356,7 +356,7 @@ class _Maker:
         rates = self.rates
         if rates is None or not rates.wrong:
             return found
-        told = f"experts gave {rates.wrong} of {rates.of} control questions a wrong reply"
+        told = rates.doubt
         if not rates.is_useful:
             return replace(found, why="; ".join(filter(None, [found.why, told])))
         low, high = self._ends_of(means[0])[0], self._ends_of(means[2])[1]

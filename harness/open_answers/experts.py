@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -28,8 +29,9 @@ class ExpertReplies:
         Share of right replies to control questions whose true reply is "yes", and "no"; None without such
         questions.
     agrees
-        Share of other experts' yes or no replies to the same questions that equal the expert's reply; None
-        without such replies. The interval assumes that pairs of replies are independent.
+        Share of other experts' yes or no replies to the same questions that equal the expert's reply; for all
+        experts together, share of pairs of equal replies to a question. None without such replies. The
+        interval assumes that pairs of replies are independent.
     """
 
     expert: str
@@ -40,7 +42,10 @@ class ExpertReplies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRates:
-    """Experts' accuracy on control questions, s = P("yes" | yes) and t = P("no" | no).
+    """Experts' accuracy, s = P("yes" | yes) and t = P("no" | no), from gold or from pairs of replies.
+
+    Two experts who err independently with probability e, on every unit, give different replies with
+    probability d = 2 e (1 − e). So without gold, s = t = 1 − e = (1 + √(1 − 2 d))/2.
 
     From an observed share v of "yes", the true share is estimated as (v − (1 − t))/(s + t − 1) (Rogan &
     Gladen 1978, Am. J. Epidemiol. 107). Units with positive points are bad if they are not met, other units
@@ -56,13 +61,24 @@ class ErrorRates:
     yes_for_yes, no_for_no
         Lower end of the interval, value, and upper end of s, and of t.
     wrong, of
-        Number of wrong replies to control questions, and of all replies to them.
+        Number of wrong replies to units of known truth, and of all replies to them; without gold, number of
+        pairs of different replies, and of all pairs.
+    is_gold
+        Whether the rates are from units of known truth.
     """
 
     yes_for_yes: tuple[float, float, float]
     no_for_no: tuple[float, float, float]
     wrong: int
     of: int
+    is_gold: bool = True
+
+    @property
+    def doubt(self) -> str:
+        """The observation that experts err."""
+        if self.is_gold:
+            return f"experts gave {self.wrong} of {self.of} control questions a wrong reply"
+        return f"two experts replied differently to {self.wrong} of {self.of} questions"
 
     @property
     def is_useful(self) -> bool:
@@ -90,14 +106,29 @@ class ErrorRates:
 
 
 def find_rates(experts: Sequence[ExpertReplies]) -> ErrorRates | None:
-    """Return the error rates of all experts together; None unless both kinds of control questions exist."""
+    """Return the error rates of all experts together; None without the replies that determine them.
+
+    They are from units of known truth if replies to units of both truths exist, otherwise from questions to
+    two experts.
+    """
     both = next((found for found in experts if found.expert == ""), None)
-    if both is None or both.yes_for_yes is None or both.no_for_no is None:
+    if both is None:
         return None
+    if both.yes_for_yes is None or both.no_for_no is None:
+        return None if both.agrees is None else _rates_of_pairs(both.agrees)
     ranges = [(rate.low, rate.value, rate.high) for rate in (both.yes_for_yes, both.no_for_no)]
     of = both.yes_for_yes.of + both.no_for_no.of
     right = both.yes_for_yes.successes + both.no_for_no.successes
     return ErrorRates(yes_for_yes=ranges[0], no_for_no=ranges[1], wrong=of - right, of=of)
+
+
+def _rates_of_pairs(agrees: Rate) -> ErrorRates:
+    low, right, high = (
+        (1 + math.sqrt(max(0.0, 2 * share - 1))) / 2 for share in (agrees.low, agrees.value, agrees.high)
+    )
+    rates = (low, right, high)
+    different = agrees.of - agrees.successes
+    return ErrorRates(yes_for_yes=rates, no_for_no=rates, wrong=different, of=agrees.of, is_gold=False)
 
 
 def measure_experts(judgements: Judgements, *, level: float = 0.95) -> tuple[ExpertReplies, ...]:
@@ -126,17 +157,17 @@ def measure_experts(judgements: Judgements, *, level: float = 0.95) -> tuple[Exp
     others = replies - 1
     shared = np.where(yes, yeses, replies - yeses) - 1
 
-    def measure(name: str, mine: BoolArray) -> ExpertReplies:
+    def measure(name: str, mine: BoolArray, *, each: int) -> ExpertReplies:
         return ExpertReplies(
             expert=name,
             yes_for_yes=_rate(yes[mine & (judgements.gold[rows] == YES)], level),
             no_for_no=_rate(~yes[mine & (judgements.gold[rows] == NO)], level),
-            agrees=_count(shared[mine].sum(), others[mine].sum(), level),
+            agrees=_count(shared[mine].sum() / each, others[mine].sum() / each, level),
         )
 
-    together = measure("", np.ones(len(rows), dtype=bool))
+    together = measure("", np.ones(len(rows), dtype=bool), each=2)
     order = sorted(range(len(names)), key=lambda j: str(names[j]))
-    return (together, *(measure(names[j], expert == j) for j in order))
+    return (together, *(measure(names[j], expert == j, each=1) for j in order))
 
 
 def _rate(right: BoolArray, level: float) -> Rate | None:

@@ -83,6 +83,7 @@ def find_states(judged: JudgedStudy) -> dict[tuple[str, str], str]:
     A unit with negative points is an error if it is met, any other unit if it is not met.
     """
     table, found = judged.judgements, dict[tuple[str, str], str]()
+    table = table.take(~table.is_control)
     asked = {(row.answer, row.unit_id) for row in judged.drawn if row.question_id}
     rows = zip(
         table.answer.tolist(), table.unit.tolist(), table.reply.tolist(), table.points.tolist(), strict=True
@@ -118,11 +119,12 @@ _Comments = Mapping[tuple[str, str], Sequence[str]]
 
 
 def _read_comments(store: Store, judged: JudgedStudy) -> _Comments:
-    put = [row for row in judged.drawn if row.question_id]
-    replies = store.replies(panel=False).find_replies(row.question_id for row in put)
+    put = {row.question_id: row for row in judged.drawn if row.question_id}
+    put |= {control.id: put[control.original] for control in store.controls.read_controls()}
+    replies = store.replies(panel=False).find_replies(put)
     found = defaultdict[tuple[str, str], list[str]](list)
-    for row in put:
-        reply = replies.get(row.question_id)
+    for name, row in put.items():
+        reply = replies.get(name)
         if reply is not None and reply.comment:
             found[row.answer, row.unit_id].append(f"{reply.expert}: {reply.comment}")
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,7 +48,8 @@ class JudgedStudy:
     drawn
         Queue of experts of every question; one row per question and expert.
     judgements
-        Every unit of every answer, with the experts' replies.
+        Every unit of every answer, with the experts' replies. Replies of second experts, who measure how
+        often experts err, have no propensity.
     experts
         Expert → field. An expert who was drawn for several fields has one name per field.
     judge
@@ -88,6 +89,7 @@ def read_judged(study: Study, store: Store) -> JudgedStudy:
     table, names = frame.table, _name_experts(drawn)
     truth = _match_gold(study, frame, table)
     judgements = join_replies(table, _make_draw(drawn, names), _list_replies(drawn, said), gold=truth)
+    judgements = _append_seconds(store, judgements, drawn, names)
     probabilities = match_probabilities(study, store, frame)
     return JudgedStudy(
         frame=frame,
@@ -97,6 +99,43 @@ def read_judged(study: Study, store: Store) -> JudgedStudy:
         answered=len(said),
         later=_find_later(study, store, frame),
         judge=None if probabilities is None else _spread(probabilities, table, judgements),
+    )
+
+
+def _append_seconds(
+    store: Store, judgements: Judgements, drawn: Sequence[DrawnExpert], names: Sequence[str]
+) -> Judgements:
+    """Append a row for every yes or no of a second expert to a question that another expert received."""
+    controls = store.controls.read_controls()
+    if not controls:
+        return judgements
+    replies = store.controls.replies.read_replies()
+    firsts = store.replies(panel=False).find_replies({control.original for control in controls})
+    number = {row.question_id: (row.number, row.field) for row in drawn if row.question_id}
+    name_of = {(row.expert, row.field): name for row, name in zip(drawn, names, strict=True)}
+    found = list[tuple[int, str, str]]()
+    for control in controls:
+        reply, first = replies.get(control.id), firsts.get(control.original)
+        said = None if reply is None else _REPLIES.get(reply.value)
+        # After a reassignment, both replies may be from one expert.
+        if reply is not None and said in (YES, NO) and (first is None or first.expert != reply.expert):
+            question, field = number[control.original]
+            found.append((question, name_of.get((reply.expert, field), reply.expert), said))
+    row_of = {question: row for row, question in enumerate(judgements.question.tolist())}
+    expert, reply_of = (np.array([row[j] for row in found], dtype=object) for j in (1, 2))
+    seconds = replace(
+        judgements.take(np.array([row_of[question] for question, _, _ in found], np.int64)),
+        asked=np.ones(len(found), dtype=bool),
+        propensity=np.full(len(found), np.nan),
+        order=np.zeros(len(found), np.int64),
+        expert=expert,
+        reply=reply_of,
+    )
+    return Judgements(
+        **{
+            name: np.concatenate([getattr(judgements, name), getattr(seconds, name)])
+            for name in Judgements.__slots__
+        }
     )
 
 

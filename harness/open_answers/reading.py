@@ -90,9 +90,8 @@ def read_units(
     EstimateError
         If an expert who accepted a unit of unknown field has no field.
     """
-    is_control = (judgements.expert != None) & np.isnan(judgements.propensity)  # noqa: E711
-    if is_control.any():
-        kept = np.flatnonzero(~is_control)
+    if judgements.is_control.any():
+        kept = np.flatnonzero(~judgements.is_control)
         judgements, judge = judgements.take(kept), None if judge is None else judge[kept]
     answer, unit = number_values(judgements.answer)[0], number_values(judgements.unit)[0]
     key = answer * (unit.max(initial=0) + 1) + unit

@@ -104,6 +104,12 @@ def _say_experts(result: OpenResult) -> list[str]:
         if rate is not None
     ]
     told += [
+        f"two experts gave the same reply to {expert.agrees.successes} of "
+        f"{counted(expert.agrees.of, 'question')} that both answered"
+        for expert in result.experts
+        if not expert.expert and expert.agrees is not None
+    ]
+    told += [
         f"{e.model}: score corrected for experts' errors {percent(e.corrected)} "
         f"[{percent(e.corrected_low)}, {percent(e.corrected_high)}]"
         for e in result.estimates

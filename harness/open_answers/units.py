@@ -234,6 +234,12 @@ class Judgements:
     def __len__(self) -> int:
         return len(self.item)
 
+    @property
+    def is_control(self) -> BoolArray:
+        """Whether each row measures its expert, and does not count for estimates of scores; shape (R,)."""
+        found: BoolArray = (self.expert != None) & np.isnan(self.propensity)  # noqa: E711
+        return found
+
     def take(self, rows: NDArray[Any]) -> Judgements:
         """Return the selected rows; `rows` holds positions or is a mask."""
         return Judgements(**{name: getattr(self, name)[rows] for name in self.__slots__})

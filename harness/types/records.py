@@ -157,6 +157,11 @@ class Item:
         """The options in display order."""
         return tuple([self.options[j] for j in self.permutation])
 
+    def in_source_order(self, shown: Sequence[float]) -> tuple[float, ...]:
+        """Return values of the options, given in display order, in source order."""
+        by_option = dict(zip(self.permutation, shown, strict=True))
+        return tuple(by_option[k] for k in sorted(by_option))
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

@@ -29,7 +29,7 @@ from oversight.harness.datasets import BadRows
 from oversight.harness.output import counted, pool_text
 from oversight.harness.store import ItemDraw
 from oversight.protocols.collect import make_words
-from oversight.protocols.routing import InsertedControls, SecondDraw
+from oversight.protocols.routing import SecondDraw
 from oversight.protocols.study_labels import (
     export_open,
     export_ratings,
@@ -66,14 +66,11 @@ def route(args: argparse.Namespace, study: Study) -> None:
     if drawn.second is not None:
         text += f"\n{_tell_second(drawn.second)}"
     if drawn.controls is not None:
-        text += "".join(f"\n{line}" for line in _tell_controls(drawn.controls))
+        text += "".join(f"\n{line}" for line in drawn.controls.describe())
     what = "assignments" if panel else "questions"
     payload = {what: total, "new": drawn.new, "experts": dict(drawn.asked)}
     if drawn.controls is not None:
-        payload["controls"] = {
-            kind: {"drawn": drawn.controls.drawn[kind], "wanted": n}
-            for kind, n in drawn.controls.wanted.items()
-        }
+        payload["controls"] = drawn.controls.numbers
     if drawn.second is not None:
         found = drawn.second
         payload["second"] = {"drawn": len(found.questions), "of": found.left, "narrower": found.narrower}
@@ -94,15 +91,6 @@ def _tell_second(second: SecondDraw) -> str:
             "narrower; compare and gate use first answers only"
         )
     return text
-
-
-def _tell_controls(controls: InsertedControls) -> list[str]:
-    """Return one line per kind of control question."""
-    return [
-        f"among them {counted(controls.drawn[kind], f'{kind} question')}"
-        + (f" of {wanted} wanted: nobody can answer more" if controls.drawn[kind] < wanted else "")
-        for kind, wanted in controls.wanted.items()
-    ]
 
 
 def drawn_text(draws: Sequence[ItemDraw]) -> str:

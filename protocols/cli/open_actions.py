@@ -30,6 +30,8 @@ def route(args: argparse.Namespace, study: Study) -> None:
         "drawn": {"questions": done.drawn, "of": done.of}, "waiting": done.waiting,
         "answers": done.answers, "units": done.units,
     }  # fmt: skip
+    if study.experts.overlap:
+        payload["controls"] = done.again.numbers
     emit(args, payload, _tell(done))
 
 
@@ -41,7 +43,8 @@ def _tell(done: RoutedUnits) -> str:
     )
     if done.waiting:
         text += f"; {done.waiting} more may follow from the answers: oversight label route"
-    return f"{text}; next: oversight label export, serve or push"
+    text += "; next: oversight label export, serve or push"
+    return "\n".join([text, *done.again.describe()])
 
 
 def show_units(args: argparse.Namespace, study: Study) -> None:

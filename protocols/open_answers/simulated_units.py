@@ -48,12 +48,15 @@ def _answer_open(
 ) -> list[Response]:
     with Store(study.store_url) as store:
         frame, drawn = read_frame(store), store.open_answers.read_draw()
-        done = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])
+        put = {row.question_id: row for row in drawn if row.question_id}
+        asked = [(row.question_id, row.expert, row, str(row.attempt)) for row in put.values()]
+        again = store.controls.read_controls()
+        asked += [(control.id, control.expert, put[control.original], control.expert) for control in again]
+        done = store.replies(panel=False).find_values([name for name, *_ in asked])
     answers, units = {a.id: a for a in frame.answers}, {u.id: u for u in frame.units}
-    found = dict[str, Response]()
-    for row in drawn:
-        name = row.question_id
-        if not name or name in done or name in found:
+    found = list[Response]()
+    for name, expert, row, turn in asked:
+        if name in done:
             continue
         answer, unit = answers[row.answer], units[row.unit_id]
         about = (answer.item_id, answer.model)
@@ -62,10 +65,10 @@ def _answer_open(
             told = f"the key says nothing of the unit {unit.text!r} of {answer.model!r}"
             raise BadInput(f"{told}, item {answer.item_id!r}")
         label, field = known
-        draw = derive_seed(study.study.seed, "cannot tell", answer.id, unit.id, str(row.attempt))
+        draw = derive_seed(study.study.seed, "cannot tell", answer.id, unit.id, turn)
         if np.random.default_rng(draw).random() < abstention:
             label = Verdict.UNSURE.value
         elif unit.field is None and field and field != row.field:
             label = Verdict.SKIP.value
-        found[name] = Response(name, row.expert, label, "simulated")
-    return list(found.values())
+        found.append(Response(name, expert, label, "simulated"))
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from hashlib import sha256
@@ -25,11 +25,12 @@ from oversight.harness.open_answers import (
 )
 from oversight.harness.store import DrawnExpert, Store, refuse_mark
 from oversight.harness.types import UNIT_PREFIX, Item, Question, Verdict, draw_place, question_id, seal_ids
-from oversight.protocols.routing import ANY_CLASS, Roster, read_present
+from oversight.protocols.routing import ANY_CLASS, InsertedControls, Roster, insert_overlap, read_present
 
 _ANY_FIELD = "any field"
 """Field of experts who judge everything, if no unit names a field."""
 _SPLIT = "\x1f"
+_DECIDED = (Verdict.YES.value, Verdict.NO.value)
 _fields_of = attrgetter(*(field.name for field in fields(Question)))
 
 
@@ -43,6 +44,8 @@ class RoutedUnits:
         Expert → number of questions, over all calls.
     new
         Number of questions that this call added to experts' queues.
+    again
+        Numbers of questions that a second expert also receives.
     drawn, of
         Number of questions drawn, and number of all possible questions.
     answers, units
@@ -53,6 +56,7 @@ class RoutedUnits:
 
     asked: Counter[str]
     new: int
+    again: InsertedControls
     drawn: int
     of: int
     answers: int
@@ -75,7 +79,8 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
     Raises
     ------
     BadInput
-        If no model was run, or questions were drawn before and `questions` is given.
+        If no model was run, questions were drawn before and `questions` is given, or study.toml requests
+        an overlap and every field has one expert.
     ModelError
         If the splitter or the judge does not reply; replies received before are stored and used next time.
     DataError
@@ -106,9 +111,13 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
                 judge = match_probabilities(study, store, frame)
                 drawn = draw_units(study, frame, roster, questions or study.experts.questions, judge)
                 store.open_answers.add_draw(drawn)
-            new = _put_due(study, store, frame, items)
-            freeze.end(new)
-        return _describe(store, frame, new)
+            draws = store.content.count_draws()
+            new = _put_due(study, store, frame, items, draws)
+            again = InsertedControls()
+            if study.experts.overlap:
+                again = insert_overlap(study, store, roster, _find_colleagues(store, frame, roster), draws)
+            freeze.end(new + again.new)
+        return _describe(store, frame, new, again)
 
 
 def draw_units(
@@ -184,7 +193,7 @@ def _check_loads(roster: Roster, drawn: Iterable[DrawnExpert]) -> None:
             raise roster.error("capacity", f"{told}{expert.capacity}; raise it, or draw fewer questions")
 
 
-def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item]) -> int:
+def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item], draws: int) -> int:
     """Store the questions that are due and not stored yet. Returns their number."""
     answers, units = {a.id: a for a in frame.answers}, {u.id: u for u in frame.units}
     seed, key = study.study.seed, store.controls.ensure_key()
@@ -200,10 +209,27 @@ def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item]
             propensity=row.propensity or 1.0, seed=seed, place=draw_place(sealed),
         )  # fmt: skip
     store.content.add_items(shown)
-    draws = store.content.count_draws()
     new = store.content.add_question_fields(map(_fields_of, put.values()), draws)
     store.open_answers.note_questions({row: question.id for row, question in put.items()})
     return new
+
+
+def _find_colleagues(store: Store, frame: Frame, roster: Roster) -> dict[str, list[str]]:
+    """Return question → experts of its field who were not drawn for it.
+
+    Questions about units of unknown field are left out until their expert says yes or no.
+    """
+    drawn, units = store.open_answers.read_draw(), {unit.id: unit for unit in frame.units}
+    said = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])
+    line = defaultdict[int, set[str]](set)
+    for row in drawn:
+        line[row.number].add(row.expert)
+    return {
+        row.question_id: [e.name for e in roster.for_class(row.field) if e.name not in line[row.number]]
+        for row in drawn
+        if row.question_id
+        if units[row.unit_id].field is not None or said.get(row.question_id) in _DECIDED
+    }
 
 
 def _read_due(store: Store, frame: Frame) -> NextQuestions:
@@ -284,10 +310,11 @@ def follow_line(
     return Verdict.SKIP.value, None
 
 
-def _describe(store: Store, frame: Frame, new: int) -> RoutedUnits:
+def _describe(store: Store, frame: Frame, new: int, again: InsertedControls) -> RoutedUnits:
     return RoutedUnits(
         asked=Counter(store.count_asked(panel=False)),
-        new=new,
+        new=new + again.new,
+        again=again,
         drawn=len({row.number for row in store.open_answers.read_draw()}),
         of=int(frame.table.question.max()) + 1,
         answers=len(frame.answers),

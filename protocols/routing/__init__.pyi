@@ -1,4 +1,7 @@
-from .control_draw import InsertedControls as InsertedControls, insert_controls as insert_controls
+from .control_draw import (
+    InsertedControls as InsertedControls, insert_controls as insert_controls,
+    insert_overlap as insert_overlap,
+)
 from .item_draw import draw_items as draw_items
 from .panel_draw import BalancedPanel as BalancedPanel, RandomPanel as RandomPanel
 from .partitioned import Partitioned as Partitioned

@@ -7,13 +7,15 @@ only on the seed and the questions; a repeated draw keeps existing control quest
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from oversight.harness import BadInput, derive_seed
 from oversight.harness.config import Study
+from oversight.harness.output import counted
 from oversight.harness.store import ControlKind, ControlQuestion, GoldItem, Store
 from oversight.harness.types import PLACES, Question, control_id, draw_place, seal_ids
 from oversight.protocols.routing.roster import Roster
@@ -43,6 +45,19 @@ class InsertedControls:
     wanted: Counter[str] = field(default_factory=Counter)
     new: int = 0
 
+    @property
+    def numbers(self) -> dict[str, dict[str, int]]:
+        """Kind → number of its control questions ("drawn"), and requested number ("wanted")."""
+        return {kind: {"drawn": self.drawn[kind], "wanted": n} for kind, n in self.wanted.items()}
+
+    def describe(self) -> list[str]:
+        """Return one line per kind of control question."""
+        return [
+            f"among them {counted(self.drawn[kind], f'{kind} question')}"
+            + (f" of {wanted} wanted: nobody can answer more" if self.drawn[kind] < wanted else "")
+            for kind, wanted in self.wanted.items()
+        ]
+
 
 def insert_controls(
     study: Study, store: Store, roster: Roster, gold: Sequence[GoldItem], draws: int
@@ -65,6 +80,51 @@ def insert_controls(
     wanted, drawn = Counter[str](), list[ControlQuestion]()
     if study.experts.has_controls:
         wanted, drawn = _draw_missing(study, store, roster, gold, before)
+    return _store_controls(store, before, drawn, wanted, gold, draws)
+
+
+def insert_overlap(
+    study: Study, store: Store, roster: Roster, colleagues: Mapping[str, Sequence[str]], draws: int
+) -> InsertedControls:
+    """Draw and store the second experts of some questions about open answers.
+
+    Parameters
+    ----------
+    colleagues
+        Id of a question that may get a second expert → experts of its field, without those drawn for it.
+    draws
+        As in `insert_controls`.
+
+    Raises
+    ------
+    BadInput
+        If no question can have a second expert.
+    """
+    before, seed = store.controls.read_controls(), study.study.seed
+    questions = store.content.read_questions(second=False)
+    queues = _Queues(roster, questions, before)
+
+    def find_able(q: Question) -> list[str]:
+        return [name for name in colleagues[q.id] if queues.has_room(name)]
+
+    own = [q for q in questions if q.id in colleagues]
+    plain = {q.id: q.item_id for q in own}
+    drawn, wanted = _draw_again(
+        seed, ControlKind.OVERLAP, study.experts.overlap, own, plain, before, queues, find_able
+    )
+    return _store_controls(store, before, drawn, Counter({ControlKind.OVERLAP.value: wanted}), (), draws)
+
+
+def _store_controls(
+    store: Store,
+    before: Sequence[ControlQuestion],
+    drawn: Sequence[ControlQuestion],
+    wanted: Counter[str],
+    gold: Sequence[GoldItem],
+    draws: int,
+) -> InsertedControls:
+    """Store new control questions under sealed ids and with places in the queues."""
+    if drawn or wanted:
         sealed = seal_ids(store.controls.read_key(), [c.id for c in drawn])
         drawn = [replace(c, id=name) for c, name in zip(drawn, sealed, strict=True)]
         places = {q.id: q.place for q in store.content.read_questions(second=False)}
@@ -103,17 +163,42 @@ def _draw_missing(
     is_sealed = bool(store.controls.read_key())
     plain = {q.id: plain_id(q) if is_sealed else q.id for q in questions}
     for kind, share in ((ControlKind.REPEAT, section.repeat), (ControlKind.OVERLAP, section.overlap)):
-        there = {c.original for c in before if c.kind is kind}
-        picked = [q for q in questions if derive_seed(seed, kind, plain[q.id]) < share * _WHOLE]
-        wanted[kind.value] = len(picked)
-        for q in picked:
-            able = [] if q.id in there else find_able(q, kind)
-            if able:
-                draw = np.random.default_rng(derive_seed(seed, kind, "expert", plain[q.id]))
-                expert = able[int(draw.integers(len(able)))]
-                queues.put(q.item_id, expert)
-                drawn.append(_control(seed, kind, q.item_id, q.option, expert, q.n_options, q.id))
+        able = partial(find_able, kind=kind)
+        again, wanted[kind.value] = _draw_again(seed, kind, share, questions, plain, before, queues, able)
+        drawn += again
     return +wanted, drawn
+
+
+def _draw_again(
+    seed: int,
+    kind: ControlKind,
+    share: float,
+    questions: Sequence[Question],
+    plain: Mapping[str, str],
+    before: Sequence[ControlQuestion],
+    queues: _Queues,
+    find_able: Callable[[Question], Sequence[str]],
+) -> tuple[list[ControlQuestion], int]:
+    """Return control questions that ask some questions again, and how many should be asked again.
+
+    Parameters
+    ----------
+    plain
+        Question → text that determines its random draws.
+    find_able
+        Returns the experts who can be asked; empty if nobody can.
+    """
+    there = {c.original for c in before if c.kind is kind}
+    picked = [q for q in questions if derive_seed(seed, kind, plain[q.id]) < share * _WHOLE]
+    drawn = list[ControlQuestion]()
+    for q in picked:
+        able = [] if q.id in there else find_able(q)
+        if able:
+            draw = np.random.default_rng(derive_seed(seed, kind, "expert", plain[q.id]))
+            expert = able[int(draw.integers(len(able)))]
+            queues.put(q.item_id, expert)
+            drawn.append(_control(seed, kind, q.item_id, q.option, expert, q.n_options, q.id))
+    return drawn, len(picked)
 
 
 class _Queues:

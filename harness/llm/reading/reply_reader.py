@@ -12,12 +12,13 @@ import ast
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
 from oversight.harness.config import AnswerForm
+from oversight.harness.llm.reading.distributions import read_distribution
 from oversight.harness.llm.reading.grammar import make_grammar
 from oversight.harness.llm.reading.languages import find_languages
 from oversight.harness.llm.reading.mentions import (
@@ -85,11 +86,14 @@ class ReplyReading:
     reason
         Reason why the reply is unreadable: ``"empty"``, ``"refusal"``, ``"several"``, ``"denied"``,
         ``"doubted"``, ``"mentioned"``, ``"malformed"``, ``"pattern"`` or ``"none"``.
+    probabilities
+        Stated probabilities of all options in display order; empty unless the form is ``"probabilities"``.
     """
 
     option: int | None
     step: Step | None = None
     reason: str = ""
+    probabilities: tuple[float, ...] = field(default=(), repr=False)
 
 
 _REFUSAL = re.compile(
@@ -169,6 +173,8 @@ class _Reader:
     cut: bool
 
     def read(self, answer: str) -> ReplyReading:
+        if self.asked.form == "probabilities":
+            return self._by_distribution(answer)
         if self.asked.pattern is not None:
             return self._by_pattern(answer, self.asked.pattern)
         lines = answer.split("\n")
@@ -187,6 +193,15 @@ class _Reader:
         if found.option is None and found.reason == "none" and _REFUSAL.search(answer):
             return ReplyReading(None, reason="refusal")
         return found
+
+    def _by_distribution(self, answer: str) -> ReplyReading:
+        p = None if self.cut else read_distribution(answer, self.options, self.asked.notation)
+        if p is None:
+            return ReplyReading(None, reason="refusal" if _REFUSAL.search(answer) else "none")
+        best = [option for option, value in enumerate(p) if value == max(p)]
+        if len(best) != 1:
+            return ReplyReading(None, reason="several" if p else "malformed", probabilities=p)
+        return ReplyReading(best[0], Step.FORM, probabilities=p)
 
     def _by_pattern(self, answer: str, pattern: str) -> ReplyReading:
         found = list(_compiled(pattern).finditer(answer))

@@ -64,6 +64,9 @@ def read_prediction(
     probabilities: tuple[float, ...] = ()
     try:
         read = read_option(item, reply, asked)
+        if read.probabilities:
+            probabilities = item.in_source_order(read.probabilities)
+            confidence = None if read.option is None else read.probabilities[read.option]
         if read.option is None:
             status, reason = make_unreadable(read, cut=reply.finish_reason == CUT)
         else:
@@ -238,8 +241,7 @@ def answer_probabilities(reply: ModelReply, item: Item, shown: int) -> tuple[flo
     for k in others:
         p[k] = min(max(0.0, rest) / len(others), least)
     total = sum(p)
-    by_option = dict(zip(item.permutation, p, strict=True))
-    return tuple(by_option[k] / total for k in sorted(by_option)) if total else ()
+    return item.in_source_order([value / total for value in p]) if total else ()
 
 
 def _begun(token: str, names: Sequence[str]) -> list[int]:

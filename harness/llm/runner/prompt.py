@@ -16,16 +16,24 @@ from oversight.harness.llm.reading.mentions import Notation, option_letters_of
 from oversight.harness.llm.reading.reply_reader import ReplyForm
 from oversight.harness.types import Item
 
-DEFAULT_TEMPLATE = """\
+_QUESTION = """\
 Answer the following multiple-choice question.
 
 $text
 
 $options
 
+"""
+DEFAULT_TEMPLATE = f"""{_QUESTION}\
 Think as long as you need to, then end with a line that holds only:
 ### X
 where X is one of $letters.
+"""
+_PROBABILITIES = """\
+Think as long as you need to, then end with a line of this form:
+PROBABILITIES: X 0.6, Y 0.3, Z 0.1
+where X, Y, Z are among $names, and each number is your probability that this is the right answer. The
+probabilities sum to 1. Leave out what has probability 0.
 """
 
 
@@ -48,6 +56,13 @@ def check_template(template: str) -> str:
     if "text" not in fields:
         raise ConfigError("prompt template: $text is missing, so every prompt would be the same")
     return template
+
+
+def request_probabilities(template: str) -> str:
+    """Return a template that requests probabilities of the options as the last line."""
+    begin = _QUESTION if template == DEFAULT_TEMPLATE else f"{template.rstrip()}\n\n"
+    names = "$letters" if _notation_of(template) == "letter" else "$names"
+    return begin + _PROBABILITIES.replace("$names", names)
 
 
 def render_prompt(template: str, item: Item, max_words: int | None = None) -> str:
@@ -115,7 +130,8 @@ def make_request(spec: RunSpec, item: Item) -> Request:
 def reply_form_of(spec: RunSpec) -> ReplyForm:
     """Return the form of answers that a run requests."""
     form = "schema" if spec.structured else spec.answer
-    return ReplyForm(form, _notation_of(spec.template), spec.pattern)
+    pattern = None if form == "probabilities" else spec.pattern
+    return ReplyForm(form, _notation_of(spec.template), pattern)
 
 
 @lru_cache(maxsize=64)

@@ -78,7 +78,7 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
             freeze, draws = DesignFreeze(study, store), store.content.count_draws()
             store.content.add_items(items)
             new = self._add_questions(questions) + store.panel.add_assignments(given)
-            if study.experts.has_controls:
+            if study.experts.has_controls and not study.is_open:
                 new += insert_controls(study, store, self.campaign.roster, gold, draws).new
             freeze.end(new)
         return self.campaign.push()
