@@ -25,6 +25,14 @@ pytestmark = pytest.mark.slow
 SIGNALS = [signal.SIGHUP, signal.SIGTERM]
 
 
+@pytest.fixture(autouse=True)
+def _hangup_is_heard() -> Iterator[None]:
+    """Undo `nohup`, under which commands rightly ignore the signal."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def start(folder: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command(*words), cwd=folder, stderr=subprocess.PIPE, text=True)
 
