@@ -60,6 +60,8 @@ class ImportedRun:
         Number of the log's texts that were compared with the items' texts, and number that could not be.
     read_by
         Step that read an answer → number of answers, see `oversight.harness.llm.reading.reply_reader.Step`.
+    unread
+        Columns of a table that are not read.
     """
 
     run: str
@@ -75,6 +77,7 @@ class ImportedRun:
     checked: int
     unchecked: int
     read_by: Mapping[str, int]
+    unread: Sequence[str]
 
 
 def import_predictions(study: Study, file: str, model: str, kind: str | None = None) -> ImportedRun:
@@ -146,19 +149,24 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         # a table need not have texts; another tool's log should, so all its answers count as unchecked
         unchecked=answers if kind != "table" and not texts.checked else texts.unchecked,
         read_by=read_by,
+        unread=sorted(strata.others) if kind == "table" else (),
     )
 
 
 class _LogStrata:
-    """Collector of one metadata column of a log, by item; without a column, it collects nothing."""
+    """Collector of one metadata column of a log, by item, and of the names of its other columns."""
 
     def __init__(self, column: str | None, file: str) -> None:
         self._column, self._file = column or "", file
         self._found: dict[str, str] = {}
+        self.others: set[str] = set()
+        """Other columns."""
 
     def note(self, answers: Sequence[ForeignAnswer], predictions: Sequence[ImportedFields]) -> None:
         """Record the values of matched answers; raises `DataError` if an item has two different values."""
         column = self._column
+        for answer in answers[:1]:
+            self.others |= answer.meta.keys() - {column}
         for answer, (item, *_) in zip(answers, predictions, strict=True) if column else ():
             if column in answer.meta:
                 value = str(answer.meta[column])

@@ -621,7 +621,8 @@ def _allow_for_missing(
         return estimate, ""
     is_ran = predictions.ran[labels.item]
     missing = int(np.count_nonzero(is_ran & (labels.kind == ABSTAINED)))
-    why = f"{missing} of {np.count_nonzero(is_ran)} questions unanswered, which could move it too far"
+    asked = np.count_nonzero(is_ran)
+    why = f"{missing} of {asked} questions without a yes or no, which could move it too far"
     if make is None:
         return estimate, why if missing else ""
     try:

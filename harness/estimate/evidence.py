@@ -717,7 +717,7 @@ class HiddenRange:
         """Return a sentence with the number of unanswered questions and the range of the estimate."""
         low, high = sorted((self.worst.clipped, self.best.clipped))
         return (
-            f"{self.missing} of {self.of} questions unanswered: the estimate could be anywhere from "
+            f"{self.missing} of {self.of} questions without a yes or no: the estimate could be anywhere from "
             f"{low:.3f} to {high:.3f}"
         )
 

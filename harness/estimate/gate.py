@@ -550,6 +550,10 @@ def judge(
     per_answer = (outcomes or len(gains)) / max(1, known.answers)
     mean, square = float(gains.mean()), float((gains**2).mean())
     need = outcomes_to_settle(mean, square, level=known.level) / max(per_answer, 1e-9)
+    if need <= known.answers:
+        # Evidence so far is less than usual; further answers add to it at the usual rate.
+        p = min(1.0, p_below if mean > 0 else p_above)
+        need = known.answers + need * (1 - math.log(p) / math.log(1 - known.level))
     further = further_answers(need, known.answers)
     return replace(known, further=further, why=EITHER_SIDE, either_side=True)
 

@@ -490,7 +490,7 @@ def explain_hidden(
     if is_negligible(middle - reach, pair.difference, middle + reach, pair.high - pair.low):
         return ""
     return (
-        f"{missing} of {put} questions are unanswered: the estimate could be anywhere from "
+        f"{missing} of {put} questions have no yes or no: the estimate could be anywhere from "
         f"{max(-1.0, middle - reach):+.3f} to {min(1.0, middle + reach):+.3f}"
     )
 

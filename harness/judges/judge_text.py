@@ -114,6 +114,7 @@ def report_lines(report: JudgeReport) -> list[Any]:
     from rich.text import Text
 
     lines: list[Any] = [Text(verdict_line(report, one)) for one in report.judges]
+    lines += [Text(line) for line in [saving_line(report)] if line]
     if report.why:
         lines.append(Text(f"The quality of the judges cannot be estimated: {report.why}."))
     if report.judges:
@@ -139,6 +140,15 @@ def verdict_line(report: JudgeReport, quality: JudgeQuality) -> str:
     if any(one.transport.judge == quality.name for one in report.transport):
         line += f" Transport: {transport_verdict(report.transport, quality.name).upper()}."
     return line
+
+
+def saving_line(report: JudgeReport) -> str:
+    """Return a sentence on the models for which judges save questions; empty if no saving was computed."""
+    known = [one for one in report.corrected if one.least is not None]
+    saves = [one.model for one in known if one.least is not None and one.least > 0]
+    if saves:
+        return f"Questions are saved for {', '.join(saves)}."
+    return "No saving of questions is shown." if known else ""
 
 
 def scope_text(report: JudgeReport) -> str:

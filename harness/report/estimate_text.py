@@ -69,7 +69,7 @@ def label_texts(model: ModelReport) -> list[str]:
             (counts.abstained, "questions abstained from"),
             (counts.unreadable, "labelled items with an unreadable answer (count as wrong)"),
             (counts.failed, "labelled items without an answer of the model (excluded)"),
-            (items.unlabelled, "items whose question is open"),
+            (items.unlabelled, "items without an answer that counts"),
             (items.unasked, "items without a question"),
         )
         if number

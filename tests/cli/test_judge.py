@@ -100,7 +100,9 @@ def test_page_of_the_viewer_has_the_same_numbers(study: Path, oversight: Oversig
 def test_text_begins_with_the_verdict(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert main(["judge"]) == 0
-    assert capsys.readouterr().out.startswith("wise: tells true from false;")
+    verdict, saving, *_ = capsys.readouterr().out.splitlines()
+    assert verdict.startswith("wise: tells true from false;")
+    assert saving.startswith(("Questions are saved for", "No saving of questions is shown."))
 
 
 def test_calibration_that_fails_elsewhere_is_refused(

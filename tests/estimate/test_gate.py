@@ -14,9 +14,11 @@ from oversight.harness.errors import EstimateError
 from oversight.harness.estimate import FAIL, PASS, UNDECIDED, gate_accuracy, gate_at_look, gate_difference
 from oversight.harness.estimate.anytime import likelihood_sequence
 from oversight.harness.estimate.gate import (
+    GateVerdict,
     accuracy_gains,
     difference_gains,
     gather_asked,
+    judge,
     refuting_wealth,
     worst_p_values,
 )
@@ -208,3 +210,13 @@ def test_the_forecast_grows_towards_the_bar_and_is_honest_on_it() -> None:
     assert near > 20 * far
     assert outcomes_to_settle(0.1, 0.16, looks=False) < far
     assert math.isinf(outcomes_to_settle(0.0, 0.16))
+
+
+def test_forecast_is_no_single_answer_if_the_evidence_is_weak() -> None:
+    known = GateVerdict(bar=0.5, level=0.95, method="any time", answers=200)
+    gains = np.tile([0.5, 0.5, -0.5], 67)[:200]
+    need = judge(replace(known, answers=20), 0.62, 0.9, gains[:20]).further
+    assert need is not None
+    later = judge(known, 0.62, 0.9, gains).further
+    assert later is not None
+    assert later > need / 2

@@ -141,3 +141,13 @@ def test_a_log_with_errors_says_so_when_it_comes_in(
 
 def test_a_study_is_named_by_its_folder_too(study: Path, oversight: Oversight) -> None:
     assert oversight("items", "check", "--study", study) == oversight("items", "check")
+
+
+def test_columns_that_are_not_read_are_named(
+    study: Path, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = Path("wrong.csv")
+    rows.write_text("id,prediction,confidense\ni0,dd,0.9\n")
+    assert oversight("predictions", "import", rows, "--model", "other")["unread"] == ["confidense"]
+    assert main(["predictions", "import", str(rows), "--model", "other"]) == 0
+    assert "columns that are not read: confidense" in capsys.readouterr().out

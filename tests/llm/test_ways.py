@@ -361,3 +361,23 @@ def test_a_command_that_writes_without_end_is_ended() -> None:
     settings = ModelSection(model="m", command=["yes"])
     with pytest.raises(h.TransientModelError, match="larger than 4,000,000 bytes"):
         asyncio.run(make_model(settings).ask(Request.of("x")))
+
+
+def test_program_that_changed_keeps_its_answers_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], items: list[Item]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def answer(model: str, text: str) -> list[int | None]:
+        Path("sort.py").write_text(f"print({text!r})\n")
+        command = [sys.executable, "sort.py"]
+        found = h.run(model, items, store="s.db", template="$text of $names?", command=command)
+        return [p.option for p in found]
+
+    first = answer("mine", "red")
+    assert answer("mine", "red") == first
+    assert "has changed" not in capsys.readouterr().err
+    assert answer("mine", "blue") == first
+    assert "mine: the program has changed since its first answers, which are kept" in capsys.readouterr().err
+    assert answer("mine-2", "blue") != first
+    assert "has changed" not in capsys.readouterr().err

@@ -121,12 +121,12 @@ def test_table_without_frame_keeps_its_titles(capsys: pytest.CaptureFixture[str]
 
 def test_failed_check_and_doubtful_interval_come_before_the_table() -> None:
     failed = replace(PASSED, passed=False, message="asked about 13 of 90 times")
-    doubted = replace(ML, why="4 of 53 questions unanswered")
-    other = replace(ML, why="9 of 53 questions unanswered")
+    doubted = replace(ML, why="4 of 53 questions without a yes or no")
+    other = replace(ML, why="9 of 53 questions without a yes or no")
     lines = printed(study(model("a", [doubted], [failed]), model("b", [other]), model("c")), width=120)
     assert lines[2:6] == [
         "! 1 check FAILED (coin) for a: asked about 13 of 90 times",
-        "! Intervals marked (!) may not hold: 4 of 53 questions unanswered (numbers of a)",
+        "! Intervals marked (!) may not hold: 4 of 53 questions without a yes or no (numbers of a)",
         "  Read this before you report a number:  oversight estimate --all",
         "",
     ]

@@ -117,6 +117,8 @@ def _import(args: argparse.Namespace) -> None:
         text += f"\n    left out: {tell_left_out(found.left_out)}"
     if found.unchecked:
         text += f"\n    texts that could not be compared with the items': {found.unchecked:,}"
+    if found.unread:
+        text += f"\n    columns that are not read: {', '.join(found.unread)}"
     for line in reading_lines(found.read_by):
         text += f"\n    {line}"
     if found.ended:
@@ -127,6 +129,7 @@ def _import(args: argparse.Namespace) -> None:
     payload |= {"texts_checked": found.checked, "texts_unchecked": found.unchecked}
     payload |= {status.value: n for status, n in found.by_status.items()}
     payload |= {"replaces": found.replaces} if found.replaces else {}
+    payload |= {"unread": list(found.unread)} if found.unread else {}
     emit(args, payload, text)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import importlib
 import inspect
 import os
@@ -156,6 +157,19 @@ class CommandModel(_ProgramModel):
         _, out, err = await asyncio.gather(write(), read(stdout), read(stderr))
         await process.wait()
         return out, err
+
+
+def digest_program(function: Callable[..., Any] | None, command: Sequence[str]) -> str:
+    """Return a digest of the file of a function, or of a command's files; empty if there is no such file."""
+    files = list(command)
+    if function is not None:
+        try:
+            files = [inspect.getsourcefile(inspect.unwrap(function)) or ""]
+        except TypeError:  # an object, or a function without Python source
+            files = []
+    found = [Path(name) for name in files if name and Path(name).is_file()]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in found))
+    return digest.hexdigest()[:12] if found else ""
 
 
 def load_function(name: str) -> Callable[[str], Any]:

@@ -13,6 +13,7 @@ from oversight.harness.config import LOCAL_ENDPOINT, AnswerForm, ModelSection, R
 from oversight.harness.errors import BadInput
 from oversight.harness.llm.limits.budget import FREE, Price, PriceTable, sum_tokens
 from oversight.harness.llm.models.limited_model import TokenGuess
+from oversight.harness.llm.models.program_models import digest_program, load_function
 from oversight.harness.llm.models.served_model import ServedModel
 from oversight.harness.llm.runner.prompt import make_request
 from oversight.harness.output import say
@@ -75,9 +76,24 @@ class Target:
             told = "its stored answers count again" if is_known else "this is a new run"
             changed = "; ".join(spec.differences(mine[-1]["spec"]))
             say(f"{spec.name}: {told}, because {changed}; the answers of run {mine[-1]['id']} are kept")
+        if self.is_program:
+            self._warn_of_change(wanted.store)
         # Changed settings of parsing do not make a new run, but must be stored.
         if not mine or spec.differences(mine[-1]["spec"]):
             runs.add_run(spec)
+
+    def _warn_of_change(self, store: Store) -> None:
+        """Print a warning if the program's files have changed since its first answers."""
+        settings = self.settings
+        function = load_function(settings.python) if settings.python else self.function
+        now = digest_program(function, settings.command)
+        is_new = not store.runs.count_predictions(self.spec.id)
+        before = store.calls.note_program(settings.where, settings.model, now, replaces=is_new)
+        if now != before:
+            say(
+                f"{self.spec.name}: the program has changed since its first answers, which are kept; change "
+                f"its version (model under [models.{self.spec.name}]) to ask it again"
+            )
 
     def refuse_waiting(self, store: Store) -> None:
         """Raise `BadInput` if a batch of this run is unfinished: its items would be paid for twice."""

@@ -142,6 +142,8 @@ class Spending:
 
 
 _BATCH, _PROBE = BatchRow.__table__, ProbeRow.__table__
+_PROGRAM = "program"
+"""Feature whose detail is the digest of a program's files."""
 _CALL, _LEDGER = CallRow.__table__, LedgerRow.__table__
 _SUMS = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens", "answers")]
 _RESERVED = {"kind": "reserved", "answers": 1}
@@ -179,6 +181,17 @@ class CallRepository(Repository):
         same = (_PROBE.c.endpoint == endpoint, _PROBE.c.model == model, _PROBE.c.feature == feature)
         rows = self._database.read_rows(sa.select(_PROBE.c.offered).where(*same))
         return bool(rows[0].offered) if rows else None
+
+    def note_program(self, where: str, model: str, digest: str, *, replaces: bool) -> str:
+        """Store the digest of a program's files, unless one is stored that it does not replace.
+
+        Returns the stored digest.
+        """
+        same = (_PROBE.c.endpoint == where, _PROBE.c.model == model, _PROBE.c.feature == _PROGRAM)
+        if replaces:
+            self._database.write_rows(sa.delete(_PROBE).where(*same), [{}])
+        self.add_probe(where, model, _PROGRAM, offered=True, detail=digest)
+        return str(self._database.read_rows(sa.select(_PROBE.c.detail).where(*same))[0].detail)
 
     @repeated(twice=True)
     def add_probe(self, endpoint: str, model: str, feature: str, *, offered: bool, detail: str) -> None:

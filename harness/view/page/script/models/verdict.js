@@ -36,10 +36,9 @@ function accuracyText(model) {
 }
 
 function rankingVerdict(models, found) {
-  const known = models.filter(headlineOf);
-  if (!known.length) return `No accuracy yet: ${reasonOf(models[0])}`;
-  if (models.length === 1) return `${models[0].name}: ${accuracyText(models[0])}`;
   const first = leadersOf(found);
+  if (!models.some(headlineOf) && !first.length) return `No accuracy yet: ${reasonOf(models[0])}`;
+  if (models.length === 1) return `${models[0].name}: ${accuracyText(models[0])}`;
   if (!first.length) return `${plural(models.length, "model")}, not compared: ${found.why ?? "there is no comparison"}`;
   const best = first.length === 1 && models.find((model) => model.name === first[0]);
   if (best) return `${best.name} is the best of ${plural(models.length, "model")}${headlineOf(best) ? `: ${accuracyText(best)}` : ""}`;
