@@ -13,7 +13,7 @@ from typing import Any
 from oversight.harness.config import OPENAI, SCHEMA_FILE, STUDY_FILE, SearchSection, read_schema_text
 from oversight.harness.datasets import PRESETS, BadRows, Row, read_portions
 from oversight.harness.errors import BadInput
-from oversight.harness.registry import DEFAULT_PROTOCOL
+from oversight.harness.registry import DEFAULT_PROTOCOL, state_protocol
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".csv.gz", ".jsonl.gz")
 _TEXT = (
@@ -479,7 +479,7 @@ def begin_study(
     if proposal:
         check_proposal(proposal, items or "")
     given = PRESETS[preset].classes if preset else proposal.classes if proposal else classes
-    longest = max(map(len, given), default=_TYPICAL)
+    longest, is_panel = max(map(len, given), default=_TYPICAL), state_protocol(protocol).is_panel
     folder.mkdir(parents=True, exist_ok=True)
     text = STUDY.format(
         name=to_toml(folder.resolve().name),
@@ -496,7 +496,7 @@ def begin_study(
     files = {
         target: text,
         folder / SCHEMA_FILE: read_schema_text(),
-        folder / "experts.toml": make_roster(_ROSTER, given),
+        folder / "experts.toml": make_roster(_ROSTER, ["*"] * 3 if is_panel else given),
         folder / "prompt.txt": ASK_CLASS if given else ASK_LETTER,
     }
     return write_missing(files)

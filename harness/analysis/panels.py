@@ -12,6 +12,7 @@ from oversight.harness.argument_checks import check_mapping, check_names, check_
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.datasets import Source, is_frame, name_source, read_choices, read_ratings
 from oversight.harness.errors import BadInput, EstimateError, WrongType
+from oversight.harness.output import counted, say
 from oversight.harness.panel import (
     EDGES,
     AgreementReport,
@@ -118,11 +119,19 @@ class PanelStudy:
             If an item has no prediction; names it.
         """
         if self.ratings is not None or Path(model).exists():
-            return self.read_labels(panel, model, "predictions")
-        from oversight.harness.store import Store  # imported here because it is slow and not needed for files
+            found = self.read_labels(panel, model, "predictions")
+        else:
+            from oversight.harness.store import (
+                Store,  # imported here because it is slow and not needed for files
+            )
 
-        with Store(self.database) as store:
-            return read_study_model(store, panel, model)
+            with Store(self.database) as store:
+                found = read_study_model(store, panel, model)
+        empty = int((found < 0).sum())
+        if empty:
+            of = counted(len(found), "prediction")
+            say(f"{model}: {empty} of {of} empty or unreadable: they count as wrong")
+        return found
 
     def read_labels(self, panel: Panel, path: Source, name: str, *, partial: bool = False) -> IntArray:
         """Return the class that a file or frame gives for every item of the panel, −1 if empty.
@@ -145,6 +154,10 @@ class PanelStudy:
         """
         found = read_choices(path, item=self.item, label=self.label, classes=panel.classes)
         if partial:
+            left = len(found.keys() - set(panel.items))
+            if left:
+                of = counted(len(found), "item")
+                say(f"{name_source(path)}: {left} of {of} left out: nobody rated them")
             found = {item: found.get(item) for item in panel.items}
         rated = set(panel.items)
         for item in found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from string import Template
@@ -11,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import AliasPath, Field, field_validator, model_validator
 
 from oversight.harness.config.models import AnswerForm, EndpointSection, ModelSection, Section, check_pattern
-from oversight.harness.errors import ConfigError
+from oversight.harness.errors import BadInput, ConfigError
 from oversight.harness.output import did_you_mean, keep_secret, redact
 from oversight.harness.registry import DEFAULT_PROTOCOL, OPEN_PROTOCOL, PROTOCOLS, state_protocol
 from oversight.harness.types import ProtocolStatement
@@ -637,6 +638,20 @@ class Study(Section):
         """Return the path of a file that study.toml names relative to its folder."""
         return Path(self.folder) / name
 
+    def refuse_own_file(self, name: str) -> None:
+        """Refuse to write to a TOML file, a file that study.toml names, or the database.
+
+        Raises
+        ------
+        BadInput
+            If it is such a file; names it.
+        """
+        target = Path(name).resolve()
+        texts = (text.removeprefix("sqlite:///") for text in _list_texts(self.model_dump(mode="json")))
+        is_own = any(self.path(own).resolve() == target for own in texts if own and len(own) < _LONGEST_PATH)
+        if target.is_file() and (is_own or target.suffix == ".toml"):
+            raise BadInput(f"{name}: cannot be written: it is a file of the study; give another name")
+
     @property
     def store_url(self) -> str:
         """SQLAlchemy URL of the database; a plain path means an SQLite file."""
@@ -668,3 +683,16 @@ class Study(Section):
                 + did_you_mean(name, self.models)
             )
         return self.models[name].with_endpoint(self.endpoints)
+
+
+_LONGEST_PATH = 1000
+"""Number of characters above which a setting is no path."""
+
+
+def _list_texts(value: Any) -> Iterator[str]:
+    """Yield all texts in nested dictionaries and lists."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _list_texts(inner)

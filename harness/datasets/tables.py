@@ -198,6 +198,14 @@ def predictions_from_frame(
     return list(found.values())
 
 
+_MISSING = frozenset(["na", "n/a", "#n/a", "nan", "null", "-", "--", "?"])
+"""Words that often stand for a missing label."""
+_NO_PEOPLE = frozenset(
+    ["majority", "consensus", "truth", "gold", "oracle", "reference", "answer", "model", "prediction"]
+)
+"""Names of columns that are rarely an annotator's."""
+
+
 def read_ratings(
     path: Source,
     *,
@@ -223,8 +231,9 @@ def read_ratings(
     ------
     DataError
         If a column is missing, an item or annotator is empty, a label is not a class, an annotator rates an
-        item twice, or there is no rating; names file, line and field. Without `classes`, also if a column of
-        a table with one row per item does not seem to be an annotator's.
+        item twice, or there is no rating; names file, line and field. Also if a column of a table with one
+        row per item does not seem to be an annotator's; without `classes`, if a label may mean that there is
+        none, or two labels differ only in case.
 
     Examples
     --------
@@ -264,9 +273,24 @@ def read_ratings(
         ratings.append(rating)
     if not ratings:
         raise DataError("the source contains no rating", file=name_source(path))
-    if is_wide and classes is None:
-        _refuse_other_columns(ratings, name_source(path))
+    if is_wide:
+        _refuse_other_columns(ratings, name_source(path), are_known=classes is not None)
+    if classes is None:
+        _refuse_doubtful_labels(ratings, name_source(path))
     return ratings
+
+
+def _refuse_doubtful_labels(ratings: Sequence[Rating], file: object) -> None:
+    """Refuse labels that may mean a missing label, and labels that differ only in case."""
+    labels = dict.fromkeys(rating.label for rating in ratings)
+    by_plain: dict[str, str] = {}
+    for said in labels:
+        if said.casefold() in _MISSING:
+            told = f"the label {said!r} may mean that there is none: leave the cell empty"
+            raise DataError(f"{told}, or name all labels (--classes)", file=file)
+        if (other := by_plain.setdefault(said.casefold(), said)) != said:
+            told = f"the labels {other!r} and {said!r} differ only in case: write them alike"
+            raise DataError(f"{told}, or name all labels (--classes)", file=file)
 
 
 def _is_wide(row: Row, item: str, annotator: str, label: str) -> bool:
@@ -297,8 +321,17 @@ def _split_rows(rows: Iterable[Row], item: str, annotator: str, label: str) -> I
         yield from split_wide(row, [name for name in row.fields if name != item], annotator, label)
 
 
-def _refuse_other_columns(ratings: Sequence[Rating], file: object) -> None:
-    """Refuse columns whose labels mostly occur in no other column, because they are notes, texts or ages."""
+def _refuse_other_columns(ratings: Sequence[Rating], file: object, *, are_known: bool) -> None:
+    """Refuse columns that are no annotator's, by their names or because most labels are in no other column.
+
+    `are_known` says whether the labels were compared with given classes.
+    """
+    for name in dict.fromkeys(rating.annotator for rating in ratings):
+        if name.casefold() in _NO_PEOPLE:
+            told = f"the column {name!r} does not seem to be an annotator's: remove it, or rename it if it is"
+            raise DataError(told, file=file)
+    if are_known:
+        return
     labels: dict[str, Counter[str]] = {}
     for rating in ratings:
         labels.setdefault(rating.annotator, Counter())[rating.label] += 1

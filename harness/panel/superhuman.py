@@ -526,7 +526,7 @@ def assess_superhuman(
         Shape (N,): the truth if known, otherwise negative; used to test the assumptions.
     pool
         Whether the annotators of an item were drawn from a pool. If so, U_e and U_star hold for the pool's
-        average annotator. By default true, unless all annotators rated all items.
+        average annotator. By default true, unless an item was rated by all annotators.
     test
         ``"split"`` (module `certificate`) or ``"paired"`` (module `betting_test`, on items with two or more
         labels, in an order drawn with `seed`). Choose before seeing the results, because taking the better
@@ -573,7 +573,8 @@ def assess_superhuman(
         notes.append(Note(NoteKind.SINGLE_LABEL_ITEMS, {"items": int((m < 2).sum())}))
     if aggregate == "dawid-skene":
         notes.append(Note(NoteKind.LEARNED_AGGREGATE))
-    fixed = bool((m == len(panel.annotators)).all()) if pool is None else not pool
+    # A draw from a pool never needs all annotators; a missing label does not make a fixed panel a draw.
+    fixed = bool((m == len(panel.annotators)).any()) if pool is None else not pool
     check = None
     if oracle is not None:
         check = check_assumptions(votes, winners, predicted, oracle, cluster=panel.cluster)

@@ -106,6 +106,7 @@ def export_files(args: argparse.Namespace, study: Study) -> None:
     if args.ratings and not panel:
         raise BadInput("--ratings is for panels; this study asks yes or no")
     if args.ratings:
+        study.refuse_own_file(args.ratings)
         count = export_ratings(study, args.ratings)
         text = f"{counted(count, 'rating')} in {args.ratings}; next: oversight panel agree"
         emit(args, {"files": [args.ratings], "ratings": count}, text)

@@ -51,11 +51,11 @@ def test_every_ceiling_has_its_paired_test() -> None:
     grid[:3, 1:] = -1  # with one label only, these say nothing of agreement
     grid[:3, 0] = 0
     panel = make_panel_from_grid(grid, ["a", "b", "c"])
-    found = assess_superhuman(panel, truth, test="paired", seed=4)
+    found = assess_superhuman(panel, truth, test="paired", seed=4, pool=True)
     assert found.certified == ("U_star", "U_e", "U_panel", "U_t")
     assert all(c.tails == ("betting", "betting") for c in found.against.values())
     assert found.confidence == found.against["U_e"].confidence > 0.999
-    assert assess_superhuman(panel, truth, test="paired", seed=4) == found
+    assert assess_superhuman(panel, truth, test="paired", seed=4, pool=True) == found
 
 
 @pytest.mark.parametrize(

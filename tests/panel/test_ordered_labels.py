@@ -60,7 +60,7 @@ def test_words_without_an_order_are_refused_with_what_to_do(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     words = ["panel", "agree", "r.csv", "--measurement", "ordinal"]
-    for labels in (GRADES, ("1 star", "2 stars", "3 stars"), ("1,5", "2,5", "3,5"), ("1", "2", "n/a")):
+    for labels in (GRADES, ("1 star", "2 stars", "3 stars"), ("1,5", "2,5", "3,5"), ("1", "2", "none")):
         write_pairs(
             tmp_path / "r.csv", [(labels[0], labels[1]), (labels[2], labels[1]), (labels[0], labels[0])]
         )

@@ -241,7 +241,7 @@ def test_certify_knows_pools_and_aggregates(files: Path, oversight: Callable[...
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("panel", "certify", "r.csv"), "give the ratings and the model's labels"),
+        (("panel", "certify", "r.csv"), "give --model: a file with the model's labels"),
         (("panel", "certify", "--counts", "{"), "--counts: '{' is not JSON"),
         (
             ("panel", "certify", "--counts", '{"L": 1}'),

@@ -16,6 +16,7 @@ from typing import Any
 
 from oversight.harness.cli.conventions import parse_numbers
 from oversight.harness.cli.panel_verbs.panel_arguments import (
+    OnlyOnce,
     add_panel,
     cluster_lines,
     emit_panel,
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_panel(parser)
     add(
         "--model",
+        action=OnlyOnce,
         help="file with the columns item and label, or name of a model of the study",
     )
     add("--oracle", metavar="FILE", help="file with true labels of some items, used to check the assumptions")
@@ -90,7 +92,7 @@ def _from_counts(args: argparse.Namespace) -> Certified:
 
 def _from_panel(args: argparse.Namespace) -> Certified:
     if not args.model:
-        raise BadInput("give the ratings and the model's labels (--model FILE), or --counts")
+        raise BadInput("give --model: a file with the model's labels, or a model of the study; or --counts")
     study = panel_study(args)
     panel = study.read_panel()
     predicted = study.read_model(panel, args.model)
@@ -130,7 +132,8 @@ def _text(found: Superhuman) -> list[Any]:
     for name, c in found.against.items():
         holds = name in found.valid
         mark = " ✓" if name in found.certified else "" if holds else " (does not hold here)"
-        table.add_row(CEILING_NAMES[name], f"{c.bound:.4f}", f"{c.high:.4f}", f"{c.confidence:.5f}{mark}")
+        sure = f"{c.confidence:.5f}" if c.confidence > 0 else "none"
+        table.add_row(CEILING_NAMES[name], f"{c.bound:.4f}", f"{c.high:.4f}", sure + mark)
     scores = Table("published score against U(e)", "S")
     for label, value in (("HMS", found.hms), ("OMS", found.oms), ("OMS at its optimum", found.oms_exact)):
         if value is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oversight.harness.analysis import PanelStudy
 from oversight.harness.cli.conventions import add_study, emit, split_names, study_of
+from oversight.harness.errors import BadInput
 from oversight.harness.panel import LEVELS
 from oversight.harness.platform import write_whole
 from oversight.harness.plot import LEAST_HEIGHT, draw_svg
@@ -38,16 +39,31 @@ def add_panel(parser: argparse.ArgumentParser) -> None:
     add("--svg", metavar="FILE", help="write the plot as an SVG file")
 
 
+class OnlyOnce(argparse.Action):
+    """Store the value of an option, and refuse a second one, of which argparse would keep only the last."""
+
+    def __call__(  # noqa: D102
+        self, parser: argparse.ArgumentParser, args: argparse.Namespace, value: Any, option: str | None = None
+    ) -> None:
+        if getattr(args, self.dest) is not None:
+            parser.error(f"{option}: only one can be given; run the command once for each")
+        setattr(args, self.dest, value)
+
+
 def panel_study(args: argparse.Namespace) -> PanelStudy:
     """Return the ratings that the command names, or the study's ratings.
 
     Raises
     ------
+    BadInput
+        If the name of the plot does not end in .svg.
     ConfigError
         If neither a file nor a study is given.
     DataError
         If an item of the study has no cluster.
     """
+    if args.svg is not None and not args.svg.lower().endswith(".svg"):
+        raise BadInput(f"--svg: the name must end in .svg, is {args.svg!r}")
     study = study_of(args) if args.ratings is None else None
     return PanelStudy(
         ratings=args.ratings,

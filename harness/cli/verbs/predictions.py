@@ -151,7 +151,9 @@ def _write_scores(args: argparse.Namespace) -> None:
     from oversight.harness.analysis import write_scores
     from oversight.harness.report import estimate_to_json
 
-    made = write_scores(study_of(args), args.file, args.model)
+    study = study_of(args)
+    study.refuse_own_file(args.file)
+    made = write_scores(study, args.file, args.model)
     payload = {"written": args.file, "right": made.right, "wrong": made.wrong, "unscored": made.unscored}
     text = f"wrote {counted(made.right + made.wrong, 'score')} to {args.file}: {made.right} confirmed, "
     text += f"{made.wrong} refuted; {counted(made.unscored, 'item')} unscored"
@@ -161,5 +163,7 @@ def _write_scores(args: argparse.Namespace) -> None:
 def _export(args: argparse.Namespace) -> None:
     from oversight.harness.analysis import export_predictions
 
-    n = export_predictions(study_of(args), args.file)
+    study = study_of(args)
+    study.refuse_own_file(args.file)
+    n = export_predictions(study, args.file)
     emit(args, {"written": args.file, "rows": n}, f"wrote {counted(n, 'answer')} to {args.file}")

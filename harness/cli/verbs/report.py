@@ -7,6 +7,7 @@ example: oversight report ward.html --open-key key.csv
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from oversight.harness.analysis import report_study, study_truth
 from oversight.harness.cli.conventions import add_study, emit, study_of
@@ -36,6 +37,9 @@ def run(args: argparse.Namespace) -> None:
     study, report = study_of(args), None
     if study.is_open:
         raise BadInput("oversight report does not apply to a study of open answers; see: oversight view")
+    if Path(args.file).suffix.lower() not in (".html", ".htm"):
+        raise BadInput(f"{args.file}: the page's name must end in .html")
+    study.refuse_own_file(args.file)
     with Store(study.store_url) as store:
         store.columns.remember()
         if not study.experts.is_panel:
