@@ -44,7 +44,7 @@ _LOOP = 4
 _LINEAGE = 3
 """First version that scores children with their parents; older searches are shown with their own rules."""
 _NO_PART = {"answer", "shared_limits", "limit_as"}
-"""Settings of a model that do not change answers and are not part of a search's id."""
+"""Settings of a model that do not change a search's calls and are not part of its id."""
 _PACE = {"concurrency", "tries", "timeout", "requests_per_minute", "tokens_per_minute"}
 """Settings of a model that may change during a search, because they do not change answers. They are part of
 a search's id nevertheless."""

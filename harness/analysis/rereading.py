@@ -164,7 +164,8 @@ def _read(item: Item, before: Prediction, asked: ReplyForm) -> Prediction:
     if read.option is None:
         status = PredictionStatus.TRUNCATED if is_cut else PredictionStatus.UNREADABLE
         reason = before.reason if is_cut else read.reason
-        return replace(before, option=None, status=status, reason=reason, confidence=None, step="")
+        after = replace(before, option=None, status=status, reason=reason, confidence=None, step="")
+        return _with_probabilities(item, before, after, read.probabilities)
     option = order[read.option]
     kept = before.confidence if option == before.option else None
     if read.probabilities:
@@ -172,9 +173,16 @@ def _read(item: Item, before: Prediction, asked: ReplyForm) -> Prediction:
     after = replace(
         before, option=option, status=PredictionStatus.OK, reason="", confidence=kept, step=str(read.step)
     )
-    if after == before or not read.probabilities:
+    return _with_probabilities(item, before, after, read.probabilities)
+
+
+def _with_probabilities(
+    item: Item, before: Prediction, after: Prediction, shown: tuple[float, ...]
+) -> Prediction:
+    """Return a changed prediction with the probabilities that its reply states."""
+    if after == before or not shown:
         return after
-    return replace(after, probabilities=item.in_source_order(read.probabilities))
+    return replace(after, probabilities=item.in_source_order(shown))
 
 
 def _describe(item: Item, prediction: Prediction) -> str:

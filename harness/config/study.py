@@ -609,6 +609,12 @@ class Study(Section):
         return self
 
     def _check_answer_forms(self) -> None:
+        if self.is_open and "answer" in self.prompt.model_fields_set:
+            raise ValueError("[prompt] answer: does not apply to open answers; leave it out")
+        if self.prompt.answer == "probabilities" and self.prompt.pattern:
+            raise ValueError(
+                '[prompt] pattern and answer = "probabilities" exclude each other; leave one out'
+            )
         for name, model in self.models.items():
             if self.is_open and model.answer:
                 raise ValueError(f"[models.{name}] answer: does not apply to open answers; leave it out")

@@ -254,7 +254,7 @@ class _Maker:
     level: float
     anytime: bool
     clips: bool
-    rates: ErrorRates | None
+    rates: tuple[ErrorRates, ...]
     widest: float
 
     def make(self, metric: str, model: str, other: str | None, field: str | None) -> OpenEstimate:
@@ -308,6 +308,8 @@ class _Maker:
         worst_low, worst_high = low, high if is_known else self._ends(nothing, most)[1]
         found = replace(nothing, worst_low=worst_low, worst_high=worst_high, why=least.doubt)
         if is_bounded:
+            doubts = [found.why, *(rates.doubt for rates in self.rates)]
+            found = replace(found, why="; ".join(filter(None, doubts)))
             return _between(found, least, most, len(sides))
         mean = least
         if not is_known:
@@ -342,7 +344,9 @@ class _Maker:
     def _correct(
         self, found: OpenEstimate, means: Sequence[ItemMean], negatives: Sequence[float], width: float
     ) -> OpenEstimate:
-        """Add the value corrected for experts' errors, and a reason for doubt if the correction matters.
+        """Add the value corrected for experts' errors, and a reason for doubt if a correction matters.
+
+        The value is corrected by the first rates, but every source of rates may cause doubt.
 
         Parameters
         ----------
@@ -353,12 +357,27 @@ class _Maker:
         width
             Width of the interval without missing judgements.
         """
-        rates = self.rates
-        if rates is None or not rates.wrong:
-            return found
+        for rates in reversed(self.rates):
+            found = self._correct_by(rates, found, means, negatives, width)
+        return found
+
+    def _correct_by(
+        self,
+        rates: ErrorRates,
+        found: OpenEstimate,
+        means: Sequence[ItemMean],
+        negatives: Sequence[float],
+        width: float,
+    ) -> OpenEstimate:
         told = rates.doubt
         if not rates.is_useful:
-            return replace(found, why="; ".join(filter(None, [found.why, told])))
+            return replace(
+                found,
+                corrected=None,
+                corrected_low=None,
+                corrected_high=None,
+                why="; ".join(filter(None, [found.why, told])),
+            )
         low, high = self._ends_of(means[0])[0], self._ends_of(means[2])[1]
         least, value, most = rates.correct(means[1].value, negatives)
         low, high = (rates.correct(end, negatives)[1] for end in (low, high))

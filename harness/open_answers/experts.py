@@ -105,21 +105,23 @@ class ErrorRates:
         return min(found), found[0], max(found)
 
 
-def find_rates(experts: Sequence[ExpertReplies]) -> ErrorRates | None:
-    """Return the error rates of all experts together; None without the replies that determine them.
+def find_rates(experts: Sequence[ExpertReplies]) -> tuple[ErrorRates, ...]:
+    """Return the error rates of all experts together in which errors occur: from gold, and from pairs.
 
-    They are from units of known truth if replies to units of both truths exist, otherwise from questions to
-    two experts.
+    Gold determines them only with replies to units of both truths.
     """
     both = next((found for found in experts if found.expert == ""), None)
     if both is None:
-        return None
-    if both.yes_for_yes is None or both.no_for_no is None:
-        return None if both.agrees is None else _rates_of_pairs(both.agrees)
-    ranges = [(rate.low, rate.value, rate.high) for rate in (both.yes_for_yes, both.no_for_no)]
-    of = both.yes_for_yes.of + both.no_for_no.of
-    right = both.yes_for_yes.successes + both.no_for_no.successes
-    return ErrorRates(yes_for_yes=ranges[0], no_for_no=ranges[1], wrong=of - right, of=of)
+        return ()
+    found = list[ErrorRates]()
+    if both.yes_for_yes is not None and both.no_for_no is not None:
+        ranges = [(rate.low, rate.value, rate.high) for rate in (both.yes_for_yes, both.no_for_no)]
+        of = both.yes_for_yes.of + both.no_for_no.of
+        right = both.yes_for_yes.successes + both.no_for_no.successes
+        found.append(ErrorRates(yes_for_yes=ranges[0], no_for_no=ranges[1], wrong=of - right, of=of))
+    if both.agrees is not None:
+        found.append(_rates_of_pairs(both.agrees))
+    return tuple(rates for rates in found if rates.wrong)
 
 
 def _rates_of_pairs(agrees: Rate) -> ErrorRates:

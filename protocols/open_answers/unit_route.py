@@ -215,15 +215,18 @@ def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item]
 
 
 def _find_colleagues(store: Store, frame: Frame, roster: Roster) -> dict[str, list[str]]:
-    """Return question → experts of its field who were not drawn for it.
+    """Return question → experts of its field who were not drawn for it, and do not answer it for another.
 
     Questions about units of unknown field are left out until their expert says yes or no.
     """
     drawn, units = store.open_answers.read_draw(), {unit.id: unit for unit in frame.units}
     said = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])
     line = defaultdict[int, set[str]](set)
+    handed = store.people.read_handovers()
     for row in drawn:
         line[row.number].add(row.expert)
+        if row.question_id in handed:
+            line[row.number].add(handed[row.question_id].taker)
     return {
         row.question_id: [e.name for e in roster.for_class(row.field) if e.name not in line[row.number]]
         for row in drawn

@@ -35,6 +35,15 @@ Oversight = Callable[..., Any]
         ("PROBABILITIES: X 0.6, Y 0.4\nno:\nPROBABILITIES: A 0.33, B 0.33, C 0.36", (0.33, 0.33, 0.36)),
         ("<think>PROBABILITIES: A 1</think>PROBABILITIES: B 1", (0.0, 1.0, 0.0)),
         ("PROBABILITIES: A 0.49, B 0.49", (0.5, 0.5, 0.0)),
+        ("PROBABILITIES: (A) heart 0.7, (B) lung 0.2, (C) lung cancer 0.1", (0.7, 0.2, 0.1)),
+        ("PROBABILITIES: A. heart: 0.7, B) lung: 0.2, c 0.1", (0.7, 0.2, 0.1)),
+        (
+            "PROBABILITIES:\n\n| option | p |\n|---|---|\n| A | 0.7 |\n| B | 0.3 |\n\nThat is all.",
+            (0.7, 0.3, 0),
+        ),
+        ("PROBABILITIES: A ~0.7, B → 0.2 and C 1e-1", (0.7, 0.2, 0.1)),
+        ("PROBABILITIES: A 0.7, B 0.3\nMy probabilities: subjective.", (0.7, 0.3, 0.0)),
+        ("PROBABILITIES: A 0.6, B 0.35", (12 / 19, 7 / 19, 0)),
     ],
 )
 def test_distribution_is_read(text: str, expected: tuple[float, ...]) -> None:
@@ -56,6 +65,10 @@ def test_distribution_is_read(text: str, expected: tuple[float, ...]) -> None:
         ("PROBABILITIES: A 0.5, B 0.5, A 0.2", "malformed"),
         ("PROBABILITIES: A -0.7, B 0.3", "malformed"),
         ("PROBABILITIES: A 170%, B -70%", "malformed"),
+        ("PROBABILITIES: A 0.9, B 0.1\n- C: 100% ruled out.", "malformed"),
+        ("PROBABILITIES: A 0.98, B <0.02", "malformed"),
+        ("PROBABILITIES: A 70%, B 0.3", "malformed"),
+        ("PROBABILITIES: A 0.9, probably, B 0.1", "malformed"),
         ("PROBABILITIES: high for A", "malformed"),
         ("", "empty"),
     ],
@@ -75,6 +88,31 @@ def test_options_are_named_by_their_texts() -> None:
         "PROBABILITIES: Lung cancer 0.6, lung 0.3, heart 0.1", ORGANS, ReplyForm("probabilities", "option")
     )
     assert read.probabilities == pytest.approx((0.1, 0.3, 0.6))
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "expected"),
+    [
+        (("heart", "cancer", "lung cancer"), "heart 0.96, lung cancer 0.04", (0.96, 0, 0.04)),
+        (("heart", "heart (left)", "lung"), "heart (left) 0.02, lung 0.98", (0, 0.02, 0.98)),
+        (("wait, then see", "see"), "wait, then see 0.6; see 0.4", (0.6, 0.4)),
+        (("0", "1", "2"), "\n2: 0\n0: 1\n1: 0", (1, 0, 0)),
+        (("0.5", "1.5"), "0.5: 0.25, 1.5: 0.75", (0.25, 0.75)),
+        (("DD", "Dd", "dd"), "dd 0.5, DD 0.3, Dd 0.2", (0.3, 0.2, 0.5)),
+        (tuple(map(str, range(1, 41))), "1: 0\n2: 1\n3: 0", (0, 1, *[0] * 38)),
+    ],
+)
+def test_options_may_contain_each_other_or_numbers(
+    options: tuple[str, ...], text: str, expected: tuple[float, ...]
+) -> None:
+    read = read_reply(f"PROBABILITIES: {text}", options, ReplyForm("probabilities", "option"))
+    assert read.probabilities == pytest.approx(expected)
+
+
+def test_long_reply_is_read_in_linear_time() -> None:
+    for filling in ("*'", " (", "A ", "| ", "0.1 ", "probabilities: "):
+        text = "PROBABILITIES: A" + filling * 50_000
+        assert read_reply(text[:99_000], ORGANS, ReplyForm("probabilities", "letter")).option is None
 
 
 def begin(url: str, model: str = 'answer = "probabilities"', more: str = "") -> None:

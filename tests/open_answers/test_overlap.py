@@ -23,7 +23,7 @@ from oversight.harness.open_answers import (
 from oversight.harness.open_answers.judged_answers import find_states
 from oversight.harness.store import Store
 from tests.open_answers.open_study import KEY, lay_out
-from tests.open_answers.test_campaign import forget_fields, key_by_question
+from tests.open_answers.test_campaign import forget_fields, key_by_question, read_truth
 from tests.open_answers.worlds import rubric_table
 from tests.protocols.sheets import read_table, save
 
@@ -123,6 +123,39 @@ def test_different_replies_cast_doubt(
     out = capsys.readouterr().out
     kept = len(seconds) - len(wrong)
     assert f"two experts gave the same reply to {kept} of {len(seconds)} questions that both answered" in out
+
+
+def test_right_replies_to_gold_do_not_silence_different_replies(
+    begin: Callable[..., None], oversight: Oversight
+) -> None:
+    begin(more='[experts]\noverlap = 0.5\ngold = "gold.csv"')
+    key = [(*unit, label) for unit, label in read_truth().items() if unit[1] == "amber"]
+    few = [next(row for row in key if row[3] == label) for label in ("yes", "no")]
+    rows = "".join(f'{item},{model},"{unit}",{label}\n' for item, model, unit, label in few)
+    Path("gold.csv").write_text("item,model,unit,label\n" + rows)
+    oversight("label", "route")
+    seconds = find_seconds()
+    reply_wrongly(oversight, dict(sorted(seconds.items())[: len(seconds) // 3]))
+    oversight("label", "simulate", "--key", KEY)
+    found = oversight("estimate")["models"]["amber"]
+    assert "two experts replied differently" in found["score"]["why"]
+    assert "two experts replied differently" in found["no_error"]["why"]
+
+
+def test_reassigned_question_goes_to_another_second_expert(
+    begin: Callable[..., None], oversight: Oversight
+) -> None:
+    begin()
+    text = Path("study.toml").read_text()
+    Path("study.toml").write_text(text.replace("overlap = 0.3", "overlap = 0"))
+    oversight("label", "route")
+    oversight("experts", "replace", "fin0", "fin1")
+    Path("study.toml").write_text(text)
+    oversight("label", "route")
+    with Store(read_study("study.toml").store_url) as store:
+        held = {q.id: q.expert for q in store.content.read_questions()}
+        held |= {name: handed.taker for name, handed in store.people.read_handovers().items()}
+        assert all(control.expert != held[control.original] for control in store.controls.read_controls())
 
 
 def test_units_of_unknown_field_get_a_second_expert_once_accepted(

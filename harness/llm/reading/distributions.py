@@ -7,21 +7,25 @@ from functools import lru_cache
 
 from oversight.harness.llm.reading.mentions import Notation, option_letters_of
 
-_HEAD = re.compile(r"\bprobabilities\b[\s\"'*_`]*[:：=]", re.IGNORECASE)
-_NUMBER = r"(?P<value>\d+(?:\.\d+)?|\.\d+)(?![\d.,]*\d)\s*(?P<percent>%?)"
-_BETWEEN = r"[\"'*_`)\]]*\s*(?:\([^()\n]{1,200}\)\s*)?(?:[:：=–—]|-(?=\s))?\s*[\"'*_`]*"
+_HEAD = re.compile(r"\bprobabilities\b[\"'*_` \t]{0,8}[:：=]", re.IGNORECASE)
+_NUMBER = r"(?P<value>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)(?!\d)[ \t]*(?P<percent>%?)"
+_BETWEEN = r"[ \t|:：=→~≈–—\"'*_`)\]]{0,16}+(?:-(?=[ \t]))?[ \t]*"
+_FILLING = re.compile(r"(?:[\s,;|•*_`\"'{}\[\]().–—-]|\band\b)*")
+"""What may stand between and around the options of a list."""
 _SLACK = 0.05
 """Largest difference of the sum from 1, because models round."""
-_LONGEST = 20_000
+_LONGEST, _MOST_HEADS = 20_000, 3
+"""Number of characters that are read after ``PROBABILITIES:``, and number of such words, from the last."""
 
 
 def read_distribution(
     text: str, shown_options: tuple[str, ...], notation: Notation | None
 ) -> tuple[float, ...] | None:
-    r"""Read the probabilities after the last ``PROBABILITIES:`` of a reply, for example ``A 0.7, B 30 %``.
+    r"""Read the probabilities after the last ``PROBABILITIES:`` of a reply, for example ``A 0.7, B 0.3``.
 
-    Options that are not listed have probability 0. The probabilities must sum to 1, up to rounding, and are
-    divided by their sum.
+    They are on the same line or on the next lines. A line with an option contains nothing but options with
+    their probabilities. Options that are not listed have probability 0. The probabilities must sum to 1, up
+    to rounding, and are divided by their sum.
 
     Parameters
     ----------
@@ -30,13 +34,14 @@ def read_distribution(
     shown_options
         The options in display order.
     notation
-        Whether options are named by letters or by their texts.
+        Whether options are named by letters, which their texts may follow, or by their texts.
 
     Returns
     -------
     tuple of float or None
-        Probabilities in display order, which sum to 1. Empty if an option is listed twice, or the sum is not
-        1. None if the reply states no probabilities.
+        Probabilities in display order, which sum to 1. Empty if a line contains something else, an option is
+        listed twice, some but not all numbers are percentages, or the sum is not 1. None if the reply states
+        no probabilities.
 
     Examples
     --------
@@ -46,20 +51,64 @@ def read_distribution(
     heads = list(_HEAD.finditer(text))
     if not heads:
         return None
-    stated = text[heads[-1].end() :][:_LONGEST]
-    names = option_letters_of(len(shown_options)) if notation == "letter" else shown_options
-    found = [list(_pattern(name, is_letter=notation == "letter").finditer(stated)) for name in names]
-    is_percent = any(match["percent"] for matches in found for match in matches)
-    values = [[float(m["value"]) / (100 if is_percent else 1) for m in matches] for matches in found]
-    p = [own[0] if own else 0.0 for own in values]
+    pattern = _entry(shown_options, notation)
+    for head in heads[: -_MOST_HEADS - 1 : -1]:
+        found = _read_block(text[head.end() :][:_LONGEST], pattern)
+        if found is None:
+            return ()
+        if found:
+            return _normalise(found, len(shown_options))
+    return ()
+
+
+def _read_block(text: str, entry: re.Pattern[str]) -> list[tuple[int, float, bool]] | None:
+    """Return (option, value, whether it is a percentage) of the first lines that list options.
+
+    Returns None if such a line contains something else.
+    """
+    found = list[tuple[int, float, bool]]()
+    for number, line in enumerate(text.split("\n")):
+        matches = list(entry.finditer(line))
+        is_filled = _FILLING.fullmatch(entry.sub(" ", line)) is not None
+        if matches and not is_filled:
+            return None
+        if not matches and (found or (number == 0 and not is_filled)):
+            break
+        for match in matches:
+            option = next(int(name[1:]) for name in match.groupdict() if name[0] == "o" and match[name])
+            found.append((option, float(match["value"]), bool(match["percent"])))
+    return found
+
+
+def _normalise(found: list[tuple[int, float, bool]], options: int) -> tuple[float, ...]:
+    p = [0.0] * options
+    is_percent = {percent for _, _, percent in found}
+    if len({option for option, _, _ in found}) < len(found) or len(is_percent) > 1:
+        return ()
+    for option, value, percent in found:
+        p[option] = value / 100 if percent else value
     total = sum(p)
-    if any(len(own) > 1 for own in values) or max(p) > 1 or abs(total - 1) > _SLACK:
+    if max(p) > 1 or abs(total - 1) > _SLACK + 1e-9:
         return ()
     return tuple(value / total for value in p)
 
 
 @lru_cache(maxsize=512)
-def _pattern(name: str, *, is_letter: bool) -> re.Pattern[str]:
-    return re.compile(
-        rf"(?<![\w.-]){re.escape(name)}{_BETWEEN}{_NUMBER}", re.NOFLAG if is_letter else re.IGNORECASE
-    )
+def _entry(options: tuple[str, ...], notation: Notation | None) -> re.Pattern[str]:
+    """Return the pattern of an option with its probability; the group ``o3`` is option 3."""
+    texts = [re.escape(option) for option in options]
+    if notation == "letter":
+        letters = option_letters_of(len(options))
+        names = [
+            rf"{letter}(?!\w)[.)\]]?(?:[ \t:：(]{{0,4}}{text}\)?)?"
+            for letter, text in zip(letters, texts, strict=True)
+        ]
+        flags = re.IGNORECASE
+    else:
+        names = texts
+        is_plain = len({option.casefold() for option in options}) == len(options)
+        flags = re.IGNORECASE if is_plain else re.NOFLAG
+    # A longer name comes first, because it may begin with a shorter one.
+    order = sorted(range(len(options)), key=lambda k: -len(options[k]))
+    either = "|".join(f"(?P<o{k}>{names[k]})" for k in order)
+    return re.compile(rf"(?<![\w.-])(?:{either})(?!\w){_BETWEEN}{_NUMBER}", flags)

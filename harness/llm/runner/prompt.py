@@ -30,7 +30,7 @@ Think as long as you need to, then end with a line that holds only:
 where X is one of $letters.
 """
 _PROBABILITIES = """\
-Think as long as you need to, then end with a line of this form:
+Think as long as you need to. In place of any other last line, end with a line of this form:
 PROBABILITIES: X 0.6, Y 0.3, Z 0.1
 where X, Y, Z are among $names, and each number is your probability that this is the right answer. The
 probabilities sum to 1. Leave out what has probability 0.
