@@ -275,9 +275,10 @@ def _hold(
         if bars.look is not None:
             verdict = gate_at_look(models, labels, bar, look=bars.look, level=level, errors=errors)
         elif len(columns) == 1:
-            verdict = gate_accuracy(columns[0], labels, bar, level=level, errors=errors)
+            verdict = gate_accuracy(columns[0], labels, bar, level=level, errors=errors, checks=False)
         else:
-            verdict = gate_difference(columns[0], columns[1], labels, bar, level=level, errors=errors)
+            first, second = columns
+            verdict = gate_difference(first, second, labels, bar, level=level, errors=errors, checks=False)
     except EstimateError as error:
         why = str(error) if len(labels) else "there are no answers yet; see: oversight label --help"
         verdict = GateVerdict(bar=bar, level=level, method=ANY_TIME).withheld(why)

@@ -49,6 +49,7 @@ from oversight.harness.types import (
     Question,
     deciding_statement,
     design_of,
+    refuse_other_options,
 )
 
 ON_SCREEN = 3
@@ -792,6 +793,7 @@ def align_pool(
             check_records("predictions", rows, Prediction)
     if not isinstance(labels, LabelColumns):
         check_records("labels", labels, Label)
+    refuse_other_options([*models, labels])
     columns = [rows for rows in models if isinstance(rows, PredictionColumns)]
     records = [rows for rows in models if not isinstance(rows, PredictionColumns)]
     if isinstance(labels, LabelColumns):

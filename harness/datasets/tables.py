@@ -31,11 +31,14 @@ from oversight.harness.types import (
     Prediction,
     PredictionStatus,
     Rating,
+    SharedOptions,
     Verdict,
     find_option,
 )
 from oversight.harness.types import Source as Origin
 
+_ROUNDED = 0.01
+"""Largest relative difference of a probability from that of a uniform draw, as files contain rounded ones."""
 _KINDS = {Verdict.YES: LabelKind.ORDINARY, Verdict.NO: LabelKind.COMPLEMENTARY}
 
 
@@ -51,7 +54,8 @@ def labels_from_frame(
     """Convert a frame or file with one row per question to labels, in the order of its rows.
 
     Options must have been drawn with equal probabilities, independently of the answers. For a protocol that
-    draws in another way, use the protocol's `decode`.
+    draws in another way, use the protocol's `decode`; a column ``propensity`` with other probabilities is
+    refused.
 
     Parameters
     ----------
@@ -82,6 +86,10 @@ def labels_from_frame(
         name, said = _said(row, id_column), _said(row, option_column)
         options = known.look_up(row, id_column, name)
         option = _find_place(row, option_column, said, name, options)
+        drawn = row.number("propensity")
+        if drawn is not None and abs(drawn * len(options) - 1) > _ROUNDED:
+            told = f"{drawn:g} is not the probability of a uniform draw of {len(options)} options; "
+            raise row.error("propensity", f"{told}use Question, Answer and oversight.decode")
         if (name, option) in found:
             raise row.error(option_column, f"{name!r} was asked about {said!r} twice")
         found[name, option] = Label(
@@ -92,7 +100,7 @@ def labels_from_frame(
             propensity=1 / len(options),
             expert=row.text(expert_column).strip(),
         )
-    return list(found.values())
+    return SharedOptions(found.values(), known.shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +113,8 @@ class _KnownOptions:
     @classmethod
     def of(cls, items: Sequence[Item] | Sequence[str]) -> _KnownOptions:
         """Read items or shared options. Raises WrongType or DataError for anything else."""
+        if isinstance(items, set | frozenset):
+            raise DataError("must be a list, because the order of options matters", field="items")
         names = [each for each in items if isinstance(each, str)] if not isinstance(items, str) else []
         if not names:
             check_records("items", items, Item)
@@ -195,7 +205,7 @@ def predictions_from_frame(
             confidence=sure,
             source=Origin.IMPORT,
         )
-    return list(found.values())
+    return SharedOptions(found.values(), known.shared)
 
 
 _MISSING = frozenset(["na", "n/a", "#n/a", "nan", "null", "-", "--", "?"])
@@ -425,8 +435,11 @@ def predictions_from_arrays(
         check_names("classes", classes)
     known = list(classes if classes is not None else items[0].options if items else ())
     names = [str(c) for c in known]
+    if hasattr(probabilities, "columns"):
+        _refuse_other_order([str(name) for name in probabilities.columns], names)
     table = None if probabilities is None else _distribution(probabilities, len(items), len(names))
     if predicted is not None:
+        _refuse_other_items(predicted, items)
         labels = _names(np.asarray(predicted).tolist(), known)
         if len(labels) != len(items):
             raise DataError(f"{len(labels)} predictions for {len(items)} items", field="predicted")
@@ -443,6 +456,23 @@ def predictions_from_arrays(
         sure = None if table is None else float(table[row, names.index(name)])
         found.append(Prediction(item.id, item.options.index(name), confidence=sure, source=Origin.IMPORT))
     return found
+
+
+def _refuse_other_order(columns: list[str], names: list[str]) -> None:
+    """Refuse a frame of probabilities whose columns are named and not in the order of the classes."""
+    if set(columns) & set(names) and columns != names:
+        told = f"the columns are {', '.join(columns)}; give one per class, in the order {', '.join(names)}"
+        raise DataError(told, field="probabilities")
+
+
+def _refuse_other_items(predicted: Any, items: Sequence[Item]) -> None:
+    """Refuse a series whose index has the items' ids in another order."""
+    index = getattr(predicted, "index", None)
+    if index is None or callable(index):
+        return
+    ids, given = [item.id for item in items], [str(name) for name in index]
+    if given != ids and set(given) & set(ids) and given != [str(place) for place in range(len(given))]:
+        raise DataError("the index is not that of the items, in their order", field="predicted")
 
 
 def _names(labels: list[Any], known: list[Any]) -> list[str]:

@@ -46,7 +46,7 @@ from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError, NotIdentified
 
 
-def check_level(level: float) -> None:
+def check_level(level: float | str) -> None:
     """Refuse a confidence level outside (0, 1).
 
     Raises
@@ -61,7 +61,7 @@ def check_level(level: float) -> None:
         ...
     oversight.harness.errors.EstimateError: level must lie in (0, 1), is 95
     """
-    if not 0.0 < level < 1.0:
+    if isinstance(level, str) or not 0.0 < level < 1.0:
         raise EstimateError(f"level must lie in (0, 1), is {level!r}")
 
 

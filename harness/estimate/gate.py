@@ -69,6 +69,7 @@ from oversight.harness.columns import (
 )
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
 from oversight.harness.estimate.anytime import DrawnAnswers, draw_wealth, obrien_fleming_level, weigh_outcomes
+from oversight.harness.estimate.checks import explain_failures
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import binomial_at_least, check_level, clopper_pearson, z_value
 from oversight.harness.estimate.evaluation import accuracies, accuracy, see_draws, see_known_items
@@ -563,10 +564,10 @@ def further_answers(need: float, answers: int) -> int | None:
     return None if not need <= _FARTHEST else max(1, math.ceil(need - answers))
 
 
-def check_bar(bar: float, low: float, high: float, level: float) -> None:
+def check_bar(bar: float | str | None, low: float, high: float, level: float) -> None:
     """Refuse a bar that is not strictly between `low` and `high`, or an invalid level (`EstimateError`)."""
     check_level(level)
-    if not low < bar < high:
+    if isinstance(bar, str | None) or not low < bar < high:
         raise EstimateError(f"the bar must lie in ({low:g}, {high:g}), is {bar!r}")
 
 
@@ -585,6 +586,7 @@ def gate_accuracy(
     *,
     level: float = 0.95,
     errors: ErrorRanges | None = None,
+    checks: bool = True,
 ) -> GateVerdict:
     """Decide whether the probability that a prediction is right is at least a bar.
 
@@ -600,6 +602,9 @@ def gate_accuracy(
         What is known of experts' errors; None assumes that there are none. The verdict is valid for all
         sensitivities and specificities in the ranges (`rate_ranges`). If the ranges follow from gold, they
         use two fifths of the error probability 1 − level.
+    checks
+        Whether to check the assumptions (`run_checks`). If a check fails that voids the verdict, it is
+        undecided, and `GateVerdict.why` names the check.
 
     Returns
     -------
@@ -620,7 +625,7 @@ def gate_accuracy(
     """
     check_bar(at_least, 0.0, 1.0, level)
     models, said = align_models([predictions], labels)
-    return _gate(models, said, at_least, level, errors)
+    return _gate(models, said, at_least, level, errors, checks=checks)
 
 
 def gate_difference(
@@ -631,6 +636,7 @@ def gate_difference(
     *,
     level: float = 0.95,
     errors: ErrorRanges | None = None,
+    checks: bool = True,
 ) -> GateVerdict:
     """Decide whether the first model's accuracy minus the second's is at least a bar in (−1, 1).
 
@@ -645,10 +651,34 @@ def gate_difference(
     """
     check_bar(at_least, -1.0, 1.0, level)
     models, said = align_models([first, second], labels)
-    return _gate(models, said, at_least, level, errors)
+    return _gate(models, said, at_least, level, errors, checks=checks)
 
 
 def _gate(
+    models: Sequence[PredictionColumns],
+    labels: LabelColumns,
+    bar: float,
+    level: float,
+    errors: ErrorRanges | None,
+    *,
+    checks: bool,
+) -> GateVerdict:
+    """Return the verdict; undecided if a check of the assumptions fails for one of the models."""
+    found = _decide(models, labels, bar, level, errors)
+    if not checks or not len(labels):
+        return found
+    whys = dict[str, None]()
+    for model in models:
+        try:
+            part = collected_part(labels, model.is_there)[0]
+        except EstimateError:
+            continue
+        whys[explain_failures(model, part, corrected=errors is not None)] = None
+    failures = "; ".join(filter(None, whys))
+    return found.withheld(failures) if failures else found
+
+
+def _decide(
     models: Sequence[PredictionColumns],
     labels: LabelColumns,
     bar: float,

@@ -815,6 +815,12 @@ def model_accuracies(
     options
         Further options of `accuracies`.
 
+    Returns
+    -------
+    ModelEstimates
+        Estimates by model. If a model lacks predictions of items asked about, `why` of its estimates says how
+        many, because these items may be no random part.
+
     Examples
     --------
     >>> import oversight as ov
@@ -834,7 +840,15 @@ def model_accuracies(
     kinds: list[SideInformation] = [Votes(by_name)]
     if judges:
         kinds.append(Judges(by_name, columns[len(models) :]))
-    return estimate_models(by_name, labels, kinds, level=level, joint=joint, **options)
+    found = estimate_models(by_name, labels, kinds, level=level, joint=joint, **options)
+    for name, model in by_name.items():
+        asked = labels.asked_items
+        missing = int(np.count_nonzero(asked & ~model.is_there))
+        if missing:
+            why = f"{missing} of {np.count_nonzero(asked)} items asked about have no prediction of {name!r}"
+            for key, estimate in found[name].items():
+                found[name][key] = replace(estimate, why="; ".join(filter(None, [estimate.why, why])))
+    return found
 
 
 def estimate_models(

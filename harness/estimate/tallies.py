@@ -62,7 +62,7 @@ from oversight.harness.columns import (
     PredictionColumns,
     align,
 )
-from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.errors import EstimateError, NotIdentified, WrongType
 from oversight.harness.estimate.core import (
     BinomialSample,
     blaker,
@@ -712,6 +712,8 @@ def find_strata(predictions: PredictionColumns, labels: LabelColumns, strata: St
     """
     if isinstance(strata, str):
         return stratify_by_confidence(predictions, len(labels))
+    if strata is not None and not isinstance(strata, ItemValues | Mapping):
+        raise WrongType("strata", "a dictionary of item id to stratum, or 'confidence'", strata)
     return ItemValues.of(strata, labels.index) if isinstance(strata, Mapping) else strata
 
 

@@ -29,6 +29,7 @@ from .records import (
     seal_ids as seal_ids, PLACES as PLACES, SECOND_QUESTIONS as SECOND_QUESTIONS,
     draw_place as draw_place, Answer as Answer, Item as Item, Label as Label, LabelKind as LabelKind,
     Prediction as Prediction, PredictionStatus as PredictionStatus, Question as Question,
-    Source as Source, Verdict as Verdict,
+    SharedOptions as SharedOptions, Source as Source, Verdict as Verdict,
+    refuse_other_options as refuse_other_options,
 )
 from .usage import Usage as Usage

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from oversight.harness.errors import WrongType
+from oversight.harness.errors import EstimateError, WrongType
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
@@ -492,3 +492,36 @@ def seal_ids(key: bytes, ids: Iterable[str]) -> list[str]:
     if not key:
         return list(ids)
     return [hmac.digest(key, name.encode(), "sha256").hex()[:_DIGITS] for name in ids]
+
+
+_Record = TypeVar("_Record")
+
+
+class SharedOptions(list[_Record]):
+    """A list of predictions or labels of items that all have the same options.
+
+    Parameters
+    ----------
+    records
+        The predictions or labels.
+    options
+        The options in their order, to which records refer by position; empty if they are unknown.
+    """
+
+    def __init__(self, records: Iterable[_Record], options: Sequence[str]) -> None:
+        super().__init__(records)
+        self.options = tuple(options)
+
+
+def refuse_other_options(lists: Iterable[object]) -> None:
+    """Refuse predictions and labels whose options are known and differ, or have another order.
+
+    Raises
+    ------
+    EstimateError
+        If they do; names the options.
+    """
+    known = {each.options for each in lists if isinstance(each, SharedOptions) and each.options}
+    if len(known) > 1:
+        told = " and ".join(", ".join(options) for options in sorted(known))
+        raise EstimateError(f"predictions and labels need the same options in the same order, not {told}")

@@ -11,7 +11,7 @@ _HEAD = re.compile(r"\bprobabilities\b[\"'*_` \t]{0,8}[:：=]", re.IGNORECASE)
 _NUMBER = r"(?P<value>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)(?!\d)[ \t]*(?P<percent>%?)"
 _BETWEEN = r"[ \t|:：=→~≈–—\"'*_`)\]]{0,16}+(?:-(?=[ \t]))?[ \t]*"
 _FILLING = re.compile(r"(?:[\s,;|•*_`\"'{}\[\]().–—-]|\band\b)*")
-"""What may stand between and around the options of a list."""
+"""Characters between and around the options of a list."""
 _SLACK = 0.05
 """Largest difference of the sum from 1, because models round."""
 _LONGEST, _MOST_HEADS = 20_000, 3
@@ -23,8 +23,8 @@ def read_distribution(
 ) -> tuple[float, ...] | None:
     r"""Read the probabilities after the last ``PROBABILITIES:`` of a reply, for example ``A 0.7, B 0.3``.
 
-    They are on the same line or on the next lines. A line with an option contains nothing but options with
-    their probabilities. Options that are not listed have probability 0. The probabilities must sum to 1, up
+    They are on the same line or on the next lines. A line with an option contains only options with their
+    probabilities. Options that are not listed have probability 0. The probabilities must sum to 1, up
     to rounding, and are divided by their sum.
 
     Parameters

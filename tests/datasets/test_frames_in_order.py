@@ -1,0 +1,84 @@
+"""Frames whose columns, options or rows have another order or another meaning than their arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import oversight as ov
+from oversight.harness.datasets import labels_from_frame, predictions_from_arrays, predictions_from_frame
+from oversight.harness.errors import DataError, EstimateError, WrongType
+
+COLOURS = ["red", "green", "blue"]
+IDS = [f"i{j}" for j in range(90)]
+ANSWERS = pd.DataFrame(
+    {"id": IDS, "option": [COLOURS[j % 3] for j in range(90)], "answer": ["no", "no", "yes"] * 30}
+)
+PREDICTED = pd.DataFrame({"id": IDS, "prediction": [COLOURS[j // 2 % 3] for j in range(90)]})
+ITEMS = [ov.Item(name, "which?", tuple(COLOURS), (0, 1, 2)) for name in IDS[:3]]
+
+
+def test_options_in_another_order_are_refused() -> None:
+    labels = labels_from_frame(ANSWERS, COLOURS)
+    assert ov.accuracy(predictions_from_frame(PREDICTED, COLOURS), labels).value > 0
+    for other in (COLOURS[::-1], [*COLOURS, "black"]):
+        with pytest.raises(EstimateError, match="the same options in the same order, not"):
+            ov.accuracy(predictions_from_frame(PREDICTED, other), labels)
+    unordered: Any = set(COLOURS)
+    with pytest.raises(DataError, match="the order of options matters"):
+        labels_from_frame(ANSWERS, unordered)
+
+
+def test_draw_that_is_not_uniform_is_refused() -> None:
+    assert len(labels_from_frame(ANSWERS.assign(propensity=0.333), COLOURS)) == 90
+    with pytest.raises(DataError, match=r"0\.5 is not the probability of a uniform draw"):
+        labels_from_frame(ANSWERS.assign(propensity=0.5), COLOURS)
+
+
+def test_probabilities_in_another_order_are_refused() -> None:
+    table = pd.DataFrame({"red": [0.7] * 3, "green": [0.2] * 3, "blue": [0.1] * 3})
+    assert [p.option for p in predictions_from_arrays(ITEMS, probabilities=table)] == [0, 0, 0]
+    with pytest.raises(DataError, match="give one per class, in the order red, green, blue"):
+        predictions_from_arrays(ITEMS, probabilities=table[COLOURS[::-1]])
+    unnamed = table.set_axis(range(3), axis=1)
+    assert [p.option for p in predictions_from_arrays(ITEMS, probabilities=unnamed)] == [0, 0, 0]
+
+
+def test_rows_in_another_order_are_refused() -> None:
+    assert predictions_from_arrays(ITEMS, pd.Series(COLOURS, index=IDS[:3]))[2].option == 2
+    assert predictions_from_arrays(ITEMS, pd.Series(COLOURS))[2].option == 2
+    with pytest.raises(DataError, match="the index is not that of the items, in their order"):
+        predictions_from_arrays(ITEMS, pd.Series(COLOURS, index=IDS[2::-1]))
+
+
+def test_wrong_types_are_named() -> None:
+    labels, model = labels_from_frame(ANSWERS, COLOURS), predictions_from_frame(PREDICTED, COLOURS)
+    strata: Any = pd.Series(["x"] * 90)
+    with pytest.raises(WrongType, match="strata"):
+        ov.accuracy(model, labels, strata=strata)
+    word: Any = "0.6"
+    with pytest.raises(EstimateError, match=r"level must lie in \(0, 1\), is '0.6'"):
+        ov.accuracy(model, labels, level=word)
+    with pytest.raises(EstimateError, match=r"the bar must lie in \(0, 1\), is '0.6'"):
+        ov.gate_accuracy(model, labels, word)
+
+
+def test_gate_checks_its_assumptions() -> None:
+    always = labels_from_frame(ANSWERS.assign(answer="yes"), COLOURS)
+    model = predictions_from_frame(PREDICTED.assign(prediction=ANSWERS["option"]), COLOURS)
+    assert ov.gate_accuracy(model, always, 0.9, checks=False).verdict == "pass"
+    for found in (
+        ov.gate_accuracy(model, always, 0.9),
+        ov.gate_difference(model, predictions_from_frame(PREDICTED, COLOURS), always, 0.1),
+    ):
+        assert found.verdict == "undecided"
+        assert "check 'yes_rate' failed" in found.why
+
+
+def test_missing_predictions_are_counted() -> None:
+    labels, model = labels_from_frame(ANSWERS, COLOURS), predictions_from_frame(PREDICTED, COLOURS)
+    found = ov.model_accuracies({"part": model[:60], "all": model}, labels)
+    assert "30 of 90 items asked about have no prediction of 'part'" in found["part"]["ml"].why
+    assert "no prediction" not in found["all"]["ml"].why
