@@ -205,6 +205,8 @@ def _describe_in_order(store: Store, places: Iterable[int]) -> Iterator[tuple[in
 
 def _say_contents(items: int, of: int, *, texts: bool) -> str:
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    if not items:
+        return f"Written {when}. This file holds no items, and asks no server."
     what = (
         "with their texts, experts' answers and models' replies"
         if texts
