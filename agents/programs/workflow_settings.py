@@ -35,7 +35,7 @@ Style = Literal["parts", "json", "lines"]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A solved question that prompts show before the item's question. It must not be one of the items.
+    """A solved question that prompts show before an item's question, unless it is the same question.
 
     Attributes
     ----------

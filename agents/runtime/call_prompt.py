@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from oversight.agents.programs import Example, PromptFormat
@@ -47,7 +48,8 @@ def _open(call: Call, item: Item, shape: PromptFormat) -> _Opening:
     """Return the messages before the inputs, and the schema; cached for items with equal options."""
     choices, wording = tuple(call.choices.items()), (shape.answer, shape.field_chars, shape.max_words)
     options = item.options, item.permutation
-    key = (shape.style, call.fields, call.role, choices, call.examples, options, wording, shape.examples)
+    own = tuple(example for example in shape.examples if _is_about(example, item, shape))
+    key = (shape.style, call.fields, call.role, choices, call.examples, options, wording, shape.examples, own)
     found = _OPENINGS.get(key)
     if found is None:
         if len(_OPENINGS) >= _MOST_OPENINGS:
@@ -154,11 +156,22 @@ def _question(text: str, shape: PromptFormat) -> str:
 def shown_examples(call: Call, item: Item, shape: PromptFormat) -> Iterator[tuple[Example, str]]:
     """Yield the study's examples to include in a call, with answers formatted like the item's options.
 
-    Yields nothing if no answer is requested. Omits examples whose answer is not an option of the item.
+    Yields nothing if no answer is requested. Omits examples whose answer is not an option of the item, and an
+    example that is the item itself, because it would tell the answer.
     """
     for example in shape.examples[: call.examples] if any(map(is_answer, call.fields)) else ():
-        if example.answer in item.options:
+        if example.answer in item.options and not _is_about(example, item, shape):
             yield example, shown_answers(item, shape)[item.shown_options.index(example.answer)]
+
+
+def _is_about(example: Example, item: Item, shape: PromptFormat) -> bool:
+    """Whether an example has the item's text, in its shown part."""
+    return _words(example.text, shape.max_words) == _words(item.text, shape.max_words)
+
+
+@lru_cache(maxsize=1024)
+def _words(text: str, most: int | None) -> tuple[str, ...]:
+    return tuple(text.split()[:most])
 
 
 def lettered(item: Item) -> list[str]:

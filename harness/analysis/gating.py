@@ -31,6 +31,7 @@ from oversight.harness.estimate import (
     GateVerdict,
     check_level,
     collected_part,
+    explain_failed_calls,
     explain_failures,
     gate_accuracy,
     gate_at_look,
@@ -40,9 +41,6 @@ from oversight.harness.estimate import (
 from oversight.harness.output import pool_text
 from oversight.harness.store import PlannedLook, Store
 from oversight.harness.types import Displayable, HtmlTable
-
-_MANY_FAILED = 0.02
-"""Largest accepted share of failed calls; beyond it, the items left out may be the hard ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,13 +302,7 @@ def _find_doubts(
 
     Unanswered questions are no such reason, because the tests count them against the verdict.
     """
-    failed, there = np.count_nonzero(predictions.has_failed), len(predictions)
-    doubts = []
-    if failed > _MANY_FAILED * there:
-        doubts.append(
-            f"{failed} of {there} calls of {name!r} failed, and the items left out may be the hard ones; "
-            "see: oversight run --retry-errors"
-        )
+    doubts = [f"{name!r}: {failed}" for failed in [explain_failed_calls(predictions)] if failed]
     if not len(labels):
         return doubts
     try:

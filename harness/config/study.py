@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -655,7 +656,7 @@ class Study(Section):
         target = Path(name).resolve()
         texts = (text.removeprefix("sqlite:///") for text in _list_texts(self.model_dump(mode="json")))
         is_own = any(self.path(own).resolve() == target for own in texts if own and len(own) < _LONGEST_PATH)
-        if target.is_file() and (is_own or target.suffix == ".toml"):
+        if os.path.isfile(target) and (is_own or target.suffix == ".toml"):  # noqa: PTH113  False for bad names
             raise BadInput(f"{name}: cannot be written: it is a file of the study; give another name")
 
     @property

@@ -1,6 +1,7 @@
 from .anytime import obrien_fleming_level as obrien_fleming_level
 from .checks import (
-    Check as Check, GoldAnswer as GoldAnswer, explain_failures as explain_failures,
+    Check as Check, GoldAnswer as GoldAnswer, explain_failed_calls as explain_failed_calls,
+    explain_failures as explain_failures,
     gold_errors as gold_errors, is_negligible as is_negligible, run_checks as run_checks,
 )
 from .classes import (

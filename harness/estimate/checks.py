@@ -1163,6 +1163,36 @@ def explain_failures(
     return "; ".join(f"check {check.name!r} failed: {check.message}" for check in failed)
 
 
+_MANY_FAILED = 0.02
+"""Largest accepted share of failed calls."""
+
+
+def explain_failed_calls(*models: PredictionColumns, found: tuple[float, float, float] | None = None) -> str:
+    """Return how many items are left out because calls of one of the models failed; empty if they are few.
+
+    Failed calls need not be a random part: a long text may cause an error, for example.
+
+    Parameters
+    ----------
+    found
+        Value and interval of the accuracy, or of a difference of two accuracies. If given, the result is
+        empty if the items left out can hardly move it.
+    """
+    failed = np.logical_or.reduce([model.has_failed for model in models])
+    there = np.logical_and.reduce([model.is_there for model in models])
+    number, of = np.count_nonzero(failed), np.count_nonzero(there)
+    if number <= _MANY_FAILED * of:
+        return ""
+    if found is not None:
+        value, low, high = found
+        share = number / of
+        least = (1 - share) * value - share * (len(models) - 1)
+        if is_negligible(least, value, (1 - share) * value + share, high - low):
+            return ""
+    told = f"calls failed on {number} of {of} items, and the items left out may be the hard ones"
+    return f"{told}; see: oversight run --retry-errors"
+
+
 @lru_cache(maxsize=4)
 def _find_failed(predictions: PredictionColumns, labels: LabelColumns, bounded: bool) -> tuple[Check, ...]:  # noqa: FBT001  cached
     """Return the failed voiding checks; cached, because all estimates of a model use them."""

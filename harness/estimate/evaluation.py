@@ -44,7 +44,7 @@ from oversight.harness.estimate.anytime import (
     likelihood_sequence,
     score_betting_sequence,
 )
-from oversight.harness.estimate.checks import explain_failures
+from oversight.harness.estimate.checks import explain_failed_calls, explain_failures
 from oversight.harness.estimate.combinations import find_reason, refuse
 from oversight.harness.estimate.core import check_level
 from oversight.harness.estimate.decoding import UNIFORM_ASSUMPTIONS
@@ -574,7 +574,7 @@ def complete(
     """Add assumptions, counts, notes, and the reasons why the interval may not hold (`why`) to an estimate.
 
     Reasons are those of the estimator itself, unanswered questions, failed checks, answering rates that
-    differ, and an unfinished run.
+    differ, an unfinished run, and failed calls.
 
     Parameters
     ----------
@@ -596,6 +596,8 @@ def complete(
         if counts.unpredicted
         else ""
     )
+    ends = (estimate.value, estimate.low, estimate.high)
+    failed = "" if estimate.estimator == "worst_case" else explain_failed_calls(predictions, found=ends)
     unequal, bent = find_unequal(labels, predictions.is_there), ""
     is_weighted = estimate.method == REFUSALS
     if unequal is not None and tilted and (unequal.rates is not None or is_weighted):
@@ -606,7 +608,7 @@ def complete(
         _with_assumptions(estimate, labels),
         n=counts,
         notes=notes + estimate.notes,
-        why="; ".join(filter(None, [estimate.why, hidden, failures, unfinished, bent])),
+        why="; ".join(filter(None, [estimate.why, hidden, failures, unfinished, failed, bent])),
     )
 
 

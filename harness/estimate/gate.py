@@ -69,7 +69,7 @@ from oversight.harness.columns import (
 )
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
 from oversight.harness.estimate.anytime import DrawnAnswers, draw_wealth, obrien_fleming_level, weigh_outcomes
-from oversight.harness.estimate.checks import explain_failures
+from oversight.harness.estimate.checks import explain_failed_calls, explain_failures
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import binomial_at_least, check_level, clopper_pearson, z_value
 from oversight.harness.estimate.evaluation import accuracies, accuracy, see_draws, see_known_items
@@ -667,7 +667,7 @@ def _gate(
     found = _decide(models, labels, bar, level, errors)
     if not checks or not len(labels):
         return found
-    whys = dict[str, None]()
+    whys = dict[str, None]({explain_failed_calls(*models): None})
     for model in models:
         try:
             part = collected_part(labels, model.is_there)[0]

@@ -35,7 +35,7 @@ from oversight.harness.columns import (
     mark,
 )
 from oversight.harness.errors import BadInput, EstimateError
-from oversight.harness.estimate.checks import explain_failures, is_negligible
+from oversight.harness.estimate.checks import explain_failed_calls, explain_failures, is_negligible
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import (
     bonferroni,
@@ -349,7 +349,8 @@ def compare(
             if (failed := explain_failures(one, labels, corrected=errors is not None))
         )
         hidden = "" if labels.is_resolved else explain_hidden(pair, first, second, labels)
-        return "; ".join(filter(None, [why, *failures, hidden]))
+        left_out = explain_failed_calls(first, second, found=(pair.difference, pair.low, pair.high))
+        return "; ".join(filter(None, [why, *failures, left_out, hidden]))
 
     if len(names) > 2 and adjustment == "max-z" and family.values is not None:
         ranking = rank_models(

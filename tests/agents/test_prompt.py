@@ -169,3 +169,16 @@ def test_half_a_surrogate_pair_that_json_spells_reaches_the_program_as_a_charact
     for tier in ("monty", "cpython"):
         found = answer(load_program("cot"), model, items, tier=tier)
         assert [prediction.option for prediction in found] == [0, 0], tier
+
+
+@pytest.mark.parametrize("style", ["parts", "json", "lines"])
+def test_an_item_is_never_its_own_example(style: str) -> None:
+    own = Example("What  is the\nsky?", "blue")
+    shape = PromptFormat(style=style, examples=(*EXAMPLES, own))  # type: ignore[arg-type]
+    other = replace(ITEM, id="i1", text="What is the sea?")
+    for item, shows in ((other, True), (ITEM, False), (other, True)):
+        model = Scripted()
+        answer(load_program("cot"), model, [item], shape=shape)
+        text = "\n".join(message.content for message in model.requests[0].messages)
+        assert (own.text in text) == shows
+        assert "grass?" in text

@@ -242,3 +242,16 @@ def test_characters_that_stand_for_options_inside_name_none_in_a_reply() -> None
 )
 def test_an_option_in_brackets_is_no_mark_of_reasoning(text: str, option: int) -> None:
     assert read_reply(text, ("internal medicine", "planning")).option == option
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It fits.\n\nFinal answer: lung\n\nANSWER: lung",
+        "Reason.\n\nANSWER: lung\nANSWER: lung",
+        "It is short.\n\nConclusion: the second fits.\nANSWER: lung",
+        "lung\n\nQuestion: Which pumps blood?\nANSWER: heart",
+    ],
+)
+def test_labelled_lines_after_a_first_line_are_another_example_only_after_an_answer(text: str) -> None:
+    assert read_reply(text, ("heart", "lung", "skin"), ReplyForm("line")).option == 1

@@ -97,15 +97,15 @@ def test_a_failed_export_is_reported_and_leaves_nothing(
     tmp_path: Path, oversight: Callable[..., Any]
 ) -> None:
     fill(lay_out(tmp_path))
-    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder.html").mkdir()
     (tmp_path / "file").write_text("kept")
-    os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(tmp_path / "pipe.html")
     before = sorted(path.name for path in tmp_path.iterdir())
-    for out in ("folder", "pipe", "file/page.html", f"{'n' * 300}.html"):
+    for out in ("folder.html", "pipe.html", "file/page.html", f"{'n' * 300}.html"):
         found = oversight("report", "--study", tmp_path / "study.toml", tmp_path / out, code=2)
         assert "cannot be written" in found["error"]
     assert sorted(path.name for path in tmp_path.iterdir()) == before
-    assert (tmp_path / "pipe").is_fifo()
+    assert (tmp_path / "pipe.html").is_fifo()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limits of this kind")

@@ -157,12 +157,13 @@ def read_reply(
     'denied'
     """
     text = _GAP.sub(lambda gap: "\n\n" if "\n" in gap[0] else " ", _RESERVED.sub(" ", text))
-    answer, _ = split_turns(cut_thoughts(_RUN.sub(lambda run: run[1], text)))
+    reader = _Reader(shown_options, asked, cut)
+    turn = cut_thoughts(_RUN.sub(lambda run: run[1], text))
+    answer, _ = split_turns(turn, lambda line: reader.read(line).option is not None)
     if len(answer) > _LONGEST:
         return ReplyReading(None, reason="malformed")
     if not answer:
         return ReplyReading(None, reason="empty")
-    reader = _Reader(shown_options, asked, cut)
     return reader.read(answer)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 _NAMES = (
     r"(?:begin[_ ]of[_ ]|start[_ ]of[_ ]|start[_ ]|end[_ ]of[_ ]|end[_ ])?(?:\w{1,20}:)?"
@@ -119,8 +120,13 @@ def _end_of_last(mark: re.Pattern[str], text: str) -> int | None:
     return max((found.end() for found in mark.finditer(text)), default=None)
 
 
-def split_turns(text: str) -> tuple[str, bool]:
+def split_turns(text: str, is_answer: Callable[[str], bool]) -> tuple[str, bool]:
     """Remove the turns of other speakers that a model invented after its own turn.
+
+    Parameters
+    ----------
+    is_answer
+        Whether a first line is an answer, so that what looks like another few-shot example after it is one.
 
     Returns
     -------
@@ -134,8 +140,9 @@ def split_turns(text: str) -> tuple[str, bool]:
             turn, is_cut = text[: mark.start()], True
             break
     lines = turn.strip().split("\n", 1)
-    if len(lines) == 2 and len(lines[0]) <= _BRIEF and (more := _NEXT_EXAMPLE.match(lines[1])):
-        turn, is_cut = lines[0], len(more[0]) > 0
+    is_brief = len(lines) == 2 and len(lines[0]) <= _BRIEF
+    if is_brief and _NEXT_EXAMPLE.match(lines[1]) and is_answer(lines[0]):
+        turn, is_cut = lines[0], True
     return _bare(turn), is_cut
 
 
