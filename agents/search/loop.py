@@ -114,6 +114,8 @@ TWICE = 1_000
 LEADERS = 3
 _PASSING = {Fault.RATE_LIMIT, Fault.OVERLOADED, Fault.CONNECTION, Fault.LOST}
 """Temporary faults of the endpoint, which no prompt can cause."""
+_SERVERS = {Fault.SERVER, Fault.TIMEOUT}
+"""Faults that a prompt may cause, but hardly before the optimiser has written any program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +297,8 @@ async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> P
     except FatalModelError:
         raise
     except ModelError as error:
-        if isinstance(error, TransientModelError) and error.fault in _PASSING:
+        passing = _PASSING if _has_proposed(context) else _PASSING | _SERVERS
+        if isinstance(error, TransientModelError) and error.fault in passing:
             raise
         return Proposal(None, policy.name, refused=f"the optimiser's model failed: {error}")
     except OversightError:
@@ -303,6 +306,11 @@ async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> P
     except Exception as error:  # noqa: BLE001  the search continues after any error of a proposal
         return Proposal(None, policy.name, refused=f"the proposal broke ({_describe(error)})")
     return proposal
+
+
+def _has_proposed(context: SearchContext) -> bool:
+    """Whether the archive has a candidate that is not of the library."""
+    return any(candidate.slot >= 0 for candidate in context.archive.candidates.values())
 
 
 async def refusal(context: SearchContext, program: Program) -> str:

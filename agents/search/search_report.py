@@ -205,9 +205,24 @@ def report_winner(
         start_truth=truths[-1],
         unanswered=_count_unanswered(tested[found.id], tested[context.start]),
         why=_doubt_winner(archive, found, whole, gaps),
+        reused=_count_reuse(store, context.id, items),
         tokens=_tokens_of(board, found.id),
         start_tokens=_tokens_of(board, context.start),
     )
+
+
+def _count_reuse(store: Store, search: str, items: Sequence[Item]) -> str:
+    """Return a text with the number of other searches whose winners were tested on some of the items."""
+    ids, searches = {item.id for item in items}, store.searches
+    others = sum(
+        bool(ids.intersection(searches.read_splits(other).get("test", ())))
+        for other in (found["id"] for found in searches.read_searches())
+        if other != search and "winner" in searches.read_events(other)
+    )
+    if not others:
+        return ""
+    told = f"searches of this study that were also tested on these items: {others}"
+    return f"{told}; the best of several winners has a test result that is too high"
 
 
 def _tokens_of(board: Board | None, candidate: str) -> float | None:

@@ -71,6 +71,8 @@ class SearchedWinner:
         failed.
     why
         Reason why the interval from selection and confirmation may not be valid; empty if no check fails.
+    reused
+        Text with the number of other searches that were tested on the same items; empty if there is none.
     tokens, start_tokens
         Tokens of the winner, and of the start, per selection item; None without a score.
     """
@@ -91,6 +93,7 @@ class SearchedWinner:
     start_truth: float | None = None
     unanswered: str = ""
     why: str = ""
+    reused: str = ""
     tokens: float | None = None
     start_tokens: float | None = None
 
@@ -264,10 +267,9 @@ def winner_lines(w: SearchedWinner, scale: str = "accuracy") -> list[str]:
     if w.test is not None and w.start_test is not None:
         lines.append(f"test, winner: {w.test}")
         lines.append(f"test, start:  {w.start_test}")
-    if w.untested:
-        lines.append(f"test, accuracies: not known: {on_one_line(w.untested)}")
-    if w.difference:
-        lines.append(f"test, difference: {w.difference}")
+    untested = f"not known: {on_one_line(w.untested)}" if w.untested else ""
+    found = {"test, accuracies: ": untested, "test, difference: ": w.difference, "": w.reused}
+    lines += [f"{name}{text}" for name, text in found.items() if text]
     if w.truth is not None and w.start_truth is not None:
         lines.append(f"by the opened key: winner {percent(w.truth)}, start {percent(w.start_truth)}")
     if w.unanswered:

@@ -148,20 +148,23 @@ def test_a_dry_run_prices_the_optimiser_s_calls_at_the_optimiser_s_price(
     assert oversight("search", "start", "--dry-run", "--study", study)["costs"]["usd"] is None
 
 
+@pytest.mark.parametrize("status", [500, 503])
 def test_an_optimiser_that_is_down_uses_up_no_proposal(
-    tmp_path: Path, study: str, oversight: Any, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, study: str, oversight: Any, capsys: pytest.CaptureFixture[str], status: int
 ) -> None:
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url, more=WRITER.format(url=server.url))
-        script(server, lambda n: Reply("down", status=503))
+        script(server, lambda n: Reply("down", status=status))
         assert main(["search", "start", "--study", study]) == 0
-        assert "the optimiser's model: HTTP 503" in capsys.readouterr().err
+        assert f"the optimiser's model: HTTP {status}" in capsys.readouterr().err
         found = oversight("search", "show", "--study", study)["search"]
         assert (found["proposals"], found["winner"]) == (0, None)
         script(server)
         found = oversight("search", "resume", "--study", study)["search"]
-    assert (found["proposals"], found["refused"]) == (4, [])
-    assert found["winner"]
+        assert (found["proposals"], found["refused"]) == (4, [])
+        assert found["winner"]["reused"] == ""
+        again = oversight("search", "start", "--set", "search.policy=adas", "--study", study)["search"]
+    assert "also tested on these items: 1;" in again["winner"]["reused"]
 
 
 def test_a_search_that_another_process_makes_is_refused(

@@ -66,7 +66,8 @@ def headline(
         found = {**found, "scale": scale}
         return {**found, "candidate": best.id, "candidate_name": best.name}
     if winner.test:
-        found = _test(winner.test, "test", "winner, on the test items", _TEST)
+        words = f"{_TEST} {winner.reused}." if winner.reused else _TEST
+        found = _test(winner.test, "test", "winner, on the test items", words)
     else:
         found = {**_reported(winner), "scale": scale}
     return {**found, "candidate": winner.id, "candidate_name": winner.name}
