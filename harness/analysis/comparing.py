@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -93,6 +93,10 @@ def compare_study(
             opened.expect_answers()
         found, corrected = _compare(opened, models, test)
         found = found.doubted(opened.repeated)
+        chosen_by = {name: opened.explain_choice(name) for name in models}
+        found = found.with_pairs(
+            [replace(p, why=p.why or chosen_by[p.first] or chosen_by[p.second]) for p in found.pairs]
+        )
         remarks = [corrected, opened.tell_unused()]
         if found.ranking is not None:
             errors = "" if opened.correction is None else _ERRORS

@@ -200,7 +200,9 @@ def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) 
         unknown = f"{opened.doubt}; no gold and no ranges tell how often" if opened.doubt else ""
         whys = [*filter(None, [unknown if errors is None else "", opened.repeated])]
         checks = [
-            _hold(bars, held, bar, labels, level, errors, whys)
+            _hold(
+                bars, held, bar, labels, level, errors, [*whys, *filter(None, [opened.explain_choice(name)])]
+            )
             for name, predictions in models.items()
             for held, bar in _pair(bars, {name: predictions}, baseline)
         ]

@@ -8,6 +8,7 @@ beforehand, and no look was taken before with other answers. `check_look` refuse
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -539,6 +540,31 @@ class OpenStudy:
         return (
             f"{found.items} of {items.size} answered items share their text with another one, and count as "
             f"independent; {advise_on_texts(self.study)}"
+        )
+
+    @cached_property
+    def _winners(self) -> dict[str, str]:
+        """Source of each search's winner that the search has written → id of the search."""
+        searches, found = self.store.searches, dict[str, str]()
+        for search in searches.read_progress():
+            for winner in searches.read_candidates(search.id, [search.winner or ""]):
+                if winner.slot >= 0:
+                    found[winner.program.source] = search.id
+        return found
+
+    def explain_choice(self, name: str) -> str:
+        """Return why a model's estimate may be too high: a search chose its workflow by the study's answers.
+
+        Empty for models without such a workflow.
+        """
+        template = str(self.runs.runs[name]["spec"]["template"]) if self._winners else ""
+        source = json.loads(template).get("source", "") if template.startswith("{") else ""
+        search = self._winners.get(source)
+        if search is None:
+            return ""
+        return (
+            f"search {search} chose this workflow by answers of this study; the sealed test is free of that: "
+            f"oversight search show {search}"
         )
 
     @property

@@ -266,7 +266,8 @@ def _report_model(
             else by_class.report(predictions, labels, strata, evidence.level, evidence.second)
         ),
     )
-    return report.doubted(opened.repeated) if opened.repeated else report
+    why = "; ".join(filter(None, [opened.repeated, opened.explain_choice(run["name"])]))
+    return report.doubted(why) if why else report
 
 
 def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str, Estimate]:

@@ -1177,6 +1177,14 @@ def explain_failed_calls(*models: PredictionColumns, found: tuple[float, float, 
     found
         Value and interval of the accuracy, or of a difference of two accuracies. If given, the result is
         empty if the items left out can hardly move it.
+
+    Examples
+    --------
+    >>> from oversight.harness.columns import align
+    >>> from oversight.harness.example_data import example_study
+    >>> model, _, labels = example_study()
+    >>> explain_failed_calls(align(model, labels)[0])
+    ''
     """
     failed = np.logical_or.reduce([model.has_failed for model in models])
     there = np.logical_and.reduce([model.is_there for model in models])

@@ -35,6 +35,22 @@ def test_exported_winner_gives_the_same_answers_elsewhere(
     assert {name: found[name] for name in stored} == stored
 
 
+def test_a_winner_is_marked_where_the_answers_chose_it(tmp_path: Path, oversight: Any) -> None:
+    study, file = str(tmp_path / "study.toml"), tmp_path / "winner.json"
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url, concurrency=4)
+        search = oversight("search", "start", "--study", study)["search"]["id"]
+        oversight("search", "export", file, "--study", study)
+        for workflow in (file, tmp_path / "start.py"):
+            (run,) = oversight("run", "--workflow", workflow, "--study", study)["workflows"]
+            found = oversight("estimate", "--study", study)["models"][run]["accuracy"]
+            assert (f"search {search} chose this workflow" in found["why"]) == (workflow == file)
+            gate = oversight("gate", "--at-least", "0.02", "--model", run, "--study", study, code=None)
+            assert (gate["verdict"] == "undecided") == (workflow == file)
+        (pair,) = oversight("compare", "--study", study)["comparisons"]
+    assert "chose this workflow" in pair["why"]
+
+
 def test_a_study_with_other_options_refuses_an_exported_winner(
     searched: Path, tmp_path: Path, oversight: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
