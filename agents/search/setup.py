@@ -36,6 +36,7 @@ from oversight.harness import BadInput, ConfigError
 from oversight.harness.analysis import OpenStudy, refuse_panel, study_clusters
 from oversight.harness.columns import AnyLabels
 from oversight.harness.config import SearchSection, Study
+from oversight.harness.output import say
 from oversight.harness.store import Store
 from oversight.harness.types import Item, Program
 
@@ -236,6 +237,11 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
     found = open_search(study, store, search)
     (spec,) = (s["spec"] for s in store.searches.read_searches() if s["id"] == found.id)
     _refuse_older(found.id, spec)
+    named, now = study.search.model_fields_set - _CAPS - {"in_flight"}, as_published(study.search)[0]
+    ignored = sorted(name for name in named if getattr(now, name) != getattr(found.section, name))
+    if ignored:
+        told = f"search {found.id} goes on with the settings that it began with: {', '.join(ignored)}"
+        say(f"{told}; to use those of study.toml: oversight search start")
     return prepare_search(study, store, found.seed, found.section, begun=found.id)
 
 

@@ -62,8 +62,25 @@ def test_a_refused_resume_leaves_the_search_as_it_was(
         study.write_text(text.replace('model = "m"', 'model = "another"'))
         assert main(["search", "resume", "--study", str(study)]) == 2
         assert f"search {begun} used other settings" in capsys.readouterr().err
-        study.write_text(text)
-        assert oversight("search", "resume", "--study", study)["search"]["id"] == begun
+        study.write_text(text.replace("candidates = 4", "candidates = 5"))
+        found = oversight("search", "resume", "--set", "search.tokens=400", "--study", study)["search"]
+    assert (found["id"], found["planned"]) == (begun, 4)
+
+
+def test_resume_names_the_settings_that_it_does_not_change(
+    tmp_path: Path, oversight: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url)
+        study = tmp_path / "study.toml"
+        begun = oversight("search", "start", "--set", "search.tokens=300", "--study", study)["search"]["id"]
+        assert main(["search", "resume", "--set", "search.tokens=400", "--study", str(study)]) == 0
+        assert "goes on with" not in capsys.readouterr().err
+        study.write_text(study.read_text().replace("candidates = 4", "candidates = 5"))
+        assert main(["search", "resume", "--set", "search.tokens=500", "--study", str(study)]) == 0
+    assert (
+        f"search {begun} goes on with the settings that it began with: candidates" in capsys.readouterr().err
+    )
 
 
 def stopped_search(folder: Path, url: str, oversight: Any) -> Path:
