@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from oversight.harness.argument_checks import check_records
 from oversight.harness.errors import BadInput
-from oversight.harness.registry import state_protocols
+from oversight.harness.output import did_you_mean
+from oversight.harness.registry import PROTOCOLS, state_protocols
 from oversight.harness.types import Answer, Label, LabelDesign, LabelKind, Labels, Question, Verdict
 
 UNIFORM_ASSUMPTIONS = (
@@ -51,7 +53,8 @@ def decode(answers: Iterable[Answer], questions: Iterable[Question] | None = Non
     Raises
     ------
     BadInput
-        If an expert answered another expert's question, or a question has two answers.
+        If an expert answered another expert's question, a question has two answers, or its protocol, verdict
+        or probability is none; names the question.
 
     Examples
     --------
@@ -61,10 +64,12 @@ def decode(answers: Iterable[Answer], questions: Iterable[Question] | None = Non
     >>> print(f"q1 is {labels[0].kind}: not option {labels[0].option}")
     q1 is complementary: not option 0
     """
+    check_records("answers", answers := list(answers), Answer)
     labels: dict[str, Label] = {}
     answered = []
     for answer in answers:
         question = answer.question
+        _check_answer(answer)
         if answer.expert != question.expert:
             raise BadInput(
                 f"question {question.id!r} was put to {question.expert!r}, but {answer.expert!r} answered"
@@ -82,6 +87,21 @@ def decode(answers: Iterable[Answer], questions: Iterable[Question] | None = Non
             propensities=question.propensities,
         )
     return Labels(labels.values(), make_design(answered if questions is None else questions))
+
+
+def _check_answer(answer: Answer) -> None:
+    """Refuse a question of an unknown protocol, a wrong verdict, or a probability that is none."""
+    question, told = answer.question, ""
+    if question.protocol not in PROTOCOLS:
+        told = f"unknown protocol {question.protocol!r}{did_you_mean(question.protocol, PROTOCOLS)}"
+    elif answer.verdict not in _KIND:
+        told = f"the verdict must be a Verdict, is {answer.verdict!r}"
+    elif not 0 < question.propensity <= 1 + 1e-9:
+        told = f"propensity must lie in (0, 1], is {question.propensity}"
+    elif question.propensities and len(question.propensities) != question.n_options:
+        told = f"there are {len(question.propensities)} propensities for {question.n_options} options"
+    if told:
+        raise BadInput(f"question {question.id!r}: {told}")
 
 
 def make_design(questions: Iterable[Question]) -> LabelDesign:

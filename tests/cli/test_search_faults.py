@@ -78,9 +78,8 @@ def test_resume_names_the_settings_that_it_does_not_change(
         assert "goes on with" not in capsys.readouterr().err
         study.write_text(study.read_text().replace("candidates = 4", "candidates = 5"))
         assert main(["search", "resume", "--set", "search.tokens=500", "--study", str(study)]) == 0
-    assert (
-        f"search {begun} goes on with the settings that it began with: candidates" in capsys.readouterr().err
-    )
+    told = f"search {begun} goes on with the settings that it began with: candidates"
+    assert told in capsys.readouterr().err
 
 
 def stopped_search(folder: Path, url: str, oversight: Any) -> Path:

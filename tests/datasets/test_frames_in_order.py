@@ -9,7 +9,7 @@ import pytest
 
 import oversight as ov
 from oversight.harness.datasets import labels_from_frame, predictions_from_arrays, predictions_from_frame
-from oversight.harness.errors import DataError, EstimateError, WrongType
+from oversight.harness.errors import BadInput, DataError, EstimateError, WrongType
 
 COLOURS = ["red", "green", "blue"]
 IDS = [f"i{j}" for j in range(90)]
@@ -82,3 +82,25 @@ def test_missing_predictions_are_counted() -> None:
     found = ov.model_accuracies({"part": model[:60], "all": model}, labels)
     assert "30 of 90 items asked about have no prediction of 'part'" in found["part"]["ml"].why
     assert "no prediction" not in found["all"]["ml"].why
+
+
+@pytest.mark.parametrize(
+    ("changed", "verdict", "told"),
+    [
+        ({"protocol": "targetted"}, ov.Verdict.YES, "unknown protocol 'targetted'; did you mean 'targeted'"),
+        ({}, "ja", "the verdict must be a Verdict, is 'ja'"),
+        ({"propensity": 1.5}, ov.Verdict.NO, "propensity must lie in"),
+        ({"propensities": (0.5, 0.5)}, ov.Verdict.NO, "there are 2 propensities for 4 options"),
+    ],
+)
+def test_wrong_question_is_named(changed: dict[str, Any], verdict: Any, told: str) -> None:
+    usual: dict[str, Any] = {
+        "option": 0,
+        "expert": "ann",
+        "n_options": 4,
+        "protocol": "partitioned",
+        "propensity": 0.25,
+    }
+    question = ov.Question(id="00ab", item_id="q1", seed=7, **usual | changed)
+    with pytest.raises(BadInput, match=f"question '00ab': {told}"):
+        ov.decode([ov.Answer(question, "ann", verdict, "test")])
