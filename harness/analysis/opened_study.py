@@ -557,9 +557,11 @@ class OpenStudy:
 
         Empty for models without such a workflow.
         """
-        template = str(self.runs.runs[name]["spec"]["template"]) if self._winners else ""
-        source = json.loads(template).get("source", "") if template.startswith("{") else ""
-        search = self._winners.get(source)
+        try:  # the template of a workflow's run is a JSON object
+            workflow = json.loads(self.runs.runs[name]["spec"]["template"])
+        except ValueError:
+            return ""
+        search = self._winners.get(workflow.get("source", "")) if isinstance(workflow, dict) else None
         if search is None:
             return ""
         return (
