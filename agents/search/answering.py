@@ -40,6 +40,8 @@ async def open_answering(
     ------
     ConfigError
         If a model or an API key is missing, or a price that a budget in dollars requires.
+    FatalModelError
+        If a model of a search that begins cannot be reached.
     RunHeld
         If another process runs this search.
     """
@@ -56,6 +58,8 @@ async def open_answering(
             settings, cost = study.model(other), price_of(study, other)
             model = terms.workers.make_model(settings)
             stack.push_async_callback(model.close)
+            if not context.archive.candidates:
+                await model.check()  # also of the optimiser, before the library is paid for
             found = Broker.for_model(
                 model,
                 settings,

@@ -13,7 +13,7 @@ from typing import Any
 from oversight.harness.config import OPENAI, SCHEMA_FILE, STUDY_FILE, SearchSection, read_schema_text
 from oversight.harness.datasets import PRESETS, BadRows, Row, read_portions
 from oversight.harness.errors import BadInput
-from oversight.harness.registry import DEFAULT_PROTOCOL, state_protocol
+from oversight.harness.registry import DEFAULT_PROTOCOL
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".csv.gz", ".jsonl.gz")
 _TEXT = (
@@ -479,7 +479,8 @@ def begin_study(
     if proposal:
         check_proposal(proposal, items or "")
     given = PRESETS[preset].classes if preset else proposal.classes if proposal else classes
-    longest, is_panel = max(map(len, given), default=_TYPICAL), state_protocol(protocol).is_panel
+    longest = max(map(len, given), default=_TYPICAL)
+    is_panel = protocol.startswith("panel")  # its statement would load the protocols
     folder.mkdir(parents=True, exist_ok=True)
     text = STUDY.format(
         name=to_toml(folder.resolve().name),

@@ -167,6 +167,16 @@ def test_an_optimiser_that_is_down_uses_up_no_proposal(
     assert "also tested on these items: 1;" in again["winner"]["reused"]
 
 
+def test_optimiser_that_cannot_be_reached_costs_no_call(
+    tmp_path: Path, study: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url, more=WRITER.format(url="http://127.0.0.1:9/v1"))
+        assert main(["search", "start", "--study", study]) == 2
+        assert "http://127.0.0.1:9/v1 cannot be reached" in capsys.readouterr().err
+        assert not server.prompts
+
+
 def test_a_search_that_another_process_makes_is_refused(
     tmp_path: Path, study: str, oversight: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
