@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -82,14 +82,12 @@ def labels_from_frame(
     """
     known = _KnownOptions.of(items)
     found: dict[tuple[str, int], Label] = {}
+    rows = defaultdict[str, list[tuple[Row, int]]](list)
     for row in read_rows(source):
         name, said = _said(row, id_column), _said(row, option_column)
         options = known.look_up(row, id_column, name)
         option = _find_place(row, option_column, said, name, options)
-        drawn = row.number("propensity")
-        if drawn is not None and abs(drawn * len(options) - 1) > _ROUNDED:
-            told = f"{drawn:g} is not the probability of a uniform draw of {len(options)} options; "
-            raise row.error("propensity", f"{told}use Question, Answer and oversight.decode")
+        rows[name].append((row, len(options)))
         if (name, option) in found:
             raise row.error(option_column, f"{name!r} was asked about {said!r} twice")
         found[name, option] = Label(
@@ -100,7 +98,18 @@ def labels_from_frame(
             propensity=1 / len(options),
             expert=row.text(expert_column).strip(),
         )
+    _refuse_unequal_draw(rows.values())
     return SharedOptions(found.values(), known.shared)
+
+
+def _refuse_unequal_draw(items: Iterable[Sequence[tuple[Row, int]]]) -> None:
+    """Refuse a probability other than m/K, with m rows of the item, and its number K of options."""
+    for rows in items:
+        for row, options in rows:
+            drawn = row.number("propensity")
+            if drawn is not None and abs(drawn * options / len(rows) - 1) > _ROUNDED:
+                told = f"{drawn:g} is not that of a uniform draw of {len(rows)} of {options} options"
+                raise row.error("propensity", f"{told}; use Question, Answer and oversight.decode")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,10 @@ def test_options_in_another_order_are_refused() -> None:
 
 def test_draw_that_is_not_uniform_is_refused() -> None:
     assert len(labels_from_frame(ANSWERS.assign(propensity=0.333), COLOURS)) == 90
-    with pytest.raises(DataError, match=r"0\.5 is not the probability of a uniform draw"):
+    other = ANSWERS.assign(option=[COLOURS[(j + 1) % 3] for j in range(90)], answer="no")
+    twice = pd.concat([ANSWERS.assign(answer="no"), other]).assign(propensity=2 / 3)
+    assert len(labels_from_frame(twice, COLOURS)) == 180
+    with pytest.raises(DataError, match=r"0\.5 is not that of a uniform draw of 1 of 3 options"):
         labels_from_frame(ANSWERS.assign(propensity=0.5), COLOURS)
 
 
