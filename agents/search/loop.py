@@ -190,7 +190,10 @@ async def seed(context: SearchContext) -> str:
 def _find_unreadable(context: SearchContext, ids: Sequence[str], items: Sequence[Item]) -> str:
     """Return a message if no answer of these workflows is readable; empty if at least one is."""
     table = context.archive.table
-    unreadable = (table.options(ids, items) == UNREADABLE) & ~table.has_failed(ids, items)
+    has_failed = table.has_failed(ids, items)
+    if has_failed.size and has_failed.all():
+        return f"every call of {len(ids)} workflows on {len(items)} items failed; {ASK_AGAIN}"
+    unreadable = (table.options(ids, items) == UNREADABLE) & ~has_failed
     if not unreadable.size or not unreadable.all():
         return ""
     who = f"the {len(ids)} workflows of the library beside the start"

@@ -177,6 +177,18 @@ def test_optimiser_that_cannot_be_reached_costs_no_call(
         assert not server.prompts
 
 
+def test_model_whose_calls_all_fail_is_given_up_early(
+    tmp_path: Path, study: str, oversight: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(lambda prompt, n: Reply(body='{"choices": [{"message": {"content": {}}}]}')) as server:
+        lay_out(tmp_path, server.url)
+        assert main(["search", "start", "--study", study]) == 0
+        assert "failed; no winner was confirmed: resume to ask again" in capsys.readouterr().err
+        assert len(server.prompts) <= 12
+        server.answer = answer
+        assert oversight("search", "resume", "--study", study)["search"]["winner"]
+
+
 def test_a_search_that_another_process_makes_is_refused(
     tmp_path: Path, study: str, oversight: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
