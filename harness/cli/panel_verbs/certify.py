@@ -195,12 +195,16 @@ def _alternative_lines(found: Alternative) -> list[Any]:
         f"alternative annotator test: the model {said} the annotators' place (ε {found.epsilon:g}): "
         f"winning rate {format_number(found.winning_rate, 2)}, advantage {format_number(found.advantage, 2)}"
     )
-    table = Table("annotator", "items", "model", "annotator agrees", "p")
+    note = (
+        "share of items on which one agrees with the other annotators at least as often as the other does; "
+        "✓: the annotator's share exceeds the model's by less than ε, at a false discovery rate of 5 %"
+    )
+    table = Table("annotator", "items", "model", "annotator", "p")
     for duel in found.annotators:
         shares = (format_number(duel.model, 3), format_number(duel.human, 3))
         p = duel.why if duel.p is None else f"{duel.p:.3g}{' ✓' if duel.won else ''}"
         table.add_row(duel.annotator, str(duel.items), *shares, p)
-    return [head, table]
+    return [head, table, note]
 
 
 def _check_lines(c: AssumptionCheck) -> list[str]:
