@@ -186,6 +186,21 @@ def test_own_template_gets_the_request(
         assert f"are among {question.rpartition(': one of ')[2][:-1]}, and" in request
 
 
+def test_settings_without_effect_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    prompt = '[prompt]\nanswer = "probabilities"\n'
+    begin("http://localhost:9", "", f"{prompt}pattern = '(?P<answer>x)'\n")
+    assert main(["run"]) == 2
+    assert '[prompt] pattern and answer = "probabilities" exclude each other' in capsys.readouterr().err
+    Path("study.toml").write_text(
+        f'[study]\nname = "t"\n[items]\nfile = "items.csv"\nanswers = "open"\n{prompt}'
+    )
+    assert main(["run"]) == 2
+    assert "[prompt] answer: does not apply to open answers" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("other", ["samples = 3", 'structured = "auto"', "logprobs = true"])
 def test_contradicting_settings_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], other: str
