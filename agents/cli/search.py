@@ -84,7 +84,11 @@ def run(args: argparse.Namespace) -> int:
         if args.verb in ("show", "export"):
             with whole_archive():
                 context = open_search(study, store, args.search)
-                return _export(args, context) if args.verb == "export" else _show(args, study, store, context)
+                return (
+                    _export(args, study, context)
+                    if args.verb == "export"
+                    else _show(args, study, store, context)
+                )
         if not getattr(args, "dry_run", False):
             store.marks.refuse_mark()
         if args.verb == "resume":
@@ -130,13 +134,14 @@ def _say_what_is_known(context: SearchContext) -> None:
         say(line)
 
 
-def _export(args: argparse.Namespace, context: SearchContext) -> int:
+def _export(args: argparse.Namespace, study: Study, context: SearchContext) -> int:
     from oversight.agents.search import export_winner
     from oversight.harness.platform import write_whole
 
     path = Path(args.file)
     if path.suffix != ".json":
         raise ConfigError(f"search export: the file must end in .json, is {args.file!r}")
+    study.refuse_own_file(args.file)
     write_whole(export_winner(context).write_json(), path)
     emit(args, {"search": context.id, "file": str(path)}, f"wrote {path}")
     return 0

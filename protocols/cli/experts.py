@@ -160,6 +160,7 @@ def export(args: argparse.Namespace, study: Study) -> None:
     from oversight.protocols.people import export_person
 
     path = args.file or f"{args.expert.replace('/', '_')}.json"
+    study.refuse_own_file(path)
     number = export_person(study, args.expert, path)
     emit(args, {"file": path, "rows": number}, f"{counted(number, 'row')} about {args.expert} in {path}")
 

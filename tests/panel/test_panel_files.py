@@ -56,7 +56,12 @@ def test_output_never_replaces_an_input(capsys: pytest.CaptureFixture[str]) -> N
     for words in (["report", "r.csv"], ["report", "study.db"], ["panel", "agree", "r.csv", "--svg", "r.csv"]):
         assert main(words) == 2
         assert "must end in ." in capsys.readouterr().err
-    for words in (["predictions", "export", "r.csv"], ["items", "export", "study.toml"]):
+    for words in (
+        ["predictions", "export", "r.csv"],
+        ["items", "export", "study.toml"],
+        ["label", "audit", "r.csv"],
+        ["experts", "export", "ana", "r.csv"],
+    ):
         assert main(words) == 2
         assert "it is a file of the study" in capsys.readouterr().err
     assert ratings.read_text() == before
