@@ -212,12 +212,12 @@ def report_winner(
 
 
 def _count_reuse(store: Store, search: str, items: Sequence[Item]) -> str:
-    """Return a text with the number of other searches whose winners were tested on some of the items."""
+    """Return a text with the number of other searches that were tested on some of the items; empty for 0."""
     ids, searches = {item.id for item in items}, store.searches
     others = sum(
-        bool(ids.intersection(searches.read_splits(other).get("test", ())))
-        for other in (found["id"] for found in searches.read_searches())
-        if other != search and "winner" in searches.read_events(other)
+        not ids.isdisjoint(searches.read_splits(other.id).get("test", ()))
+        for other in searches.read_progress()
+        if other.id != search and other.winner
     )
     if not others:
         return ""

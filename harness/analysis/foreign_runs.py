@@ -154,13 +154,12 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
 
 
 class _LogStrata:
-    """Collector of one metadata column of a log, by item, and of the names of its other columns."""
+    """Collects the values of one metadata column of a log by item, and the names of the other columns."""
 
     def __init__(self, column: str | None, file: str) -> None:
         self._column, self._file = column or "", file
         self._found: dict[str, str] = {}
         self.others: set[str] = set()
-        """Other columns."""
 
     def note(self, answers: Sequence[ForeignAnswer], predictions: Sequence[ImportedFields]) -> None:
         """Record the values of matched answers; raises `DataError` if an item has two different values."""
@@ -305,7 +304,7 @@ def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogI
     left_out = Counter[str]()
     answers = list(chain.from_iterable(iterate_foreign(file, kind or format_of(file), None, left_out)))
     if Path(out).exists():
-        raise BadInput(f"{out} exists already; give another --out")
+        raise BadInput(f"{out} exists already; give another name")
     records: dict[str, dict[str, Any]] = {}
     has_options = any(answer.options for answer in answers)
     for answer in answers:

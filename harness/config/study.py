@@ -693,7 +693,7 @@ class Study(Section):
 
 
 _LONGEST_PATH = 1000
-"""Number of characters above which a setting is no path."""
+"""Settings with this many characters or more are texts, and are not compared with paths."""
 
 
 def _list_texts(value: Any) -> Iterator[str]:

@@ -1168,9 +1168,9 @@ _MANY_FAILED = 0.02
 
 
 def explain_failed_calls(*models: PredictionColumns, found: tuple[float, float, float] | None = None) -> str:
-    """Return how many items are left out because calls of one of the models failed; empty if they are few.
+    """Return a reason for doubt if calls failed on more than 2 % of the items; otherwise an empty text.
 
-    Failed calls need not be a random part: a long text may cause an error, for example.
+    These items are left out, and need not be a random part: a long text may cause an error, for example.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def decode(answers: Iterable[Answer], questions: Iterable[Question] | None = Non
     ------
     BadInput
         If an expert answered another expert's question, a question has two answers, or its protocol, verdict
-        or probability is none; names the question.
+        or propensity is invalid; names the question.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def decode(answers: Iterable[Answer], questions: Iterable[Question] | None = Non
 
 
 def _check_answer(answer: Answer) -> None:
-    """Refuse a question of an unknown protocol, a wrong verdict, or a probability that is none."""
+    """Refuse an unknown protocol or verdict, and a propensity outside (0, 1]."""
     question, told = answer.question, ""
     if question.protocol not in PROTOCOLS:
         told = f"unknown protocol {question.protocol!r}{did_you_mean(question.protocol, PROTOCOLS)}"

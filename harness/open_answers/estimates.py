@@ -346,7 +346,7 @@ class _Maker:
     ) -> OpenEstimate:
         """Add the value corrected for experts' errors, and a reason for doubt if a correction matters.
 
-        The value is corrected by the first rates, but every source of rates may cause doubt.
+        If both gold and pairs of replies show errors, gold corrects the value, and both can cause doubt.
 
         Parameters
         ----------

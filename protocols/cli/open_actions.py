@@ -50,8 +50,6 @@ def _tell(done: RoutedUnits) -> str:
 def show_units(args: argparse.Namespace, study: Study) -> None:
     """Split all answers into units and store these; write them to a file, or read corrected ones."""
     refuse_mark(study.store_url)
-    if args.file:
-        study.refuse_own_file(args.file)
     with Store(study.store_url) as store:
         if args.replace and store.open_answers.read_draw():
             raise BadInput("--replace: the units cannot change, because questions about them were drawn")

@@ -62,9 +62,8 @@ def test_a_refused_resume_leaves_the_search_as_it_was(
         study.write_text(text.replace('model = "m"', 'model = "another"'))
         assert main(["search", "resume", "--study", str(study)]) == 2
         assert f"search {begun} used other settings" in capsys.readouterr().err
-        study.write_text(text.replace("candidates = 4", "candidates = 5"))
-        found = oversight("search", "resume", "--set", "search.tokens=400", "--study", study)["search"]
-    assert (found["id"], found["planned"]) == (begun, 4)
+        study.write_text(text)
+        assert oversight("search", "resume", "--study", study)["search"]["id"] == begun
 
 
 def test_resume_names_the_settings_that_it_does_not_change(

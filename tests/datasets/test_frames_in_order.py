@@ -1,4 +1,4 @@
-"""Frames whose columns, options or rows have another order or another meaning than their arguments."""
+"""Refused: frames whose columns, options or rows have another order, and draws that are not uniform."""
 
 from __future__ import annotations
 

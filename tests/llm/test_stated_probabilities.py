@@ -109,7 +109,7 @@ def test_options_may_contain_each_other_or_numbers(
     assert read.probabilities == pytest.approx(expected)
 
 
-def test_long_reply_is_read_in_linear_time() -> None:
+def test_long_hostile_replies_are_unreadable() -> None:
     for filling in ("*'", " (", "A ", "| ", "0.1 ", "probabilities: "):
         text = "PROBABILITIES: A" + filling * 50_000
         assert read_reply(text[:99_000], ORGANS, ReplyForm("probabilities", "letter")).option is None

@@ -58,8 +58,7 @@ def test_output_never_replaces_an_input(capsys: pytest.CaptureFixture[str]) -> N
         assert "must end in ." in capsys.readouterr().err
     for words in (
         ["predictions", "export", "r.csv"],
-        ["items", "export", "study.toml"],
-        ["label", "audit", "r.csv"],
+        ["predictions", "export", "study.toml"],
         ["experts", "export", "ana", "r.csv"],
     ):
         assert main(words) == 2

@@ -99,10 +99,8 @@ def _correct(args: argparse.Namespace, study: Study) -> None:
 def _export(args: argparse.Namespace, study: Study) -> None:
     if not args.file:
         raise BadInput("export: name the file to write, as in: oversight items export items.jsonl")
-    written = [name for name in (args.file, args.key) if name]
-    for name in written:
-        study.refuse_own_file(name)
     n = write_items(study, args.file, args.key)
+    written = [name for name in (args.file, args.key) if name]
     emit(args, {"written": written, "items": n}, f"{counted(n, 'item')} written to {' and '.join(written)}")
 
 

@@ -11,7 +11,7 @@ _HEAD = re.compile(r"\bprobabilities\b[\"'*_` \t]{0,8}[:：=]", re.IGNORECASE)
 _NUMBER = r"(?P<value>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)(?!\d)[ \t]*(?P<percent>%?)"
 _BETWEEN = r"[ \t|:：=→~≈–—\"'*_`)\]]{0,16}+(?:-(?=[ \t]))?[ \t]*"
 _FILLING = re.compile(r"(?:[\s,;|•*_`\"'{}\[\]().–—-]|\band\b)*")
-"""Characters between and around the options of a list."""
+"""Punctuation and the word "and", which a list may contain beside options and numbers."""
 _SLACK = 0.05
 """Largest difference of the sum from 1, because models round."""
 _LONGEST, _MOST_HEADS = 20_000, 3
@@ -108,7 +108,7 @@ def _entry(options: tuple[str, ...], notation: Notation | None) -> re.Pattern[st
         names = texts
         is_plain = len({option.casefold() for option in options}) == len(options)
         flags = re.IGNORECASE if is_plain else re.NOFLAG
-    # A longer name comes first, because it may begin with a shorter one.
+    # Try longer names first: otherwise "heart" would match the beginning of "heart (left)".
     order = sorted(range(len(options)), key=lambda k: -len(options[k]))
     either = "|".join(f"(?P<o{k}>{names[k]})" for k in order)
     return re.compile(rf"(?<![\w.-])(?:{either})(?!\w){_BETWEEN}{_NUMBER}", flags)
