@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.estimate import GoldCounts
 from oversight.harness.types import Answer, Item, Label, Labels, Prediction, PredictionStatus, Question
 from oversight.protocols.collect import SimulatedExperts
@@ -297,7 +297,7 @@ def collect(
     if design.slow < 1:
         reached = _reach(drawn, design.slow)
         answers = [a for a in answers if a.question.id in reached]
-    labels = h.decode(answers, drawn)
+    labels = ov.decode(answers, drawn)
     if design.cluster:
         of = clusters_of(design)
         labels = labels.clustered({item.id: str(of[j]) for j, item in enumerate(items)})

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+import oversight as ov
 from benchmarks._coverage_designs import falls_short
 from benchmarks._coverage_kinds import WITHHELD, Outcome, compare_ends
 from benchmarks._gap_studies import ACCURACY, Gaps, GapStudy
-from oversight import harness as h
 from oversight.harness import EstimateError
 from oversight.harness.estimate import PASS, gate_accuracy, gate_difference
 
@@ -68,7 +68,7 @@ def _see(truth: float, found: Any, *, always: bool = False) -> Outcome:
 def see_accuracies(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]:
     """Check the first model's main accuracy and, if it exists, the worst-case interval."""
     try:
-        found = h.accuracies(study.models["m0"], study.collect(gaps))
+        found = ov.accuracies(study.models["m0"], study.collect(gaps))
     except EstimateError:
         yield "accuracy", WITHHELD
         return
@@ -78,9 +78,9 @@ def see_accuracies(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]
 
 
 def see_difference(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]:
-    """Check the difference of the first two models by `oversight.harness.compare`."""
+    """Check the difference of the first two models by `oversight.compare`."""
     try:
-        (pair,) = h.compare({m: study.models[m] for m in ("m0", "m1")}, study.collect(gaps)).pairs
+        (pair,) = ov.compare({m: study.models[m] for m in ("m0", "m1")}, study.collect(gaps)).pairs
     except EstimateError:
         yield "difference", WITHHELD
         return
@@ -92,7 +92,7 @@ def see_anytime(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Outcome]]:
     seen = []
     for look in range(1, LOOKS + 1):
         try:
-            found = h.accuracy(study.models["m0"], study.collect(gaps, look / LOOKS), interval="anytime")
+            found = ov.accuracy(study.models["m0"], study.collect(gaps, look / LOOKS), interval="anytime")
         except EstimateError:
             continue
         seen.append(_see(ACCURACY, found))

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+import oversight as ov
 from benchmarks._coverage_designs import CLASSES, MISSED, Design, Drawn, draw, true_accuracies, true_result
 from benchmarks._coverage_panels import draw_panel_score
 from benchmarks._coverage_pool import draw_from_pool
 from benchmarks._coverage_winner import draw_winner
-from oversight import harness as h
 from oversight.harness import EstimateError
 from oversight.harness.panel import assess_superhuman, measure_parity
 from oversight.harness.panel.ratings import make_panel_from_grid
@@ -45,7 +45,7 @@ def cover_accuracy(design: Design, drawn: Drawn) -> list[Outcome]:
         options["gold"] = drawn.gold
     for truth, predictions in zip(true_accuracies(design), drawn.models.values(), strict=True):
         try:
-            estimate = h.accuracy(predictions, drawn.labels, strata=drawn.strata, **options)
+            estimate = ov.accuracy(predictions, drawn.labels, strata=drawn.strata, **options)
         except EstimateError:
             found.append(WITHHELD)
             continue
@@ -54,11 +54,11 @@ def cover_accuracy(design: Design, drawn: Drawn) -> list[Outcome]:
 
 
 def cover_difference(design: Design, drawn: Drawn) -> list[Outcome]:
-    """Check the difference of the first two models by `oversight.harness.compare`."""
+    """Check the difference of the first two models by `oversight.compare`."""
     a, b = true_accuracies(design)[:2]
     models = dict(list(drawn.models.items())[:2])
     try:
-        (pair,) = h.compare(models, drawn.labels, **design.options).pairs
+        (pair,) = ov.compare(models, drawn.labels, **design.options).pairs
     except EstimateError:
         return [WITHHELD]
     return [compare_ends(a - b, pair)]
@@ -66,7 +66,7 @@ def cover_difference(design: Design, drawn: Drawn) -> list[Outcome]:
 
 def cover_joint(design: Design, drawn: Drawn) -> list[Outcome]:
     """Check whether the intervals of `model_accuracies(joint=True)` cover all models' accuracies at once."""
-    found = h.model_accuracies(drawn.models, drawn.labels, joint=True)
+    found = ov.model_accuracies(drawn.models, drawn.labels, joint=True)
     outcomes = []
     for truth, made in zip(true_accuracies(design), found.values(), strict=True):
         main = next((made[name] for name in ("ml", "routed", "resolved") if name in made), None)
@@ -76,7 +76,7 @@ def cover_joint(design: Design, drawn: Drawn) -> list[Outcome]:
 
 def cover_assisted(design: Design, drawn: Drawn) -> list[Outcome]:
     """Check the first model's accuracy, assisted by the votes of all models, by `model_accuracies`."""
-    made = h.model_accuracies(drawn.models, drawn.labels)["m0"]
+    made = ov.model_accuracies(drawn.models, drawn.labels)["m0"]
     found = made.get("assisted")
     return [WITHHELD] if found is None else [compare_ends(true_accuracies(design)[0], found)]
 
@@ -96,7 +96,7 @@ def cover_judged(design: Design, drawn: Drawn) -> list[Outcome]:
     }
     rows = zip(drawn.truth, *judges[design.options["judge"]], strict=True)
     judge = [Prediction(name, int(o), confidence=float(s)) for name, o, s in rows]
-    found = h.model_accuracies(drawn.models, drawn.labels, judges={"judge": judge})["m0"].get("judged")
+    found = ov.model_accuracies(drawn.models, drawn.labels, judges={"judge": judge})["m0"].get("judged")
     return [WITHHELD] if found is None else [compare_ends(true_accuracies(design)[0], found)]
 
 
@@ -108,16 +108,16 @@ def cover_class(design: Design, drawn: Drawn) -> list[Outcome]:
     metric = name.partition("[")[0]
     asked: dict[str, Any] = {"metrics": [] if name == "cost" else [metric]}
     if name == "cost":
-        asked["costs"] = h.CostTable(costs=costs, unreadable=np.where(np.arange(K) == 0, MISSED, 1.0))
+        asked["costs"] = ov.CostTable(costs=costs, unreadable=np.where(np.arange(K) == 0, MISSED, 1.0))
     classes, scale = CLASSES[:K], MISSED if name == "cost" else 1.0
     found: Any = None
     if len(drawn.models) > 1 and not design.later:
         truth = true_result(design, 0)[name] - true_result(design, 1)[name]
-        compared = h.compare_classes(drawn.models, drawn.labels, classes, **asked).results
+        compared = ov.compare_classes(drawn.models, drawn.labels, classes, **asked).results
         found = compared[name][0] if name in compared else None
     else:
         truth = true_result(design)[name]
-        made = h.classification_report(
+        made = ov.classification_report(
             drawn.models["m0"], drawn.labels, classes, strata=drawn.strata, **asked
         )
         found = made.get(name)
@@ -128,7 +128,7 @@ def cover_ranking(design: Design, drawn: Drawn) -> list[Outcome]:
     """Check whether all differences of three or more models are covered at once, and no verdict is wrong."""
     truth = dict(zip(drawn.models, true_accuracies(design), strict=True))
     try:
-        pairs = h.compare(drawn.models, drawn.labels).pairs
+        pairs = ov.compare(drawn.models, drawn.labels).pairs
     except EstimateError:
         return [WITHHELD]
     outcomes = [compare_ends(truth[p.first] - truth[p.second], p) for p in pairs]
@@ -149,7 +149,7 @@ def cover_anytime(design: Design, drawn: Drawn) -> list[Outcome]:
         # Labels arrive in this random order, so the part is treated as a study without open questions.
         part = Labels(first, replace(design_of(drawn.labels), drawn=()))
         try:
-            running = h.accuracy(predictions, part, interval="anytime", n_options=n_options)
+            running = ov.accuracy(predictions, part, interval="anytime", n_options=n_options)
         except EstimateError:
             continue
         outcomes.append(compare_ends(truth, running))

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+import oversight as ov
 from benchmarks._coverage_designs import ROSTER, falls_short, item_of
 from benchmarks._real_predictions import collect
-from oversight import harness as h
 from oversight.harness.estimate import disagreement, plan, synthesise_population, vote_posterior
 from oversight.harness.estimate.routed_sample import questions_asked
 from oversight.harness.types import Prediction
@@ -125,10 +125,10 @@ def kept(promise: Promise, items: int, seed: int) -> bool:
     labels = collect(plan_of, asked, {item.id: int(t) for item, t in zip(asked, truth, strict=True)})
     if promise.kind == "power":
         test = "sign" if promise.protocol == "sign" else "auto"
-        (pair,) = h.compare(models, labels, test=test).pairs
+        (pair,) = ov.compare(models, labels, test=test).pairs
         return pair.verdict == "m0"
     estimator = "comp" if promise.protocol == "complementary" else "ml"
-    found = h.accuracy(models["m0"], labels, estimator=estimator)
+    found = ov.accuracy(models["m0"], labels, estimator=estimator)
     return (found.high - found.low) / 2 <= promise.size + 1e-9
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+import oversight as ov
 from benchmarks._coverage_designs import Design, collect, world
-from oversight import harness as h
 from oversight.harness import EstimateError, FloatArray
 from oversight.harness.estimate import draw_in_proportion, guess_right, split_by_agreement
 from oversight.harness.types import Estimate, PredictionStatus
@@ -48,7 +48,7 @@ def draw_from_pool(design: Design, rng: np.random.Generator) -> list[tuple[float
     known = {name: [models[name][j] for j in places.tolist()] for name in shown}
     value, names = float(right[ran].mean()), ("ml", "routed", "resolved", "assisted")
     try:
-        made = h.model_accuracies(known, labels)["m0"]
+        made = ov.model_accuracies(known, labels)["m0"]
     except EstimateError:
         return [(value, None)]
     return [(value, made[name]) for name in names if name in made] or [(value, None)]

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+import oversight as ov
 from benchmarks._coverage_designs import Design, Drawn, draw, true_accuracies
 from benchmarks._coverage_winner import winner_widths
-from oversight import harness as h
 from oversight.harness.estimate import clopper_pearson, flat_posterior
 from oversight.harness.estimate.estimators import make_point
 from oversight.harness.estimate.intervals import make_interval
@@ -48,7 +48,7 @@ def reference_widths(design: Design, draws: int) -> tuple[float, float]:
     held: dict[str, list[bool]] = {}
     for _ in range(draws):
         drawn = draw(design, rng)
-        found = h.accuracy(drawn.models["m0"], drawn.labels)
+        found = ov.accuracy(drawn.models["m0"], drawn.labels)
         ours.append(found.high - found.low)
         for name, (low, high) in _references(drawn).items():
             widths.setdefault(name, []).append(high - low)

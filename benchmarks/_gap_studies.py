@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.types import Answer, Item, Labels, Prediction, Question, Verdict
 from oversight.protocols.routing import Disagreement, Partitioned, Targeted, one_expert_per_class, order_queue
 
@@ -100,9 +100,9 @@ class GapStudy:
             if q is not None
         ]
         if gaps.known:
-            return h.decode(answers, self.questions)
+            return ov.decode(answers, self.questions)
         blank = {q.id: replace(q, place=None) for q in self.questions}
-        return h.decode([replace(a, question=blank[a.question.id]) for a in answers], list(blank.values()))
+        return ov.decode([replace(a, question=blank[a.question.id]) for a in answers], list(blank.values()))
 
     def _judge(self, question: Question) -> Verdict:
         return Verdict.YES if self.truth[question.item_id] == question.option else Verdict.NO

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+import oversight as ov
 from benchmarks._judge_pool import LETTERS, IntArray, K, Pool, simulate
 from benchmarks._real_predictions import ROSTER, collect
-from oversight import harness as h
 from oversight.harness.columns import ItemIndex, LabelColumns, PredictionColumns
 from oversight.harness.config import CostsSection
 from oversight.harness.errors import EstimateError
@@ -72,7 +72,7 @@ class PlannedStudies:
         drawn = rng.choice(self.pool.size, PILOT, replace=False)
         labels = self._ask(cell.protocol, options, drawn, np.zeros(self.pool.size, np.int64), seed)
         try:
-            plan = h.plan_from_pilot(
+            plan = ov.plan_from_pilot(
                 {names[0]: models[names[0]]},
                 LabelColumns.of(labels, self.index),
                 judges={"judge": judge},
@@ -107,7 +107,7 @@ class PlannedStudies:
         keep = np.isin(np.arange(self.pool.size), drawn) | is_pool
         known = {name: one.on(keep) for name, one in models.items()}
         said = LabelColumns.of(labels, self.index)
-        made = h.model_accuracies(known, said, judges={"judge": judge})[plan.model]
+        made = ov.model_accuracies(known, said, judges={"judge": judge})[plan.model]
         key = "judged" if "judge" in plan.uses else "assisted" if "votes" in plan.uses else next(iter(made))
         return (made[key].high - made[key].low) / 2
 

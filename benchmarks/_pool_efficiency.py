@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+import oversight as ov
 from benchmarks._real_predictions import ROSTER, Pool, collect, predictions
-from oversight import harness as h
+from oversight.harness import IntArray
 from oversight.harness.estimate import (
     draw_in_proportion,
     expected_questions,
@@ -70,15 +71,15 @@ class AgreementDraws:
         return int(QUESTIONS / expected_questions(predicted, posterior, self.pool.n_options).mean())
 
     def _estimate(
-        self, targets: Sequence[str], places: h.IntArray, stratum: h.IntArray, seed: int
-    ) -> list[h.Estimate]:
+        self, targets: Sequence[str], places: IntArray, stratum: IntArray, seed: int
+    ) -> list[ov.Estimate]:
         chosen = [self.pool.items[j] for j in places.tolist()]
         looked_at = {name: {item.id: self.pool.options[name][item.id] for item in chosen} for name in targets}
         rule = Targeted if len(targets) == 1 else Sequential
         labels = collect(rule(ROSTER, looked_at, seed), chosen, self.pool.key)
         strata = {item.id: str(s) for item, s in zip(chosen, stratum[places].tolist(), strict=True)}
         labels = labels.drawn_from(strata, pool_size=len(self.pool.items))
-        return [h.accuracy(predictions(chosen, self.pool.options[name]), labels) for name in targets]
+        return [ov.accuracy(predictions(chosen, self.pool.options[name]), labels) for name in targets]
 
 
 def see_pools(pool: Pool, draws: int) -> tuple[str, dict[str, float]]:

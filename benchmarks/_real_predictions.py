@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from oversight import harness as h
+import oversight as ov
+from oversight.harness import IntArray
 from oversight.harness.types import Answer, Item, Labels, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import one_expert_per_class
@@ -36,17 +37,17 @@ class Pool:
     options: dict[str, Options]
 
     @cached_property
-    def n_options(self) -> h.IntArray:
+    def n_options(self) -> IntArray:
         """Number of options of each item, shape (N,)."""
         return np.array([len(item.options) for item in self.items], np.int64)
 
     @cached_property
-    def truth(self) -> h.IntArray:
+    def truth(self) -> IntArray:
         """Right option of each item, shape (N,)."""
         return np.array([self.key[item.id] for item in self.items])
 
     @cached_property
-    def models(self) -> dict[str, h.IntArray]:
+    def models(self) -> dict[str, IntArray]:
         """Model name → chosen options, −1 if unreadable, shape (N,)."""
         return {
             name: np.array([-1 if (k := options[item.id]) is None else k for item in self.items])
@@ -73,7 +74,7 @@ class Seen:
     widths: list[float] = field(default_factory=list)
     others: list[float] = field(default_factory=list)
 
-    def add(self, plain: float, found: h.Estimate, exact: float, other: float, unit: float = 1.0) -> None:
+    def add(self, plain: float, found: ov.Estimate, exact: float, other: float, unit: float = 1.0) -> None:
         """Add a study. `plain` is the plain estimate's error; squared errors are divided by `unit`."""
         self.plain.append(plain**2 / unit)
         self.ours.append((found.value - exact) ** 2 / unit)
@@ -128,4 +129,4 @@ def collect(plan: Any, items: Sequence[Item], truth: dict[str, int]) -> Labels:
         answers += experts.answer(waiting)
         waiting = plan.next_questions(items, answers) if plan.statement.asks_on else []
         drawn += waiting
-    return h.decode(answers, drawn)
+    return ov.decode(answers, drawn)

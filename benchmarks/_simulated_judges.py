@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+import oversight as ov
 from benchmarks._real_predictions import ROSTER, Pool, Seen, collect, predictions
-from oversight import harness as h
 from oversight.harness.columns import ItemIndex, PredictionColumns, share_of_draw, weigh_draws
 from oversight.harness.estimate import (
     AnswersSoFar,
@@ -82,7 +82,7 @@ def judge_uniform(pool: Pool, kind: str, items: int, draws: int) -> Seen:
         judge = [Prediction(item.id, k, confidence=p) for item, k, p in rows]
         name = names[seed % len(names)]
         known = {name: predictions(chosen, pool.options[name])}
-        made = h.model_accuracies(known, labels, judges={"judge": judge})[name]
+        made = ov.model_accuracies(known, labels, judges={"judge": judge})[name]
         exact = pool.exact[name]
         seen.add(made["ml"].value - exact, made["judged"], exact, _area(pool, name, option, sure))
     return seen

@@ -2,7 +2,7 @@
 
 Items of 2 to 10 options are drawn from MMLU-Pro, and models at random; the protocol's own rule routes one
 question an item, experts answer from the published truth. Every model is a target once, with the others as
-side information: `oversight.harness.model_accuracies` gives the protocol's own estimate and the one that
+side information: `oversight.model_accuracies` gives the protocol's own estimate and the one that
 all models' votes assist (sequential questions leave nothing to assist: there a pool saves). A ratio of mean
 squared errors is how many times as many questions the plain one, uniform maximum likelihood for one, would
 need. Then judges of known worth are simulated (`_simulated_judges.py`): about 300 items of the whole set,
@@ -37,10 +37,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import oversight as ov
 from benchmarks._pool_efficiency import see_pools
 from benchmarks._real_predictions import ROSTER, Pool, Seen, collect, load, predictions
 from benchmarks._simulated_judges import DRAWS, JUDGES, judge_pool, judge_uniform
-from oversight import harness as h
 from oversight.protocols.routing import Partitioned, Targeted
 
 Design = tuple[str, int, int]
@@ -128,7 +128,7 @@ def see(design: Design, draws: int) -> Seen:
         looked_at = {n: {item.id: pool.options[n][item.id] for item in chosen} for n in names}
         rule = Partitioned(ROSTER, seed) if protocol == "uniform" else Targeted(ROSTER, looked_at, seed)
         labels = collect(rule, chosen, pool.key)
-        made = h.model_accuracies({n: predictions(chosen, pool.options[n]) for n in names}, labels)
+        made = ov.model_accuracies({n: predictions(chosen, pool.options[n]) for n in names}, labels)
         for name in names[:TARGETS]:
             plain, assisted = made[name]["ml" if protocol == "uniform" else "routed"], made[name]["assisted"]
             exact = pool.exact[name]

@@ -1,7 +1,7 @@
 """Evaluate AI systems without ground truth, from experts' yes and no answers.
 
-This package exports the names that programs need; each is imported when it is first used. Its subpackages
-(`oversight.harness.estimate`, `oversight.harness.store`, …) have separate interfaces.
+This package exports what its subpackages share: errors, types of arrays, seeds and the registry. Users import
+`oversight`, or a subpackage such as `oversight.harness.estimate`.
 """
 
 import lazy_loader

@@ -17,8 +17,8 @@ from benchmarks.papers.partitioned_printed import (
     Cell,
     Column,
 )
-from oversight.harness import Estimate
 from oversight.harness.estimate import estimate_counts
+from oversight.harness.types import Estimate
 
 ESTIMATORS = {"Ord": "ord", "Comp-(K-1)": "comp", "IVW-0.5": "ivw_half", "IVW": "ivw", "ML": "ml"}
 NO_RUNS = (

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.papers.numbers import FORMULA, Claim, Findings, Missing, Number, Row, Settings
 from benchmarks.papers.superhuman_tables import KAPPA
-from oversight.harness import agree
+from oversight.harness.analysis import agree
 from oversight.harness.panel.ratings import make_panel_from_grid
 
 ALPHA_NOTE = (

@@ -31,8 +31,8 @@ from benchmarks.papers.tagging_printed import (
     TABLE_1,
     WORST_ORDER,
 )
-from oversight.harness import find_root
 from oversight.harness.arrays import FloatArray
+from oversight.harness.estimate import find_root
 from oversight.harness.panel import HumanLevel
 from oversight.harness.panel.human_level import PAIRED_T, average_precision, rank
 from oversight.harness.plot.drawing import SERIES

@@ -150,7 +150,7 @@ def _make_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:
 
 
 def compare_study_classes(study: Study, names: Sequence[str] | None = None) -> ClassComparison:
-    """Run `oversight.harness.compare_classes` on the models' newest runs, with the settings of study.toml.
+    """Run `oversight.compare_classes` on the models' newest runs, with the settings of study.toml.
 
     `names` selects models; None compares all except judges.
 

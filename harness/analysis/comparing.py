@@ -64,7 +64,7 @@ def compare_study(
     test: str = "auto",
     store: Store | None = None,
 ) -> StudyComparison:
-    """Run `oversight.harness.compare` on the newest runs of the models `names`, or of all except judges.
+    """Run `oversight.compare` on the newest runs of the models `names`, or of all except judges.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def _compare(
 
 
 def _explain(ranking: Ranking, models: Mapping[str, PredictionColumns], labels: LabelColumns) -> str:
-    """Explain whether a ranking's accuracies equal those of `oversight.harness.accuracy`, and if not, why."""
+    """Explain whether a ranking's accuracies equal those of `oversight.accuracy`, and if not, why."""
     differ = []
     for name, value in zip(ranking.names, ranking.values, strict=True):
         try:

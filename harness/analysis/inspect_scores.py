@@ -102,7 +102,7 @@ class CarriedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateSettings:
-    """The study's settings for estimates: `level` and `interval` of `oversight.harness.accuracy`, and strata.
+    """The study's settings for estimates: `level` and `interval` of `oversight.accuracy`, and strata.
 
     `strata` is ``"confidence"``, the name of a column, or None.
     """
@@ -179,14 +179,14 @@ def estimate_carried(
     estimator: str = "ml",
     level: float | None = None,
 ) -> Estimate:
-    """Estimate the model's accuracy as the study does; raises as `oversight.harness.accuracy` does.
+    """Estimate the model's accuracy as the study does; raises as `oversight.accuracy` does.
 
     Parameters
     ----------
     items, settings
         See `unpack_scores`.
     estimator, level
-        As in `oversight.harness.accuracy`; None takes the study's level.
+        As in `oversight.accuracy`; None takes the study's level.
     """
     asked = sorted(((q, item) for item in items for q in item.questions), key=lambda pair: pair[0].place)
     questions = {q.place: _question(q, item) for q, item in asked}

@@ -72,7 +72,7 @@ class EstimateOptions:
     Attributes
     ----------
     interval, level, published
-        As in `oversight.harness.accuracy`.
+        As in `oversight.accuracy`.
     look, looks
         Number of this interim analysis and of planned ones (O'Brien–Fleming); 0 for a single analysis.
     anytime
@@ -125,7 +125,7 @@ class EstimateOptions:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Keyword arguments that `oversight.harness.accuracies` takes unchanged."""
+        """Keyword arguments that `oversight.accuracies` takes unchanged."""
         anytime = self.level if self.anytime else None
         return {"interval": self.interval, "published": self.published, "gold": self.gold, "anytime": anytime}
 

@@ -436,7 +436,7 @@ def _read_ratings(ratings: AnyRatings, columns: Mapping[str, Any]) -> tuple[Pane
     if isinstance(ratings, Panel):
         return study, ratings if study.classes is None else ratings.in_order(study.classes)
     if not isinstance(ratings, Iterable):
-        raise WrongType("ratings", "a path, a frame, a list of oversight.harness.Rating or a Panel", ratings)
+        raise WrongType("ratings", "a path, a frame, a list of oversight.Rating or a Panel", ratings)
     rows = list(ratings)
     check_records("ratings", rows, Rating)
     return study, make_panel(rows, study.classes).clustered(study.clusters)

@@ -1094,7 +1094,7 @@ def classification_report(
     Parameters
     ----------
     predictions, labels, strata
-        As in `oversight.harness.accuracy`. An unreadable prediction belongs to no class.
+        As in `oversight.accuracy`. An unreadable prediction belongs to no class.
     classes
         Names of the options, the same for every item.
     metrics

@@ -436,7 +436,7 @@ class GateVerdict(Displayable):
         answers do not decide, or cannot be trusted; see `why`.
     value
         Mean outcome of the bets; NaN without answers. It is unbiased, but its weights depend on the bar, so
-        it differs slightly between bars and from `oversight.harness.accuracy`, whose estimate should be
+        it differs slightly between bars and from `oversight.accuracy`, whose estimate should be
         reported. For sequential protocols it is the mean over resolved items; at a planned interim analysis
         it is the estimate.
     bar
@@ -593,7 +593,7 @@ def gate_accuracy(
     Parameters
     ----------
     predictions, labels
-        As in `oversight.harness.accuracy`. Unreadable predictions count as wrong; failed ones are left out.
+        As in `oversight.accuracy`. Unreadable predictions count as wrong; failed ones are left out.
     at_least
         The bar, in (0, 1).
     level

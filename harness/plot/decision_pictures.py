@@ -41,7 +41,7 @@ def differences(
     Parameters
     ----------
     found
-        Result of `oversight.harness.compare` or `oversight.harness.compare_classes`.
+        Result of `oversight.compare` or `oversight.compare_classes`.
     axes
         Axes to draw on; None for new ones.
 
@@ -80,7 +80,7 @@ def gate(found: GateVerdict | GateReport, axes: Axes | None = None) -> Axes:
     Parameters
     ----------
     found
-        Result of `oversight.harness.gate_accuracy` or `oversight.harness.gate_difference`, or the report of a
+        Result of `oversight.gate_accuracy` or `oversight.gate_difference`, or the report of a
         study's gate. If there are no answers, only the bar is drawn.
     axes
         Axes to draw on; None for new ones.
@@ -114,7 +114,7 @@ def plan(found: QuestionPlan | PilotPlan, axes: Axes | None = None) -> Axes:
     Parameters
     ----------
     found
-        Result of `oversight.harness.plan` or `oversight.harness.plan_from_pilot`; rows without numbers are
+        Result of `oversight.plan` or `oversight.plan_from_pilot`; rows without numbers are
         left out.
     axes
         Axes to draw on; None for new ones.

@@ -43,8 +43,8 @@ def estimates(report: StudyReport | Results, axes: Axes | None = None) -> Axes:
     Parameters
     ----------
     report
-        Result of `oversight.harness.analysis.report_study`, `oversight.harness.accuracy`,
-        `oversight.harness.accuracies` or `oversight.harness.model_accuracies`.
+        Result of `oversight.harness.analysis.report_study`, `oversight.accuracy`,
+        `oversight.accuracies` or `oversight.model_accuracies`.
     axes
         Axes to draw on; None for new ones.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from oversight.harness import ProtocolStatement
+from oversight.harness.types import ProtocolStatement
 
 
 class OpenAnswers:

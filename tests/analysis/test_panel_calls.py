@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from oversight import harness as h
+import oversight as ov
+from oversight.harness import WrongType
 from oversight.harness.panel import make_panel
 from tests.test_studies import call, copied, inside
 
@@ -37,9 +38,9 @@ def predicted(ratings: pd.DataFrame) -> dict[str, str]:
 def test_every_source_gives_the_same(ratings: pd.DataFrame, tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     ratings.to_csv(path, index=False)
-    rows = [h.Rating(*row) for row in ratings.itertuples(index=False)]
+    rows = [ov.Rating(*row) for row in ratings.itertuples(index=False)]
     sources: list[Any] = [path, str(path), ratings, rows, make_panel(rows)]
-    found = [h.agree(source) for source in sources]
+    found = [ov.agree(source) for source in sources]
     assert all(report == found[0] for report in found)
     with inside(tmp_path):
         said = json.loads(call(["panel", "agree", "ratings.csv", "--json"])[1])
@@ -49,38 +50,38 @@ def test_every_source_gives_the_same(ratings: pd.DataFrame, tmp_path: Path) -> N
 
 def test_columns_classes_and_levels_of_measurement(ratings: pd.DataFrame) -> None:
     numbers = ratings.assign(grade=ratings["label"].map({"x": 1, "y": 2, "z": 4})).drop(columns="label")
-    found = h.agree(numbers, measurement="interval", label="grade", bootstrap=0)
+    found = ov.agree(numbers, measurement="interval", label="grade", bootstrap=0)
     assert found.level == "interval"
-    ordered = h.agree(ratings, measurement="ordinal", classes=["y", "x", "z"], bootstrap=0)
+    ordered = ov.agree(ratings, measurement="ordinal", classes=["y", "x", "z"], bootstrap=0)
     assert list(ordered.categories) == ["y", "x", "z"]
-    with pytest.raises(h.BadInput, match="measurement 'ratio': labels must be numbers"):
-        h.agree(ratings, measurement="ratio")
-    with pytest.raises(h.WrongType, match=r"^classes: expected a list of texts"):
-        h.agree(ratings, classes="xyz")
-    with pytest.raises(h.DataError, match=r"^frame, row 0, column 'grade': there is no such column"):
-        h.agree(ratings, label="grade")
+    with pytest.raises(ov.BadInput, match="measurement 'ratio': labels must be numbers"):
+        ov.agree(ratings, measurement="ratio")
+    with pytest.raises(WrongType, match=r"^classes: expected a list of texts"):
+        ov.agree(ratings, classes="xyz")
+    with pytest.raises(ov.DataError, match=r"^frame, row 0, column 'grade': there is no such column"):
+        ov.agree(ratings, label="grade")
 
 
 def test_certificate_and_parity(ratings: pd.DataFrame, predicted: dict[str, str], tmp_path: Path) -> None:
     frame = pd.DataFrame({"item": list(predicted), "label": list(predicted.values())})
-    certificate = h.certify(ratings, predicted)
-    assert certificate == h.certify(ratings, frame)
+    certificate = ov.certify(ratings, predicted)
+    assert certificate == ov.certify(ratings, frame)
     assert certificate.verdict in certificate._repr_html_().replace("&#x27;", "'")
     assert list(certificate.to_frame()["ceiling"]) == list(certificate.against)
-    found = h.parity(ratings, frame)
-    assert found == h.parity(ratings, predicted)
+    found = ov.parity(ratings, frame)
+    assert found == ov.parity(ratings, predicted)
     assert list(found.to_frame()["bin"]) == [*(b.name for b in found.bins), "all"]
     assert "human − model" in found._repr_html_()
     some = dict(list(predicted.items())[:20])
-    assert h.certify(ratings, predicted, oracle=some).check is not None
-    with pytest.raises(h.EstimateError, match="predicted: there is none for the item"):
-        h.parity(ratings, some)
-    with pytest.raises(h.BadInput, match="frame: the item 'other' has no rating in frame"):
-        h.certify(ratings, pd.concat([frame, pd.DataFrame([{"item": "other", "label": "x"}])]))
+    assert ov.certify(ratings, predicted, oracle=some).check is not None
+    with pytest.raises(ov.EstimateError, match="predicted: there is none for the item"):
+        ov.parity(ratings, some)
+    with pytest.raises(ov.BadInput, match="frame: the item 'other' has no rating in frame"):
+        ov.certify(ratings, pd.concat([frame, pd.DataFrame([{"item": "other", "label": "x"}])]))
 
 
 def test_agreement_is_shown_with_every_class(ratings: pd.DataFrame) -> None:
-    found = h.agree(ratings, bootstrap=50)
+    found = ov.agree(ratings, bootstrap=50)
     classes = found.to_frame().query("coefficient == 'alpha' and `class` != ''")
     assert list(classes["class"]) == list(CLASSES)
     assert "Krippendorff&#x27;s α" in found._repr_html_()
@@ -88,30 +89,30 @@ def test_agreement_is_shown_with_every_class(ratings: pd.DataFrame) -> None:
 
 @pytest.mark.parametrize("given", [5, None, ["x"]])
 def test_a_study_without_ratings_is_named(given: Any) -> None:
-    with pytest.raises(h.WrongType, match=r"^ratings(\[0\])?: expected"):
-        h.agree(given)
+    with pytest.raises(WrongType, match=r"^ratings(\[0\])?: expected"):
+        ov.agree(given)
 
 
 def test_a_study_by_folder_file_and_settings(tmp_path: Path) -> None:
     from oversight.harness.config import read_study
 
     folder = copied("partitioned", tmp_path)
-    found = h.study_report(folder)
+    found = ov.study_report(folder)
     with inside(folder):
         said = json.loads(call(["estimate", "--json"])[1])["models"]
-        assert h.study_report().models == found.models
+        assert ov.study_report().models == found.models
     assert {m.name: m.estimates["ml"].value for m in found.models} == {
         name: model["estimates"]["ml"]["estimate"] for name, model in said.items()
     }
     file = folder / "study.toml"
-    assert h.study_report(file).models == h.study_report(read_study(file)).models == found.models
+    assert ov.study_report(file).models == ov.study_report(read_study(file)).models == found.models
     assert list(found.to_frame()["model"].unique()) == list(said)
     assert "Accuracy" not in found.to_frame()
     first = found.models[0].name
-    assert [m.name for m in h.study_report(folder, models=[first]).models] == [first]
-    with pytest.raises(h.WrongType, match=r"^models: expected a list of texts, .* got the text"):
-        h.study_report(folder, models=first)
-    with pytest.raises(h.WrongType, match=r"^study: expected the path of a study.toml"):
-        h.study_report(5)  # type: ignore[arg-type]
-    with pytest.raises(h.DataError, match="there is no such study file"):
-        h.study_report(tmp_path / "nowhere")
+    assert [m.name for m in ov.study_report(folder, models=[first]).models] == [first]
+    with pytest.raises(WrongType, match=r"^models: expected a list of texts, .* got the text"):
+        ov.study_report(folder, models=first)
+    with pytest.raises(WrongType, match=r"^study: expected the path of a study.toml"):
+        ov.study_report(5)  # type: ignore[arg-type]
+    with pytest.raises(ov.DataError, match="there is no such study file"):
+        ov.study_report(tmp_path / "nowhere")

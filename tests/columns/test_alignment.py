@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness import FAILED, UNREADABLE, EstimateError
 from oversight.harness.columns import (
     ABSENT,
@@ -115,4 +115,4 @@ def test_records_and_columns_give_the_same_estimate() -> None:
         k = int(rng.integers(4))
         labels.append(Label(i, k, LabelKind.ORDINARY if k == t else LabelKind.COMPLEMENTARY, 4, 0.25))
     predicted, said = align(predictions, labels)
-    assert h.accuracy(predictions, labels) == h.accuracy(predicted, said)
+    assert ov.accuracy(predictions, labels) == ov.accuracy(predicted, said)

@@ -12,8 +12,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from oversight import harness as h
+import oversight as ov
+from oversight.harness import WrongType
 from oversight.harness.datasets import read_choices
+from oversight.harness.types import Counts
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "text": "first", "options": ["x", "y", "z"], "subject": "s1"},
@@ -50,19 +52,19 @@ FRAMES: list[Callable[[list[dict[str, Any]]], Any]] = [
 
 
 @pytest.fixture
-def items(tmp_path: Path) -> list[h.Item]:
+def items(tmp_path: Path) -> list[ov.Item]:
     path = tmp_path / "items.jsonl"
     path.write_text("\n".join(map(json.dumps, ROWS)))
-    return h.read_items(path, meta=["subject"])
+    return ov.read_items(path, meta=["subject"])
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-def test_a_frame_gives_the_items_of_a_file(frame: Any, items: list[h.Item]) -> None:
-    assert h.read_items(frame(ROWS), meta=["subject"]) == items
+def test_a_frame_gives_the_items_of_a_file(frame: Any, items: list[ov.Item]) -> None:
+    assert ov.read_items(frame(ROWS), meta=["subject"]) == items
 
 
-def test_the_index_of_pandas_may_hold_the_ids(items: list[h.Item]) -> None:
-    assert h.read_items(pd.DataFrame(ROWS).set_index("id"), meta=["subject"]) == items
+def test_the_index_of_pandas_may_hold_the_ids(items: list[ov.Item]) -> None:
+    assert ov.read_items(pd.DataFrame(ROWS).set_index("id"), meta=["subject"]) == items
 
 
 def test_options_may_be_arrays_or_columns() -> None:
@@ -70,8 +72,8 @@ def test_options_may_be_arrays_or_columns() -> None:
 
     arrays = pd.DataFrame([{**row, "options": np.array(row["options"])} for row in ROWS])
     columns = pd.DataFrame([{"id": 3, "text": "t", "A": "yes", "B": "no", "C": None}])
-    assert [item.options for item in h.read_items(arrays)] == [("x", "y", "z"), ("p", "q")]
-    assert [(item.id, item.options) for item in h.read_items(columns, options=["A", "B", "C"])] == [
+    assert [item.options for item in ov.read_items(arrays)] == [("x", "y", "z"), ("p", "q")]
+    assert [(item.id, item.options) for item in ov.read_items(columns, options=["A", "B", "C"])] == [
         ("3", ("yes", "no"))
     ]
 
@@ -79,57 +81,57 @@ def test_options_may_be_arrays_or_columns() -> None:
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
 def test_an_error_names_row_and_column(missing: Any) -> None:
     frame = pd.DataFrame([*ROWS, {**ROWS[0], "id": "c", "text": missing}])
-    with pytest.raises(h.DataError, match=r"^frame, row 2, column 'text': is empty") as caught:
-        h.read_items(frame)
+    with pytest.raises(ov.DataError, match=r"^frame, row 2, column 'text': is empty") as caught:
+        ov.read_items(frame)
     assert (caught.value.file, caught.value.line, caught.value.field) == ("frame", 2, "text")
 
 
 def test_a_missing_column_and_an_id_twice() -> None:
     frame = pd.DataFrame(ROWS)
-    with pytest.raises(h.DataError, match=r"column 'no': there is no such column; there are: id, text"):
-        h.read_items(frame, id="no")
-    with pytest.raises(h.DataError, match=r"^frame, row 1, column 'id': the id 'a' was used in row 0"):
-        h.read_items(frame.assign(id="a"))
-    with pytest.raises(h.DataError, match=r"^frame, column 'text': the column occurs twice"):
-        h.read_items(pd.concat([frame, frame[["text"]]], axis=1))
-    with pytest.raises(h.DataError, match=r"^frame: the source contains no items"):
-        h.read_items(frame.head(0))
+    with pytest.raises(ov.DataError, match=r"column 'no': there is no such column; there are: id, text"):
+        ov.read_items(frame, id="no")
+    with pytest.raises(ov.DataError, match=r"^frame, row 1, column 'id': the id 'a' was used in row 0"):
+        ov.read_items(frame.assign(id="a"))
+    with pytest.raises(ov.DataError, match=r"^frame, column 'text': the column occurs twice"):
+        ov.read_items(pd.concat([frame, frame[["text"]]], axis=1))
+    with pytest.raises(ov.DataError, match=r"^frame: the source contains no items"):
+        ov.read_items(frame.head(0))
 
 
 def test_checking_for_a_frame_imports_no_library(
-    monkeypatch: pytest.MonkeyPatch, items: list[h.Item]
+    monkeypatch: pytest.MonkeyPatch, items: list[ov.Item]
 ) -> None:
     table = pa.Table.from_pylist(ROWS)
     monkeypatch.delitem(sys.modules, "pandas")
-    assert h.read_items(table, meta=["subject"]) == items
+    assert ov.read_items(table, meta=["subject"]) == items
     assert "pandas" not in sys.modules
 
 
-def test_the_key_from_a_frame(items: list[h.Item]) -> None:
+def test_the_key_from_a_frame(items: list[ov.Item]) -> None:
     key = pd.DataFrame({"id": ["b", "a"], "label": ["q", "x"]})
-    assert h.read_key(key, items) == {"a": 0, "b": 1}
-    with pytest.raises(h.DataError, match=r"column 'id': there is no such column; there are: label"):
-        h.read_key(key[["label"]], items)
-    with pytest.raises(h.DataError, match=r"^frame, row 1, column 'label': 'no' is not one of the options"):
-        h.read_key(key.assign(label=["q", "no"]), items)
-    with pytest.raises(h.DataError, match=r"^frame, row 0, column 'id': no answer for 1 items"):
-        h.read_key(key.head(1), items)
+    assert ov.read_key(key, items) == {"a": 0, "b": 1}
+    with pytest.raises(ov.DataError, match=r"column 'id': there is no such column; there are: label"):
+        ov.read_key(key[["label"]], items)
+    with pytest.raises(ov.DataError, match=r"^frame, row 1, column 'label': 'no' is not one of the options"):
+        ov.read_key(key.assign(label=["q", "no"]), items)
+    with pytest.raises(ov.DataError, match=r"^frame, row 0, column 'id': no answer for 1 items"):
+        ov.read_key(key.head(1), items)
 
 
 def test_ratings_and_choices_from_a_frame() -> None:
     frame = pd.DataFrame({"item": ["i", "i"], "annotator": ["a", "b"], "label": ["yes", None]})
-    assert h.read_ratings(frame) == [h.Rating("i", "a", "yes")]
+    assert ov.read_ratings(frame) == [ov.Rating("i", "a", "yes")]
     assert read_choices(frame.head(1)) == {"i": "yes"}
-    with pytest.raises(h.DataError, match=r"^frame, row 1, column 'annotator': 'a' rates .* first in row 0"):
-        h.read_ratings(frame.assign(annotator="a", label="no"))
+    with pytest.raises(ov.DataError, match=r"^frame, row 1, column 'annotator': 'a' rates .* first in row 0"):
+        ov.read_ratings(frame.assign(annotator="a", label="no"))
 
 
-def test_predictions_from_a_frame(items: list[h.Item]) -> None:
+def test_predictions_from_a_frame(items: list[ov.Item]) -> None:
     frame = pd.DataFrame({"id": ["b", "a"], "prediction": ["q", None], "confidence": [0.75, None]})
-    found = h.predictions_from_frame(frame, items)
+    found = ov.predictions_from_frame(frame, items)
     assert [(p.item_id, p.option, p.status, p.confidence) for p in found] == [
-        ("b", 1, h.PredictionStatus.OK, 0.75),
-        ("a", None, h.PredictionStatus.UNREADABLE, None),
+        ("b", 1, ov.PredictionStatus.OK, 0.75),
+        ("a", None, ov.PredictionStatus.UNREADABLE, None),
     ]
 
 
@@ -142,10 +144,10 @@ def test_predictions_from_a_frame(items: list[h.Item]) -> None:
         ({"confidence": 2}, r"row 0, column 'confidence': must be between 0 and 1, is 2"),
     ],
 )
-def test_a_wrong_prediction_is_named(change: dict[str, Any], message: str, items: list[h.Item]) -> None:
+def test_a_wrong_prediction_is_named(change: dict[str, Any], message: str, items: list[ov.Item]) -> None:
     frame = pd.DataFrame({"id": ["b", "a"], "prediction": ["q", "x"], "confidence": [0.5, 0.5]})
-    with pytest.raises(h.DataError, match=f"^frame, {message}"):
-        h.predictions_from_frame(frame.assign(**change), items)
+    with pytest.raises(ov.DataError, match=f"^frame, {message}"):
+        ov.predictions_from_frame(frame.assign(**change), items)
 
 
 SAID = pd.DataFrame(
@@ -153,20 +155,20 @@ SAID = pd.DataFrame(
 )
 
 
-def test_labels_from_a_frame_make_the_same_estimate(items: list[h.Item]) -> None:
-    found = h.labels_from_frame(SAID, items)
-    kinds = [h.LabelKind.ORDINARY, h.LabelKind.COMPLEMENTARY]
+def test_labels_from_a_frame_make_the_same_estimate(items: list[ov.Item]) -> None:
+    found = ov.labels_from_frame(SAID, items)
+    kinds = [ov.LabelKind.ORDINARY, ov.LabelKind.COMPLEMENTARY]
     wanted = [
-        h.Label("b", 1, kinds[0], len(items[1].options), 1 / len(items[1].options), "ana"),
-        h.Label("a", 0, kinds[1], len(items[0].options), 1 / len(items[0].options)),
+        ov.Label("b", 1, kinds[0], len(items[1].options), 1 / len(items[1].options), "ana"),
+        ov.Label("a", 0, kinds[1], len(items[0].options), 1 / len(items[0].options)),
     ]
     assert found == wanted
-    predictions = [h.Prediction("b", 1), h.Prediction("a", 0)]
-    assert h.accuracy(predictions, found) == h.accuracy(predictions, wanted)
-    assert [x.kind for x in h.labels_from_frame(SAID.assign(answer=[True, False]), items)] == kinds
+    predictions = [ov.Prediction("b", 1), ov.Prediction("a", 0)]
+    assert ov.accuracy(predictions, found) == ov.accuracy(predictions, wanted)
+    assert [x.kind for x in ov.labels_from_frame(SAID.assign(answer=[True, False]), items)] == kinds
     for missing in (None, "", "unsure", "skip"):
         frame = SAID.assign(answer=pd.Series(["yes", missing], dtype=object))
-        assert h.labels_from_frame(frame, items)[1].kind is h.LabelKind.ABSTAINED
+        assert ov.labels_from_frame(frame, items)[1].kind is ov.LabelKind.ABSTAINED
 
 
 @pytest.mark.parametrize(
@@ -181,43 +183,43 @@ def test_labels_from_a_frame_make_the_same_estimate(items: list[h.Item]) -> None
         ),
     ],
 )
-def test_a_wrong_answer_is_named(change: dict[str, Any], message: str, items: list[h.Item]) -> None:
-    with pytest.raises(h.DataError, match=f"^frame, {message}"):
-        h.labels_from_frame(SAID.assign(**change), items)
+def test_a_wrong_answer_is_named(change: dict[str, Any], message: str, items: list[ov.Item]) -> None:
+    with pytest.raises(ov.DataError, match=f"^frame, {message}"):
+        ov.labels_from_frame(SAID.assign(**change), items)
 
 
-def test_three_calls_lead_from_frames_to_a_number(items: list[h.Item]) -> None:
+def test_three_calls_lead_from_frames_to_a_number(items: list[ov.Item]) -> None:
     said = pd.DataFrame({"id": ["b", "a"], "option": ["q", "p"], "answer": ["yes", "no"]})
     predicted = pd.DataFrame({"id": ["a", "b", "c"], "prediction": ["p", "Q", None]})
-    labels = h.labels_from_frame(said, ["p", "q"])
-    predictions = h.predictions_from_frame(predicted, ["p", "q"])
-    assert h.accuracy(predictions, labels).n == h.Counts(ordinary=1, complementary=1, unlabelled=1)
+    labels = ov.labels_from_frame(said, ["p", "q"])
+    predictions = ov.predictions_from_frame(predicted, ["p", "q"])
+    assert ov.accuracy(predictions, labels).n == Counts(ordinary=1, complementary=1, unlabelled=1)
     assert [p.option for p in predictions] == [0, 1, None]
 
 
 @pytest.mark.parametrize("given", [["p"], ["p", "p"], ["p", 1]])
 def test_invalid_options_are_reported(given: list[Any]) -> None:
-    with pytest.raises(h.DataError, match="needs at least 2 options, each once"):
-        h.labels_from_frame(SAID, given)
-    with pytest.raises(h.DataError, match=r"row 0, column 'id': is empty"):
-        h.labels_from_frame(SAID.assign(id=["", "a"]), ["p", "q"])
+    with pytest.raises(ov.DataError, match="needs at least 2 options, each once"):
+        ov.labels_from_frame(SAID, given)
+    with pytest.raises(ov.DataError, match=r"row 0, column 'id': is empty"):
+        ov.labels_from_frame(SAID.assign(id=["", "a"]), ["p", "q"])
 
 
 @pytest.mark.parametrize("given", [5, None, ROWS, pd.Series(["a"])])
 def test_a_source_that_is_neither_path_nor_frame_is_named(given: Any) -> None:
     kind = type(given).__name__
     with pytest.raises(TypeError, match=rf"^source: expected a path or a frame \(.*\), got {kind}$"):
-        h.read_items(given)
+        ov.read_items(given)
 
 
-def test_records_of_another_kind_are_named(items: list[h.Item]) -> None:
-    with pytest.raises(h.WrongType, match=r"^items: expected a list of oversight.Item, got the text 'a'"):
-        h.read_key(pd.DataFrame({"id": [], "label": []}), "a")  # type: ignore[arg-type]
-    with pytest.raises(h.WrongType, match=r"^predictions\[0\]: expected an oversight.Prediction, got Item"):
-        h.accuracy(items, [])  # type: ignore[arg-type]
-    with pytest.raises(h.WrongType, match=r"^models: expected a dictionary of name to predictions, got list"):
-        h.compare([[], []], [])  # type: ignore[arg-type]
-    with pytest.raises(h.WrongType, match=r"^mapping: expected an ItemMapping"):
-        h.read_items(pd.DataFrame(ROWS), {"text": "text"})  # type: ignore[arg-type]
-    with pytest.raises(h.WrongType, match=r"^model: expected a model's name or a callable .*, got int"):
-        h.run(5, items, store="never.db")  # type: ignore[arg-type]
+def test_records_of_another_kind_are_named(items: list[ov.Item]) -> None:
+    with pytest.raises(WrongType, match=r"^items: expected a list of oversight.Item, got the text 'a'"):
+        ov.read_key(pd.DataFrame({"id": [], "label": []}), "a")  # type: ignore[arg-type]
+    with pytest.raises(WrongType, match=r"^predictions\[0\]: expected an oversight.Prediction, got Item"):
+        ov.accuracy(items, [])  # type: ignore[arg-type]
+    with pytest.raises(WrongType, match=r"^models: expected a dictionary of name to predictions, got list"):
+        ov.compare([[], []], [])  # type: ignore[arg-type]
+    with pytest.raises(WrongType, match=r"^mapping: expected an ItemMapping"):
+        ov.read_items(pd.DataFrame(ROWS), {"text": "text"})  # type: ignore[arg-type]
+    with pytest.raises(WrongType, match=r"^model: expected a model's name or a callable .*, got int"):
+        ov.run(5, items, store="never.db")  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.cli.main import main
 from tests.test_studies import call, inside
 
@@ -65,8 +65,8 @@ def test_file_of_another_kind_is_identified(name: str, data: str | bytes, told: 
         assert name in err
         assert told in err
         assert not (tmp_path / "study.toml").exists()
-        with pytest.raises(h.DataError):
-            h.read_items(name)
+        with pytest.raises(ov.DataError):
+            ov.read_items(name)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_file_of_another_kind_is_identified(name: str, data: str | bytes, told: 
 )
 def test_byte_order_marks_are_not_part_of_the_data(name: str, data: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(data)
-    assert [item.id for item in h.read_items(tmp_path / name)] == ["a1", "b2"]
+    assert [item.id for item in ov.read_items(tmp_path / name)] == ["a1", "b2"]
 
 
 MODEL = '[models.{name}]\nmodel = "{name}"\ncommand = ["/bin/sh", "-c", "{command}"]\n'

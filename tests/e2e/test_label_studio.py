@@ -198,12 +198,12 @@ def test_close_may_delete_the_projects(bench: Bench) -> None:
 
 def test_four_calls_from_python(make_bench: Callable[..., Bench]) -> None:
     """The same campaign from a program: draw, push, pull, decode."""
-    from oversight import harness as h
+    import oversight as ov
     from oversight.protocols.collect import LabelStudio
     from oversight.protocols.routing import Partitioned
 
     bench = make_bench(9)
-    items = h.read_items("items.csv", classes=CLASSES)
+    items = ov.read_items("items.csv", classes=CLASSES)
     plan = Partitioned.from_roster("experts.toml", seed=3)
     with LabelStudio.from_env(study=bench.folder) as desk:
         assert sum(p.sent for p in desk.push(plan.route(items)).values()) == 9

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.store import Store
 from oversight.harness.types import Prediction
 from oversight.protocols.collect import LabelStudio
@@ -36,7 +36,7 @@ def test_an_answer_from_label_studio_to_a_printed_interval(bench: Bench) -> None
     def walk_back() -> None:
         with LabelStudio.from_env(study=bench.folder) as studio:
             labels = plan.decode(studio.pull())
-        printed.append(str(h.accuracy(predictions, labels, checks=False)))
+        printed.append(str(ov.accuracy(predictions, labels, checks=False)))
 
     walk = follow(DYE, walk_back)
     assert printed[0].endswith("30 ordinary + 0 complementary")

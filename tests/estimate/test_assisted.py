@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.estimate import synthesise_population
 from oversight.harness.estimate.side_information import MODEL_ASSISTED
 from oversight.harness.types import Item, NoteKind, Prediction
@@ -25,7 +25,7 @@ IDS = [item.id for item in ITEMS]
 
 def draw(
     seed: int, accuracies: list[float], protocol: str = "partitioned"
-) -> tuple[dict[str, list[Prediction]], h.Labels]:
+) -> tuple[dict[str, list[Prediction]], ov.Labels]:
     """Models of these accuracies, and labels of a study routed by a protocol."""
     truth, answers = synthesise_population(
         N, K, accuracies, np.random.default_rng(seed), correlation=0.5, temptation=0.5
@@ -52,7 +52,7 @@ def test_intervals_hold_whatever_votes_are_worth(accuracies: list[float], protoc
     held, voided = [], 0
     for seed in range(120):
         models, labels = draw(seed, accuracies, protocol)
-        found = h.model_accuracies(models, labels)["m0"][MODEL_ASSISTED]
+        found = ov.model_accuracies(models, labels)["m0"][MODEL_ASSISTED]
         voided += not found.holds
         held.append(found.low <= accuracies[0] <= found.high)
     assert np.mean(held) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / len(held))
@@ -64,7 +64,7 @@ def test_votes_that_tell_something_are_worth_answers() -> None:
     plain, assisted = [], []
     for seed in range(60):
         models, labels = draw(seed, [0.7, 0.8, 0.85, 0.75, 0.8, 0.8])
-        found = h.model_accuracies(models, labels)["m0"]
+        found = ov.model_accuracies(models, labels)["m0"]
         plain.append(found["ml"].value - 0.7)
         assisted.append(found[MODEL_ASSISTED].value - 0.7)
     assert np.square(assisted).mean() < np.square(plain).mean() / 1.2
@@ -73,26 +73,26 @@ def test_votes_that_tell_something_are_worth_answers() -> None:
 
 def test_it_says_how_many_answers_votes_are_worth_and_leaves_other_numbers_alone() -> None:
     models, labels = draw(1, [0.7, 0.8, 0.85, 0.75])
-    together = h.model_accuracies(models, labels)
+    together = ov.model_accuracies(models, labels)
     for name, made in together.items():
         assert NoteKind.VOTES_WORTH in (note.kind for note in made[MODEL_ASSISTED].notes)
-        alone = h.accuracies(models[name], labels)
+        alone = ov.accuracies(models[name], labels)
         assert {n: e for n, e in made.items() if n != MODEL_ASSISTED} == alone
 
 
 @pytest.mark.parametrize("protocol", ["sequential", "disagreement"])
 def test_votes_add_nothing_to_what_is_known_or_cannot_be(protocol: str) -> None:
     models, labels = draw(2, [0.8, 0.7], protocol)
-    for made in h.model_accuracies(models, labels).values():
+    for made in ov.model_accuracies(models, labels).values():
         assert MODEL_ASSISTED not in {**made, **made.undefined}
 
 
 def test_one_model_and_one_that_all_questions_are_about_have_none() -> None:
     models, labels = draw(3, [0.8])
-    assert MODEL_ASSISTED not in h.model_accuracies(models, labels)["m0"]
+    assert MODEL_ASSISTED not in ov.model_accuracies(models, labels)["m0"]
     models, labels = draw(3, [0.8], "targeted")
     other = models["m0"][1:] + models["m0"][:1]  # any second model; every question is about the first
-    found = h.model_accuracies({**models, "later": [Prediction(p.item_id, p.option) for p in other]}, labels)
+    found = ov.model_accuracies({**models, "later": [Prediction(p.item_id, p.option) for p in other]}, labels)
     assert MODEL_ASSISTED not in {**found["m0"], **found["m0"].undefined}
 
 
@@ -117,7 +117,7 @@ def test_intervals_hold_with_strata_that_were_labelled_at_different_rates() -> N
         said = SimulatedExperts({f"i{j}": int(y) for j, y in enumerate(truth)}).answer(plan.route(asked))
         rows = {name: [Prediction(f"i{j}", k) for j, k in enumerate(each)] for name, each in options.items()}
         judges, strata = {"j": rows.pop("judge")}, {f"i{j}": str(is_easy) for j, is_easy in enumerate(easy)}
-        made = h.model_accuracies(rows, plan.decode(list(said)), strata=strata, judges=judges)["m0"]
+        made = ov.model_accuracies(rows, plan.decode(list(said)), strata=strata, judges=judges)["m0"]
         for name, covered in held.items():
             covered.append(made[name].low <= 0.4 * 0.9 + 0.6 * 0.4 <= made[name].high)
         widths.append((made["judged"].high - made["judged"].low) / (made["ml"].high - made["ml"].low))
@@ -131,7 +131,7 @@ def test_unsupported_options_are_named() -> None:
         ({"interval": "wald"}, "interval 'wald'"),
         ({"published": True}, "published"),
     ):
-        for made in h.model_accuracies(models, labels, **options).values():
+        for made in ov.model_accuracies(models, labels, **options).values():
             assert MODEL_ASSISTED not in made
             assert named in made.undefined[MODEL_ASSISTED]
 
@@ -139,13 +139,13 @@ def test_unsupported_options_are_named() -> None:
 def test_more_answers_than_it_looks_at_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oversight.harness.estimate.side_information.LARGEST", N - 1)
     models, labels = draw(4, [0.8, 0.7])
-    for made in h.model_accuracies(models, labels).values():
+    for made in ov.model_accuracies(models, labels).values():
         assert f"more than {N - 1} answers" in made.undefined[MODEL_ASSISTED]
 
 
 def test_joint_intervals_are_wider_and_say_so() -> None:
     models, labels = draw(5, [0.8, 0.7, 0.6])
-    alone, joint = (h.model_accuracies(models, labels, joint=j)["m0"][MODEL_ASSISTED] for j in (False, True))
+    alone, joint = (ov.model_accuracies(models, labels, joint=j)["m0"][MODEL_ASSISTED] for j in (False, True))
     assert joint.low < alone.low
     assert joint.high > alone.high
     assert joint.level == alone.level == 0.95
@@ -155,6 +155,6 @@ def test_joint_intervals_are_wider_and_say_so() -> None:
 def test_votes_of_models_that_answered_part_of_the_items_count_there() -> None:
     models, labels = draw(6, [0.7, 0.9])
     part = {"m0": models["m0"], "m1": models["m1"][: N // 2]}
-    whole, half = (h.model_accuracies(m, labels)["m0"][MODEL_ASSISTED] for m in (models, part))
+    whole, half = (ov.model_accuracies(m, labels)["m0"][MODEL_ASSISTED] for m in (models, part))
     assert half.holds
     assert half.high - half.low > whole.high - whole.low

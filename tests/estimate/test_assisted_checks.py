@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.columns import align_pool
 from oversight.harness.estimate import Votes, decode, estimate_models
 from oversight.harness.estimate.side_information import MODEL_ASSISTED
@@ -33,7 +33,7 @@ def test_an_expert_who_says_no_to_everything_voids_the_estimate_with_votes() -> 
         ]
         for share in (0.9, 0.7)
     }
-    labels: h.Labels = decode(answers, questions)
+    labels: ov.Labels = decode(answers, questions)
     columns, said = align_pool([*models.values()], labels)
     by_name = dict(zip(models, columns, strict=True))
     for made in estimate_models(by_name, said, [Votes(by_name)]).values():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.errors import BadInput
 from oversight.harness.types import Item, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
@@ -19,7 +19,7 @@ K, N = 3, 600
 ITEMS = [Item(f"i{j}", "t", CLASSES, tuple(range(K))) for j in range(N)]
 MEANS = ("macro_precision", "macro_recall", "macro_f1")
 ALL = ("precision", "recall", "f1", "prevalence", *MEANS)
-ERRORS = h.CostTable(costs=1 - np.eye(K))
+ERRORS = ov.CostTable(costs=1 - np.eye(K))
 
 
 def draw(
@@ -29,7 +29,7 @@ def draw(
     classes: int = K,
     n: int = N,
     abstain: float = 0,
-) -> tuple[dict[str, list[Prediction]], h.Labels, np.ndarray[Any, Any]]:
+) -> tuple[dict[str, list[Prediction]], ov.Labels, np.ndarray[Any, Any]]:
     """Models, labels and truth of a study; the last class is half as frequent as each other."""
     rng = np.random.default_rng(seed)
     items = [
@@ -53,7 +53,7 @@ def draw(
         asked = [*asked, *questions]
         answers += experts.answer(questions)
     models = {m: [Prediction(i, k) for i, k in rows.items()] for m, rows in votes.items()}
-    return models, h.decode(answers, asked), truth
+    return models, ov.decode(answers, asked), truth
 
 
 def true_results(
@@ -70,7 +70,7 @@ def true_results(
 @pytest.mark.parametrize("protocol", ["partitioned", "targeted"])
 def test_every_result_is_near_the_truth_and_inside_its_interval(protocol: str) -> None:
     models, labels, truth = draw(1, 0.85, 0.6, protocol=protocol)
-    found = h.classification_report(models["m0"], labels, CLASSES, metrics=ALL, costs=ERRORS)
+    found = ov.classification_report(models["m0"], labels, CLASSES, metrics=ALL, costs=ERRORS)
     wanted = true_results(models["m0"], truth)
     assert list(found) == [*wanted, "cost"]
     assert not found.undefined
@@ -85,8 +85,8 @@ def test_every_result_is_near_the_truth_and_inside_its_interval(protocol: str) -
 def test_a_cost_of_errors_is_what_the_accuracy_leaves() -> None:
     for protocol in ("partitioned", "targeted", "sequential"):
         models, labels, _ = draw(2, 0.8, 0.6, protocol=protocol)
-        right = h.accuracy(models["m0"], labels)
-        cost = h.classification_report(models["m0"], labels, CLASSES, metrics=(), costs=ERRORS)["cost"]
+        right = ov.accuracy(models["m0"], labels)
+        cost = ov.classification_report(models["m0"], labels, CLASSES, metrics=(), costs=ERRORS)["cost"]
         assert (1 - cost.value, 1 - cost.high, 1 - cost.low) == pytest.approx(
             (right.value, right.low, right.high)
         )
@@ -95,7 +95,9 @@ def test_a_cost_of_errors_is_what_the_accuracy_leaves() -> None:
 def test_a_cost_has_the_unit_of_its_table_and_is_shown_as_a_number() -> None:
     models, labels, truth = draw(3, 0.8)
     table = np.array([[-5.0, 400.0, 300.0], [20.0, -5.0, 20.0], [20.0, 20.0, -5.0]])
-    made = h.classification_report(models["m0"], labels, CLASSES, metrics=(), costs=h.CostTable(costs=table))
+    made = ov.classification_report(
+        models["m0"], labels, CLASSES, metrics=(), costs=ov.CostTable(costs=table)
+    )
     true = np.mean([table[t, p.option] for p, t in zip(models["m0"], truth, strict=True)])
     assert made["cost"].low < true < made["cost"].high
     assert made["cost"].clipped == made["cost"].value > 1
@@ -108,19 +110,19 @@ def test_unreadable_answers_miss_their_class_and_need_a_cost() -> None:
         replace(p, option=None, status=PredictionStatus.UNREADABLE) if j % 3 == 0 else p
         for j, p in enumerate(models["m0"])
     ]
-    found = h.classification_report(rows, labels, CLASSES, metrics=("precision", "recall"), costs=ERRORS)
+    found = ov.classification_report(rows, labels, CLASSES, metrics=("precision", "recall"), costs=ERRORS)
     wanted = true_results(rows, truth)
     for name in (f"{m}[{c}]" for m in ("precision", "recall") for c in CLASSES):
         assert found[name].low < wanted[name] < found[name].high
     assert "a column 'unreadable'" in found.undefined["cost"]
-    costs = h.CostTable(costs=1 - np.eye(K), unreadable=np.ones(K))
-    made = h.classification_report(rows, labels, CLASSES, metrics=(), costs=costs)["cost"]
+    costs = ov.CostTable(costs=1 - np.eye(K), unreadable=np.ones(K))
+    made = ov.classification_report(rows, labels, CLASSES, metrics=(), costs=costs)["cost"]
     assert made.low < 1 - np.mean([p.option == t for p, t in zip(rows, truth, strict=True)]) < made.high
 
 
 def test_a_class_that_few_questions_are_about_is_withheld_with_its_means() -> None:
     models, labels, _ = draw(5, 0.9, n=18)
-    found = h.classification_report(
+    found = ov.classification_report(
         models["m0"], labels, CLASSES, metrics=("recall", "macro_f1", "precision")
     )
     assert "yes-answers about this class if it is as frequent" in found.undefined["recall[blue]"]
@@ -132,7 +134,7 @@ def test_a_class_that_few_questions_are_about_is_withheld_with_its_means() -> No
 def test_a_class_that_is_never_predicted_has_no_precision() -> None:
     models, labels, _ = draw(6, 0.9)
     rows = [replace(p, option=max(1, p.option or 0)) for p in models["m0"]]
-    found = h.classification_report(rows, labels, CLASSES, metrics=("precision", "recall"))
+    found = ov.classification_report(rows, labels, CLASSES, metrics=("precision", "recall"))
     assert found.undefined["precision[[red]]"] == "no item is predicted to be of this class"
     assert "recall[[red]]" in found.undefined
     assert "recall[green]" in found
@@ -140,7 +142,7 @@ def test_a_class_that_is_never_predicted_has_no_precision() -> None:
 
 def test_questions_about_predictions_alone_tell_precision_only() -> None:
     models, labels, _ = draw(7, 0.8, protocol="targeted")
-    found = h.classification_report(
+    found = ov.classification_report(
         models["m0"], labels, CLASSES, metrics=("precision", "recall", "macro_precision")
     )
     assert [n for n in found if n.startswith("precision")]
@@ -150,23 +152,23 @@ def test_questions_about_predictions_alone_tell_precision_only() -> None:
 
 def test_resolved_items_tell_precision_and_recall_where_the_truth_is_known() -> None:
     models, labels, truth = draw(8, 0.8, protocol="sequential", classes=2)
-    found = h.classification_report(models["m0"], labels, CLASSES[:2], metrics=ALL)
+    found = ov.classification_report(models["m0"], labels, CLASSES[:2], metrics=ALL)
     wanted = true_results(models["m0"], truth, 2)
     assert {n: found[n].value for n in wanted} == pytest.approx(wanted)
     models, labels, _ = draw(8, 0.8, protocol="sequential")
-    found = h.classification_report(models["m0"], labels, CLASSES, metrics=("precision", "recall"))
+    found = ov.classification_report(models["m0"], labels, CLASSES, metrics=("precision", "recall"))
     assert "precision[blue]" in found
     assert "nobody said whether they are of this class" in found.undefined["recall[blue]"]
 
 
 def test_disagreements_and_experts_who_have_not_answered_tell_nothing() -> None:
     models, labels, _ = draw(9, 0.8, 0.6, protocol="disagreement")
-    found = h.classification_report(models["m0"], labels, CLASSES)
+    found = ov.classification_report(models["m0"], labels, CLASSES)
     assert not found
     assert "only where two models differ" in found.undefined["recall[blue]"]
     models, labels, _ = draw(9, 0.8)
-    one = h.Labels([x for x in labels if x.option == 0], labels.design)
-    found = h.classification_report(models["m0"], one, CLASSES, metrics=("macro_f1",))
+    one = ov.Labels([x for x in labels if x.option == 0], labels.design)
+    found = ov.classification_report(models["m0"], one, CLASSES, metrics=("macro_f1",))
     assert not found
     assert "not answered yet" in found.undefined["macro_f1"]
 
@@ -174,11 +176,11 @@ def test_disagreements_and_experts_who_have_not_answered_tell_nothing() -> None:
 def test_clusters_and_strata_enter() -> None:
     models, labels, truth = draw(10, 0.8)
     wanted = true_results(models["m0"], truth)
-    alone = h.classification_report(models["m0"], labels, CLASSES, metrics=ALL)
+    alone = ov.classification_report(models["m0"], labels, CLASSES, metrics=ALL)
     together = labels.clustered({x.id: str(j // 4) for j, x in enumerate(ITEMS)})
-    found = h.classification_report(models["m0"], together, CLASSES, metrics=ALL)
+    found = ov.classification_report(models["m0"], together, CLASSES, metrics=ALL)
     strata = {x.id: "ab"[j % 2] for j, x in enumerate(ITEMS)}
-    weighted = h.classification_report(models["m0"], labels, CLASSES, metrics=ALL, strata=strata)
+    weighted = ov.classification_report(models["m0"], labels, CLASSES, metrics=ALL, strata=strata)
     for name, value in wanted.items():
         assert found[name].low < value < found[name].high
         assert weighted[name].low < value < weighted[name].high
@@ -188,45 +190,45 @@ def test_clusters_and_strata_enter() -> None:
     )
     # half as many labels of one stratum: it weighs as much as the other all the same
     some = [x for x in labels if strata[x.item_id] == "a" or int(x.item_id[1:]) % 4 == 1]
-    uneven = h.classification_report(models["m0"], some, CLASSES, metrics=("macro_f1",))["macro_f1"]
-    even = h.classification_report(models["m0"], some, CLASSES, metrics=("macro_f1",), strata=strata)
+    uneven = ov.classification_report(models["m0"], some, CLASSES, metrics=("macro_f1",))["macro_f1"]
+    even = ov.classification_report(models["m0"], some, CLASSES, metrics=("macro_f1",), strata=strata)
     assert abs(even["macro_f1"].value - uneven.value) > 1e-4
     with pytest.raises(BadInput, match="strata"):
-        h.classification_report(models["m0"], together, CLASSES, strata=strata)
+        ov.classification_report(models["m0"], together, CLASSES, strata=strata)
 
 
 def test_bad_input_is_refused_by_name() -> None:
     models, labels, _ = draw(11, 0.8, 0.7)
     with pytest.raises(BadInput, match="'f2' is none"):
-        h.classification_report(models["m0"], labels, CLASSES, metrics=["f2"])
+        ov.classification_report(models["m0"], labels, CLASSES, metrics=["f2"])
     with pytest.raises(BadInput, match="give at least one"):
-        h.classification_report(models["m0"], labels, CLASSES, metrics=[])
+        ov.classification_report(models["m0"], labels, CLASSES, metrics=[])
     with pytest.raises(BadInput, match="has 3 options"):
-        h.classification_report(models["m0"], labels, ("a", "b"))
+        ov.classification_report(models["m0"], labels, ("a", "b"))
     with pytest.raises(BadInput, match="each once"):
-        h.classification_report(models["m0"], labels, ("a", "b", "a"))
+        ov.classification_report(models["m0"], labels, ("a", "b", "a"))
     with pytest.raises(BadInput, match="square"):
-        h.CostTable(costs=np.ones((2, 3)))
+        ov.CostTable(costs=np.ones((2, 3)))
     with pytest.raises(BadInput, match="finite"):
-        h.CostTable(costs=np.full((3, 3), np.inf))
+        ov.CostTable(costs=np.full((3, 3), np.inf))
     with pytest.raises(BadInput, match="the table has 2"):
-        h.classification_report(models["m0"], labels, CLASSES, costs=h.CostTable(costs=np.eye(2)))
+        ov.classification_report(models["m0"], labels, CLASSES, costs=ov.CostTable(costs=np.eye(2)))
     with pytest.raises(BadInput, match="prevalence"):
-        h.compare_classes(models, labels, CLASSES, metrics=["prevalence"])
+        ov.compare_classes(models, labels, CLASSES, metrics=["prevalence"])
     with pytest.raises(BadInput, match="at least 2 models"):
-        h.compare_classes({"m0": models["m0"]}, labels, CLASSES)
+        ov.compare_classes({"m0": models["m0"]}, labels, CLASSES)
 
 
 def test_differences_hold_the_truth_and_a_cheaper_model_is_better() -> None:
     models, labels, truth = draw(12, 0.95, 0.5)
-    found = h.compare_classes(models, labels, CLASSES, metrics=(*ALL[:3], *MEANS), costs=ERRORS)
+    found = ov.compare_classes(models, labels, CLASSES, metrics=(*ALL[:3], *MEANS), costs=ERRORS)
     a, b = (true_results(rows, truth) for rows in models.values())
     assert not found.undefined
     for name, pairs in found.results.items():
         if name != "cost":
             assert pairs[0].low < a[name] - b[name] < pairs[0].high
     (cost,) = found.results["cost"]
-    (accuracy,) = h.compare(models, labels).pairs
+    (accuracy,) = ov.compare(models, labels).pairs
     assert cost.difference == pytest.approx(-accuracy.difference, abs=0.03)
     assert cost.high < 0
     assert cost.verdict == "m0" == found.results["macro_f1"][0].verdict
@@ -234,7 +236,7 @@ def test_differences_hold_the_truth_and_a_cheaper_model_is_better() -> None:
 
 def test_models_that_never_differ_are_tied_with_an_interval_that_is_not_0() -> None:
     models, labels, _ = draw(13, 0.9)
-    found = h.compare_classes({"a": models["m0"], "b": models["m0"]}, labels, CLASSES, metrics=("macro_f1",))
+    found = ov.compare_classes({"a": models["m0"], "b": models["m0"]}, labels, CLASSES, metrics=("macro_f1",))
     (pair,) = found.results["macro_f1"]
     assert (pair.difference, pair.verdict) == (0.0, "tie")
     assert pair.low < -0.01 < 0.01 < pair.high
@@ -242,8 +244,8 @@ def test_models_that_never_differ_are_tied_with_an_interval_that_is_not_0() -> N
 
 def test_several_models_are_compared_at_a_joint_level() -> None:
     models, labels, _ = draw(14, 0.9, 0.7, 0.5)
-    two = h.compare_classes({n: models[n] for n in ("m0", "m1")}, labels, CLASSES, metrics=("macro_recall",))
-    three = h.compare_classes(models, labels, CLASSES, metrics=("macro_recall",)).results["macro_recall"]
+    two = ov.compare_classes({n: models[n] for n in ("m0", "m1")}, labels, CLASSES, metrics=("macro_recall",))
+    three = ov.compare_classes(models, labels, CLASSES, metrics=("macro_recall",)).results["macro_recall"]
     assert [(p.first, p.second) for p in three] == [("m0", "m1"), ("m0", "m2"), ("m1", "m2")]
     (one,) = two.results["macro_recall"]
     assert three[0].low < one.low
@@ -256,11 +258,11 @@ def test_nothing_to_go_by_is_refused_and_what_was_not_seen_may_cost_otherwise() 
     rows = models["m0"]
     failed = [replace(p, option=None, status=PredictionStatus.FAILED) for p in rows]
     for predictions, said in ((rows, []), ([], labels), (failed, labels)):
-        with pytest.raises(h.EstimateError, match="a yes or no on a prediction"):
-            h.classification_report(predictions, said, CLASSES)
-    with pytest.raises(h.EstimateError, match="a yes or no on a prediction"):
-        h.compare_classes({"a": rows[:60], "b": models["m1"][60:]}, labels, CLASSES)
+        with pytest.raises(ov.EstimateError, match="a yes or no on a prediction"):
+            ov.classification_report(predictions, said, CLASSES)
+    with pytest.raises(ov.EstimateError, match="a yes or no on a prediction"):
+        ov.compare_classes({"a": rows[:60], "b": models["m1"][60:]}, labels, CLASSES)
     silent = [replace(p, option=None, status=PredictionStatus.UNREADABLE) for p in rows]
-    table = h.CostTable(costs=1 - np.eye(K), unreadable=np.ones(K))
-    cost = h.classification_report(silent, labels, CLASSES, metrics=(), costs=table)["cost"]
+    table = ov.CostTable(costs=1 - np.eye(K), unreadable=np.ones(K))
+    cost = ov.classification_report(silent, labels, CLASSES, metrics=(), costs=table)["cost"]
     assert cost.low < cost.value == cost.high == 1

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness import BadInput, EstimateError
 from oversight.harness.estimate import ErrorRanges, GoldCounts
 from oversight.harness.estimate.model_comparison import rank_models
@@ -40,7 +40,7 @@ MODELS = {"good": a_model(0.8), "poor": a_model(0.55)}
 PREDICTIONS = {name: [Prediction(i, k) for i, k in rows.items()] for name, rows in MODELS.items()}
 
 
-def collect(name: str) -> h.Labels:
+def collect(name: str) -> ov.Labels:
     """All questions of a protocol answered."""
     plans: dict[str, Any] = {
         "partitioned": Partitioned(ROSTER, seed=2),
@@ -58,32 +58,32 @@ def collect(name: str) -> h.Labels:
         asked = {a.question.id for a in answers}
         more = plan.next_questions(ITEMS, answers) if plan.statement.asks_on else []
         questions = [q for q in more if q.id not in asked]
-    labels: h.Labels = plan.decode(answers)
+    labels: ov.Labels = plan.decode(answers)
     return labels
 
 
 @pytest.mark.parametrize("name", ["partitioned", "several", "targeted", "alone", "sequential"])
 def test_accuracy_is_less_certain_on_clusters(name: str) -> None:
     labels = collect(name)
-    plain = h.accuracy(PREDICTIONS["good"], labels)
-    apart, together = (h.accuracy(PREDICTIONS["good"], labels.clustered(c)) for c in (ALONE, CLUSTERS))
+    plain = ov.accuracy(PREDICTIONS["good"], labels)
+    apart, together = (ov.accuracy(PREDICTIONS["good"], labels.clustered(c)) for c in (ALONE, CLUSTERS))
     assert together.value == pytest.approx(apart.value)
     assert together.low < apart.low < apart.value < apart.high < together.high
     assert together.high - together.low > 1.3 * (plain.high - plain.low)
     assert together.low <= np.mean([MODELS["good"][i] == t for i, t in TRUTH.items()]) <= together.high
-    assert h.accuracies(PREDICTIONS["good"], labels.clustered(CLUSTERS)).popitem()[1] == together
+    assert ov.accuracies(PREDICTIONS["good"], labels.clustered(CLUSTERS)).popitem()[1] == together
 
 
 @pytest.mark.parametrize("name", ["partitioned", "several", "targeted", "sequential", "disagreement"])
 def test_a_difference_is_less_certain_on_clusters(name: str) -> None:
     labels = collect(name)
-    (plain,) = h.compare(PREDICTIONS, labels).pairs
-    (together,) = h.compare(PREDICTIONS, labels.clustered(CLUSTERS)).pairs
+    (plain,) = ov.compare(PREDICTIONS, labels).pairs
+    (together,) = ov.compare(PREDICTIONS, labels.clustered(CLUSTERS)).pairs
     assert together.difference == pytest.approx(plain.difference, abs=0.02)
     assert together.low <= together.difference <= together.high
     assert together.high - together.low > 1.2 * (plain.high - plain.low)
     assert together.p_value > plain.p_value
-    (swapped,) = h.compare(dict(reversed(PREDICTIONS.items())), labels.clustered(CLUSTERS)).pairs
+    (swapped,) = ov.compare(dict(reversed(PREDICTIONS.items())), labels.clustered(CLUSTERS)).pairs
     expected = (-together.difference, -together.high, -together.low, together.p_value)
     found = (swapped.difference, swapped.low, swapped.high, swapped.p_value)
     assert found == pytest.approx(expected, abs=1e-6)
@@ -95,7 +95,7 @@ def test_unreadable_predictions_of_whole_clusters_widen_the_share() -> None:
         p if j // SIZE % 4 else Prediction(p.item_id, None, PredictionStatus.UNREADABLE)
         for j, p in enumerate(PREDICTIONS["good"])
     ]
-    apart, together = (h.accuracy(some, labels.clustered(c)) for c in (ALONE, CLUSTERS))
+    apart, together = (ov.accuracy(some, labels.clustered(c)) for c in (ALONE, CLUSTERS))
     assert together.interval == "tilted-score+share"
     assert together.low < apart.low < together.value < apart.high < together.high
 
@@ -137,16 +137,16 @@ def test_a_sample_without_an_error_is_not_certain_on_clusters() -> None:
 def test_bad_clusters_are_named(name: str, clusters: dict[str, str], message: str) -> None:
     labels = collect(name).clustered(clusters)
     with pytest.raises(EstimateError, match=message):
-        h.accuracy(PREDICTIONS["good"], labels)
+        ov.accuracy(PREDICTIONS["good"], labels)
     with pytest.raises(EstimateError, match=message):
-        h.compare(PREDICTIONS, labels)
+        ov.compare(PREDICTIONS, labels)
 
 
 def test_options_that_take_items_as_independent_are_refused() -> None:
     labels, rows = collect("partitioned").clustered(CLUSTERS), PREDICTIONS["good"]
     for options in ({"estimator": "ord"}, {"interval": "score"}):
         with pytest.raises(BadInput, match="leave it out"):
-            h.accuracy(rows, labels, **options)  # type: ignore[arg-type]  # one of several types
+            ov.accuracy(rows, labels, **options)  # type: ignore[arg-type]  # one of several types
 
 
 @pytest.mark.parametrize("name", ["partitioned", "targeted"])
@@ -154,10 +154,10 @@ def test_corrected_for_errors_clusters_are_the_units(name: str) -> None:
     gold = GoldCounts(yes_on_true=48, n_true=50, no_on_false=47, n_false=50)
     errors = ErrorRanges(gold_true=(48, 2), gold_false=(3, 47))
     apart, together = collect(name), collect(name).clustered(CLUSTERS)
-    plain, clustered = (h.accuracy(PREDICTIONS["good"], x, gold=gold) for x in (apart, together))
+    plain, clustered = (ov.accuracy(PREDICTIONS["good"], x, gold=gold) for x in (apart, together))
     assert clustered.high - clustered.low > 1.05 * (plain.high - plain.low)
     assert clustered.value == pytest.approx(plain.value, abs=0.05)
-    (alone,), (joint,) = (h.compare(PREDICTIONS, x, errors=errors).pairs for x in (apart, together))
+    (alone,), (joint,) = (ov.compare(PREDICTIONS, x, errors=errors).pairs for x in (apart, together))
     assert joint.high - joint.low > alone.high - alone.low
     assert joint.method == "delta"
 
@@ -165,18 +165,18 @@ def test_corrected_for_errors_clusters_are_the_units(name: str) -> None:
 def test_strata_of_clustered_items_are_refused() -> None:
     labels = collect("partitioned").clustered(CLUSTERS)
     with pytest.raises(BadInput, match="strata"):
-        h.accuracy(PREDICTIONS["good"], labels, strata=CLUSTERS)
+        ov.accuracy(PREDICTIONS["good"], labels, strata=CLUSTERS)
     with pytest.raises(BadInput, match="published"):
-        h.accuracy(PREDICTIONS["good"], labels, published=True)
+        ov.accuracy(PREDICTIONS["good"], labels, published=True)
 
 
 def test_an_interval_for_looking_on_takes_clusters_as_units() -> None:
     labels, rows = collect("partitioned"), PREDICTIONS["good"]
-    alone = h.accuracy(rows, labels, interval="anytime")
-    together = h.accuracy(rows, labels.clustered(CLUSTERS), interval="anytime")
+    alone = ov.accuracy(rows, labels, interval="anytime")
+    together = ov.accuracy(rows, labels.clustered(CLUSTERS), interval="anytime")
     assert together.value == alone.value
     assert together.low < alone.low
     assert together.high > alone.high
     assert "clusters are independent draws" in together.assumptions
     with pytest.raises(EstimateError, match="must be at least 2"):
-        h.accuracy(rows, labels.clustered(dict.fromkeys(CLUSTERS, "all")), interval="anytime")
+        ov.accuracy(rows, labels.clustered(dict.fromkeys(CLUSTERS, "all")), interval="anytime")

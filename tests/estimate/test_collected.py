@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness import NotIdentified
 from oversight.harness.columns import LabelColumns, align_models
 from oversight.harness.estimate import collected_part as cut
@@ -36,15 +36,15 @@ def queues_of(questions: Sequence[Question]) -> dict[str, list[Question]]:
     return {expert: [q for q in order_queue(own) if isinstance(q, Question)] for expert, own in found.items()}
 
 
-def answer(questions: Sequence[Question], open_: Collection[str]) -> h.Labels:
+def answer(questions: Sequence[Question], open_: Collection[str]) -> ov.Labels:
     """Labels of all questions but those of these ids."""
-    labels: h.Labels = decode(
+    labels: ov.Labels = decode(
         SimulatedExperts(TRUTH).answer(q for q in questions if q.id not in open_), questions
     )
     return labels
 
 
-def reach(name: str, **reached: float) -> h.Labels:
+def reach(name: str, **reached: float) -> ov.Labels:
     """Labels where experts have answered the first share of their queues; all of it by default."""
     open_ = set[str]()
     for expert, queue in queues_of(QUESTIONS[name]).items():
@@ -86,12 +86,12 @@ def test_an_expert_who_is_silent_leaves_nothing_to_estimate(name: str) -> None:
     with pytest.raises(NotIdentified, match=f"{EXPERTS[2]} has not answered yet .*no random part"):
         collected(labels)
     with pytest.raises(NotIdentified, match="not answered yet"):
-        h.accuracy(PREDICTIONS["good"], labels)
-    found = h.accuracies(PREDICTIONS["good"], labels)
+        ov.accuracy(PREDICTIONS["good"], labels)
+    found = ov.accuracies(PREDICTIONS["good"], labels)
     assert dict(found) == {}
     assert list(found.undefined) == [{"partitioned": "ml", "targeted": "routed"}[name]]
     with pytest.raises(NotIdentified, match="not answered yet"):
-        h.compare(PREDICTIONS, labels)
+        ov.compare(PREDICTIONS, labels)
 
 
 def test_several_silent_experts_are_named() -> None:
@@ -115,17 +115,17 @@ def test_everybodys_answers_are_cut_to_the_share_of_the_slowest(name: str, share
     assert note.kind is NoteKind.PARTIAL
     assert (note.data["used"], note.data["answered"]) == (len(part), len(labels))
     assert note.data["slowest"] == EXPERTS[1]
-    estimate = h.accuracy(PREDICTIONS["good"], labels)
+    estimate = ov.accuracy(PREDICTIONS["good"], labels)
     assert note in estimate.notes
     assert estimate.n.ordinary + estimate.n.complementary == len(part)
-    assert note in h.compare(PREDICTIONS, labels).pairs[0].notes
+    assert note in ov.compare(PREDICTIONS, labels).pairs[0].notes
 
 
 def test_the_kept_part_is_the_start_of_every_queue() -> None:
     labels = reach("partitioned", **{EXPERTS[0]: 0.4})
     mixed = list(labels)
     np.random.default_rng(3).shuffle(mixed)  # type: ignore[arg-type]  # a list
-    here, there = (collected(x)[0] for x in (labels, h.Labels(mixed, labels.design)))
+    here, there = (collected(x)[0] for x in (labels, ov.Labels(mixed, labels.design)))
     kept, again = ({part.index.ids[i] for i in part.item.tolist()} for part in (here, there))
     assert kept == again
     for queue in queues_of(QUESTIONS["partitioned"]).values():
@@ -141,7 +141,7 @@ def test_a_question_left_blank_counts_like_an_unsure_one(name: str) -> None:
     assert note == passed_over(len(blank), len(questions))
     assert part.passed is not None
     assert int(part.passed.sum()) == len(blank)
-    found = h.accuracies(PREDICTIONS["good"], answer(questions, blank))
+    found = ov.accuracies(PREDICTIONS["good"], answer(questions, blank))
     main = {"partitioned": "ml", "targeted": "routed"}[name]
     assert "worst_case" in found
     assert found[main].n.unlabelled == len(blank)
@@ -157,7 +157,7 @@ def test_every_open_question_is_missing_where_the_order_is_not_known(name: str) 
     part, (note,) = collected(answer(drawn, open_))
     assert note == passed_over(len(open_), len(drawn))
     assert len(part) == len(drawn)
-    assert not h.accuracy(PREDICTIONS["good"], answer(drawn, open_)).holds
+    assert not ov.accuracy(PREDICTIONS["good"], answer(drawn, open_)).holds
 
 
 def test_a_question_on_the_screen_is_not_passed_over() -> None:
@@ -181,7 +181,7 @@ def test_a_few_open_questions_are_missing_and_cut_nothing() -> None:
     part, notes = collected(labels)
     assert len(part) == len(questions)
     assert notes == (passed_over(few, len(questions)),)
-    assert h.accuracy(PREDICTIONS["good"], labels).n.unlabelled == few
+    assert ov.accuracy(PREDICTIONS["good"], labels).n.unlabelled == few
 
 
 def test_a_few_open_questions_of_one_expert_are_a_share_of_the_experts_own() -> None:
@@ -209,8 +209,8 @@ def test_questions_that_follow_from_answers_are_not_cut() -> None:
     mine = [q for q in questions if q.expert == EXPERTS[0]]
     labels = decode(SimulatedExperts(TRUTH).answer(mine), questions)
     assert collected(labels)[1] == ()
-    with pytest.raises(h.EstimateError, match="are not resolved yet"):
-        h.accuracy(PREDICTIONS["good"], labels)
+    with pytest.raises(ov.EstimateError, match="are not resolved yet"):
+        ov.accuracy(PREDICTIONS["good"], labels)
 
 
 def test_the_common_share_is_not_bent_by_who_is_fast() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.agents.search import ExpertLabels, prepare_search, score_items
 from oversight.agents.search.item_splits import refuse_unscorable
 from oversight.harness.analysis import (
@@ -58,7 +58,7 @@ class Study:
 
     models: dict[str, list[Prediction]]
     judge: list[Prediction]
-    labels: h.Labels
+    labels: ov.Labels
     features: frozenset[str]
 
 
@@ -80,7 +80,7 @@ def make_study(design: str, features: frozenset[str]) -> Study:
         answers += experts.answer(waiting)
         waiting = plan.next_questions(ITEMS, answers) if plan.statement.asks_on else []
         drawn = [*drawn, *waiting]
-    labels = h.decode(answers, drawn)
+    labels = ov.decode(answers, drawn)
     if "clusters" in features:
         labels = labels.clustered({item.id: str(j // 3) for j, item in enumerate(ITEMS)})
     if "weights" in features:
@@ -96,13 +96,13 @@ def ask_again(study: Study) -> tuple[dict[str, PredictionColumns], LabelColumns,
     truth = synthesise_population(N, K, [0.8, 0.6, 0.7], np.random.default_rng(3))[0]
     asked = []
     for label, question in zip(study.labels, study.labels.design.drawn, strict=True):
-        if label.kind != h.LabelKind.COMPLEMENTARY or int(label.item_id[1:]) % 2:
+        if label.kind != ov.LabelKind.COMPLEMENTARY or int(label.item_id[1:]) % 2:
             continue
         shares = tuple(0.25 * (k != label.option) for k in range(K))
         option = next(k for k in range(K) if shares[k])
         asked.append(replace(question, option=option, propensity=0.25, propensities=shares))
     experts = SimulatedExperts({f"i{j}": int(k) for j, k in enumerate(truth.tolist())})
-    second = h.decode(experts.answer(asked), asked)
+    second = ov.decode(experts.answer(asked), asked)
     columns, said = align_pool(list(study.models.values()), study.labels)
     return dict(zip(study.models, columns, strict=True)), said, LabelColumns.of(second, said.index)
 
@@ -112,17 +112,17 @@ def estimate(study: Study) -> float:
     given, strata = study.features, {item.id: str(j % 2) for j, item in enumerate(ITEMS)}
     options: dict[str, Any] = {"strata": strata} if "strata" in given else {}
     if "gold" in given:
-        return h.accuracy(study.models["m0"], study.labels, gold=GOLD, **options).value
+        return ov.accuracy(study.models["m0"], study.labels, gold=GOLD, **options).value
     if "second questions" in given:
         models, labels, second = ask_again(study)
         found = estimate_models(models, labels, [SecondQuestions(models, second)], **options)["m0"]
     else:
         judges = {"judge": study.judge} if "judges" in given else None
-        found = h.model_accuracies(study.models, study.labels, judges=judges, **options)["m0"]
+        found = ov.model_accuracies(study.models, study.labels, judges=judges, **options)["m0"]
     wanted = {"second questions": TWO_PHASE, "judges": JUDGED, "votes": "assisted"}
     named = next((name for feature, name in wanted.items() if feature in given), "")
     if not named:
-        return h.accuracy(study.models["m0"], study.labels, **options).value
+        return ov.accuracy(study.models["m0"], study.labels, **options).value
     if named not in found:
         raise EstimateError(found.undefined.get(named, "; ".join(found.undefined.values())))
     return found[named].value
@@ -130,7 +130,7 @@ def estimate(study: Study) -> float:
 
 def compare(study: Study) -> float:
     errors = RANGES if "gold" in study.features else None
-    return h.compare(study.models, study.labels, errors=errors).pairs[0].difference
+    return ov.compare(study.models, study.labels, errors=errors).pairs[0].difference
 
 
 def gate(study: Study) -> float:
@@ -160,7 +160,7 @@ def metrics(study: Study) -> float:
     if "second questions" in study.features:
         models, labels, second = ask_again(study)
         model = models["m0"]
-    found = h.classification_report(
+    found = ov.classification_report(
         model, labels, CLASSES, metrics=["precision"], strata=strata, second=second
     )
     if not found:
@@ -271,4 +271,4 @@ def test_second_questions_of_other_items_are_refused() -> None:
     study = make_study("uniform", frozenset())
     second = ask_again(study)[2]
     with pytest.raises(TypeError, match="columns over the same items"):
-        h.classification_report(study.models["m0"], study.labels, CLASSES, second=second)
+        ov.classification_report(study.models["m0"], study.labels, CLASSES, second=second)

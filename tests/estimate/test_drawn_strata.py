@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oversight.harness import BadInput, IntArray, accuracies, compare
-from oversight.harness.estimate import draw_in_proportion, guess_right, split_by_agreement
+from oversight.harness import BadInput, IntArray
+from oversight.harness.estimate import (
+    accuracies,
+    compare,
+    draw_in_proportion,
+    guess_right,
+    split_by_agreement,
+)
 from oversight.harness.estimate.intervals import DrawnStrata, design_effect, drawn_interval
 from oversight.harness.estimate.routed_means import routed_accuracy
 from oversight.harness.estimate.routed_sample import RoutedSample, accuracy_target

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.columns import PredictionColumns, align_pool
 from oversight.harness.estimate import Evidence, Setting, SideInformation, estimate_models
 from oversight.harness.registry import PROTOCOLS, load_protocol
@@ -75,7 +75,7 @@ def test_protocol_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         truth, predicted = make_truth(seed)
         plan = rule(one_expert_per_class(CLASSES), predicted, seed)
         labels = plan.decode(list(SimulatedExperts(truth).answer(plan.route(ITEMS))))
-        found = h.accuracy([Prediction(i, k) for i, k in predicted.items()], labels)
+        found = ov.accuracy([Prediction(i, k) for i, k in predicted.items()], labels)
         assert (found.estimator, found.assumptions) == ("routed", rule.statement.assumptions)
         covered.append(found.low <= ACCURACY <= found.high)
     assert sum(covered) >= 17  # of 20 draws at 95 %: fewer in 1 of 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from tests.estimate.test_one_call import ITEMS, PREDICTIONS, labels_of
 from tests.estimate.test_ranking import rank
 
@@ -16,9 +16,9 @@ NAMES = ("partitioned", "targeted", "sequential")
 @pytest.mark.parametrize("level", [0.9, 0.95])
 def test_joint_intervals_are_those_of_a_higher_level(name: str, level: float) -> None:
     labels = labels_of(name)
-    joint = h.model_accuracies(PREDICTIONS, labels, level=level, joint=True)
-    single = h.model_accuracies(PREDICTIONS, labels, level=level)
-    each = h.model_accuracies(PREDICTIONS, labels, level=level ** (1 / 2))
+    joint = ov.model_accuracies(PREDICTIONS, labels, level=level, joint=True)
+    single = ov.model_accuracies(PREDICTIONS, labels, level=level)
+    each = ov.model_accuracies(PREDICTIONS, labels, level=level ** (1 / 2))
     for model, found in joint.items():
         assert found.keys() == single[model].keys()
         for key, e in found.items():
@@ -33,22 +33,22 @@ def test_more_models_are_wider_and_one_is_itself() -> None:
     labels, rows = labels_of("partitioned"), PREDICTIONS["good"]
     widths = []
     for n in (1, 2, 5, 20):
-        found = h.model_accuracies({f"m{j}": rows for j in range(n)}, labels, joint=True)
+        found = ov.model_accuracies({f"m{j}": rows for j in range(n)}, labels, joint=True)
         assert len({(e["ml"].low, e["ml"].high) for e in found.values()}) == 1
         widths.append(found["m0"]["ml"].high - found["m0"]["ml"].low)
     assert widths == sorted(widths)
-    alone = h.accuracy(rows, labels)
+    alone = ov.accuracy(rows, labels)
     assert widths[0] == alone.high - alone.low
 
 
 def test_an_interval_for_looking_on_is_not_joint_and_left_out() -> None:
     labels = labels_of("partitioned")
-    assert "anytime" in h.model_accuracies(PREDICTIONS, labels, anytime=0.95)["good"]
-    assert "anytime" not in h.model_accuracies(PREDICTIONS, labels, anytime=0.95, joint=True)["good"]
+    assert "anytime" in ov.model_accuracies(PREDICTIONS, labels, anytime=0.95)["good"]
+    assert "anytime" not in ov.model_accuracies(PREDICTIONS, labels, anytime=0.95, joint=True)["good"]
 
 
 def test_no_models_are_no_estimates() -> None:
-    assert h.model_accuracies({}, labels_of("partitioned"), joint=True) == {}
+    assert ov.model_accuracies({}, labels_of("partitioned"), joint=True) == {}
 
 
 @pytest.mark.parametrize("n", [12, 25, 40])
@@ -72,8 +72,8 @@ def test_models_that_never_differ_have_an_interval_of_some_width() -> None:
 def test_joint_comparisons_are_wider_than_single_ones() -> None:
     labels = labels_of("partitioned")
     third = {**PREDICTIONS, "again": PREDICTIONS["poor"][::-1]}
-    joint = {(c.first, c.second): c for c in h.compare(third, labels).pairs}
-    (single,) = h.compare(PREDICTIONS, labels).pairs
+    joint = {(c.first, c.second): c for c in ov.compare(third, labels).pairs}
+    (single,) = ov.compare(PREDICTIONS, labels).pairs
     both = joint["good", "poor"]
     assert both.difference == single.difference
     assert both.low < single.low

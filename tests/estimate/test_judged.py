@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import ItemIndex, PredictionColumns
 from oversight.harness.estimate import JudgeOpinion, judge_probabilities, synthesise_population
@@ -72,7 +72,7 @@ def as_columns(option: IntArray, sure: FloatArray) -> PredictionColumns:
 
 def draw(
     seed: int, voice: Callable[..., Voice], accuracy: float = 0.7, protocol: str = "partitioned"
-) -> tuple[dict[str, list[Prediction]], h.Labels, list[Prediction]]:
+) -> tuple[dict[str, list[Prediction]], ov.Labels, list[Prediction]]:
     """Two models, labels of a study and a judge."""
     rng = np.random.default_rng(seed)
     truth, answers = synthesise_population(N, K, [accuracy, 0.6], rng, correlation=0.5, temptation=0.5)
@@ -110,7 +110,7 @@ def test_two_judges_one_of_them_lying(protocol: str) -> None:
     for seed in range(5):
         models, labels, judge = draw(seed, know, protocol=protocol)
         liar = draw(seed, lie, protocol=protocol)[-1]
-        for made in h.model_accuracies(models, labels, judges={"a": judge, "b": liar}).values():
+        for made in ov.model_accuracies(models, labels, judges={"a": judge, "b": liar}).values():
             assert made[JUDGED].holds
             assert made[JUDGED].high - made[JUDGED].low < 0.6
 
@@ -120,7 +120,7 @@ def test_a_judge_that_knows_saves_questions_and_says_how_many() -> None:
     plain, judged, told = [], [], []
     for seed in range(40):
         models, labels, judge = draw(seed, partial(know, strength=2.5))
-        found = h.model_accuracies({"m0": models["m0"]}, labels, judges={"judge": judge})["m0"]
+        found = ov.model_accuracies({"m0": models["m0"]}, labels, judges={"judge": judge})["m0"]
         plain.append(found["ml"].value - 0.7)
         judged.append(found[JUDGED].value - 0.7)
         (note,) = (n for n in found[JUDGED].notes if n.kind is NoteKind.JUDGE_SAVED)
@@ -136,7 +136,7 @@ def test_a_reversed_scale_is_read_the_other_way_round() -> None:
     widths = []
     for voice in (know, reverse):
         models, labels, judge = draw(1, voice)
-        found = h.model_accuracies(models, labels, judges={"judge": judge})["m0"][JUDGED]
+        found = ov.model_accuracies(models, labels, judges={"judge": judge})["m0"][JUDGED]
         widths.append(found.high - found.low)
     assert widths[0] == pytest.approx(widths[1], rel=0.1)
 
@@ -144,8 +144,8 @@ def test_a_reversed_scale_is_read_the_other_way_round() -> None:
 def test_a_judge_is_no_candidate_and_changes_no_other_number() -> None:
     models, labels, judge = draw(2, lie)
     alone, together = (
-        h.model_accuracies(models, labels),
-        h.model_accuracies(models, labels, judges={"j": judge}),
+        ov.model_accuracies(models, labels),
+        ov.model_accuracies(models, labels, judges={"j": judge}),
     )
     assert together.keys() == alone.keys() == models.keys()
     for name, made in together.items():
@@ -157,7 +157,7 @@ def test_a_judge_is_no_candidate_and_changes_no_other_number() -> None:
 )
 def test_where_it_adds_nothing_it_says_so(protocol: str, named: str) -> None:
     models, labels, judge = draw(3, know, protocol=protocol)
-    made = h.model_accuracies({"m0": models["m0"]}, labels, judges={"j": judge})["m0"]
+    made = ov.model_accuracies({"m0": models["m0"]}, labels, judges={"j": judge})["m0"]
     assert JUDGED not in made
     assert named in made.undefined[JUDGED]
 
@@ -168,7 +168,7 @@ def test_unsupported_options_are_named() -> None:
         ({"interval": "wald"}, "interval 'wald'"),
         ({"published": True}, "published"),
     ):
-        for made in h.model_accuracies(models, labels, judges={"j": judge}, **options).values():
+        for made in ov.model_accuracies(models, labels, judges={"j": judge}, **options).values():
             assert JUDGED not in made
             assert made.undefined[JUDGED] == f"a judge is not used together with {named}"
 
@@ -176,25 +176,25 @@ def test_unsupported_options_are_named() -> None:
 def test_joint_intervals_and_clusters_are_honoured() -> None:
     models, labels, judge = draw(5, know)
     found = [
-        h.model_accuracies(models, labels, judges={"j": judge}, joint=j)["m0"][JUDGED] for j in (False, True)
+        ov.model_accuracies(models, labels, judges={"j": judge}, joint=j)["m0"][JUDGED] for j in (False, True)
     ]
     assert found[1].low < found[0].low < found[0].high < found[1].high
     assert "joint: 2 models" in found[1].flags
     patients = labels.clustered({name: str(j // 5) for j, name in enumerate(IDS)})
-    made = h.model_accuracies(models, patients, judges={"j": judge})["m0"][JUDGED]
+    made = ov.model_accuracies(models, patients, judges={"j": judge})["m0"][JUDGED]
     assert made.holds
     assert made.low < 0.7 < made.high
 
 
 def test_an_item_alone_and_models_without_a_readable_answer() -> None:
     models, labels, judge = draw(6, know)
-    made = h.model_accuracies({"m0": models["m0"][:1]}, labels, judges={"j": judge})["m0"]
+    made = ov.model_accuracies({"m0": models["m0"][:1]}, labels, judges={"j": judge})["m0"]
     assert made[JUDGED].high - made[JUDGED].low > 0.9
     mute = [Prediction(name, None, PredictionStatus.UNREADABLE) for name in IDS]
-    made = h.model_accuracies({"m0": mute}, labels, judges={"j": judge})["m0"]
+    made = ov.model_accuracies({"m0": mute}, labels, judges={"j": judge})["m0"]
     assert "readable" in made.undefined[JUDGED]
     failed = [Prediction(name, None, PredictionStatus.FAILED) for name in IDS]
-    made = h.model_accuracies({"m0": models["m0"]}, labels, judges={"j": failed})["m0"]
+    made = ov.model_accuracies({"m0": models["m0"]}, labels, judges={"j": failed})["m0"]
     assert made[JUDGED].holds
 
 

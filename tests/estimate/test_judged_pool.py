@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.arrays import IntArray
 from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate import JudgeOpinion, RoutedSample, judge_probabilities, synthesise_population
@@ -110,7 +110,7 @@ def test_predictions_of_undrawn_items_count(voice: Callable[..., Voice], protoco
         said = SimulatedExperts(dict(zip(IDS, truth.tolist(), strict=True))).answer(plan.route(drawn))
         labels = plan.decode(list(said)).drawn_from({item.id: "all" for item in drawn}, pool_size=N)
         judges = {"judge": rows_of(*voice(truth, rng))}
-        made = h.model_accuracies({"m": rows_of(answers[:, 0])}, labels, judges=judges)["m"]
+        made = ov.model_accuracies({"m": rows_of(answers[:, 0])}, labels, judges=judges)["m"]
         held.append(made[JUDGED].low <= 0.7 <= made[JUDGED].high)
         main = made["ml" if protocol == "partitioned" else "routed"]
         ratios.append((main.high - main.low) / (made[JUDGED].high - made[JUDGED].low))
@@ -121,5 +121,5 @@ def test_predictions_of_undrawn_items_count(voice: Callable[..., Voice], protoco
 def test_a_pool_of_which_not_all_items_are_predicted_is_named() -> None:
     models, labels, judge = draw(7, know)
     part = labels.drawn_from(dict.fromkeys(IDS, "all"), pool_size=N + 50)
-    made = h.model_accuracies(models, part, judges={"j": judge})["m0"]
+    made = ov.model_accuracies(models, part, judges={"j": judge})["m0"]
     assert f"{N} of the pool's {N + 50} items have a prediction" in made.undefined[JUDGED]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.estimate.side_information import JUDGED
 from oversight.harness.types import Answer, Item, Labels, Prediction
 from oversight.protocols.collect import SimulatedExperts
@@ -44,7 +44,7 @@ def test_a_judge_narrows_what_resolved_items_tell_of_a_pool() -> None:
     held, widths = [], []
     for seed in range(12):
         models, labels, judge, exact = resolve(seed)
-        found = h.model_accuracies(models, labels, judges={"judge": judge})["a"]
+        found = ov.model_accuracies(models, labels, judges={"judge": judge})["a"]
         both = [found["resolved"], found[JUDGED]]
         held.append([e.low <= exact <= e.high for e in both])
         widths.append([e.high - e.low for e in both])
@@ -54,7 +54,7 @@ def test_a_judge_narrows_what_resolved_items_tell_of_a_pool() -> None:
 
 def test_where_experts_were_silent_a_judge_is_withheld() -> None:
     models, labels, judge, _ = resolve(0, abstention=0.3)
-    found = h.model_accuracies(models, labels, judges={"judge": judge})["a"]
+    found = ov.model_accuracies(models, labels, judges={"judge": judge})["a"]
     assert "drawn items are not resolved" in found.undefined[JUDGED]
     assert "resolved" in found
 
@@ -64,7 +64,7 @@ def test_resolved_items_that_are_all_there_are_need_no_judge() -> None:
     whole = Labels(
         labels, type(labels.design)(statements=labels.design.statements, asked=labels.design.asked)
     )
-    found = h.model_accuracies(models, whole, judges={"judge": judge})["a"]
+    found = ov.model_accuracies(models, whole, judges={"judge": judge})["a"]
     assert "every item is resolved" in found.undefined[JUDGED]
 
 
@@ -72,7 +72,7 @@ def test_resolved_items_that_are_all_there_are_need_no_judge() -> None:
 def test_weights_below_one_are_refused(weight: float) -> None:
     _, labels, _, _ = resolve(2)
     strata = labels.design.strata
-    with pytest.raises(h.BadInput, match="must have a weight of at least 1"):
+    with pytest.raises(ov.BadInput, match="must have a weight of at least 1"):
         labels.drawn_from(strata, pool_size=N, weights=dict.fromkeys(strata, weight))
-    with pytest.raises(h.BadInput, match="must be given for the same items as strata"):
+    with pytest.raises(ov.BadInput, match="must be given for the same items as strata"):
         labels.drawn_from(strata, pool_size=N, weights={"i0": 2.0})

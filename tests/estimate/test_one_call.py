@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness import BadInput, NotIdentified
 from oversight.harness.estimate.side_information import MODEL_ASSISTED
 from oversight.harness.types import Answer, Item, Prediction
@@ -33,7 +33,7 @@ PROTOCOLS: dict[str, Any] = {
 }
 
 
-def labels_of(name: str) -> h.Labels:
+def labels_of(name: str) -> ov.Labels:
     """All questions of a protocol asked and answered without error."""
     plan, experts = PROTOCOLS[name], SimulatedExperts(TRUTH)
     answers: list[Answer] = []
@@ -43,25 +43,25 @@ def labels_of(name: str) -> h.Labels:
         asked = {a.question.id for a in answers}
         more = plan.next_questions(ITEMS, answers) if plan.statement.asks_on else []
         questions = [q for q in more if q.id not in asked]
-    labels: h.Labels = plan.decode(answers)
+    labels: ov.Labels = plan.decode(answers)
     return labels
 
 
 @pytest.mark.parametrize("name", ["partitioned", "targeted", "sequential"])
 def test_accuracy_takes_any_labels(name: str) -> None:
     labels = labels_of(name)
-    found = h.model_accuracies(PREDICTIONS, labels)
+    found = ov.model_accuracies(PREDICTIONS, labels)
     for model, rows in PREDICTIONS.items():
-        one = h.accuracy(rows, labels)
+        one = ov.accuracy(rows, labels)
         assert one.low <= TRUE[model] <= one.high
         assert one in found[model].values()
-        assert {n: e for n, e in found[model].items() if n != MODEL_ASSISTED} == h.accuracies(rows, labels)
+        assert {n: e for n, e in found[model].items() if n != MODEL_ASSISTED} == ov.accuracies(rows, labels)
         assert set(PROTOCOLS[name].statement.assumptions) == set(one.assumptions)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_compare_takes_any_labels(name: str) -> None:
-    found = h.compare(PREDICTIONS, labels_of(name))
+    found = ov.compare(PREDICTIONS, labels_of(name))
     (pair,) = found.pairs
     assert found.ranking is None
     assert pair.verdict == "good"
@@ -72,24 +72,24 @@ def test_compare_takes_any_labels(name: str) -> None:
 def test_labels_of_disagreements_tell_no_accuracy() -> None:
     labels = labels_of("disagreement")
     with pytest.raises(NotIdentified, match="only where two models differ"):
-        h.accuracy(PREDICTIONS["good"], labels)
-    assert h.accuracies(PREDICTIONS["good"], labels) == {}
-    assert "oversight compare" in h.accuracies(PREDICTIONS["good"], labels).undefined["accuracy"]
+        ov.accuracy(PREDICTIONS["good"], labels)
+    assert ov.accuracies(PREDICTIONS["good"], labels) == {}
+    assert "oversight compare" in ov.accuracies(PREDICTIONS["good"], labels).undefined["accuracy"]
 
 
 def test_models_that_cannot_be_compared_are_refused() -> None:
     labels = labels_of("targeted")
     with pytest.raises(BadInput, match="at least 2 models, there are 1"):
-        h.compare({"good": PREDICTIONS["good"]}, labels)
+        ov.compare({"good": PREDICTIONS["good"]}, labels)
     with pytest.raises(BadInput, match="needs uniformly drawn options"):
-        h.compare(PREDICTIONS, labels, test="sign")
+        ov.compare(PREDICTIONS, labels, test="sign")
     with pytest.raises(BadInput, match="test must be one of auto, paired, sign, mcnemar, is 'best'"):
-        h.compare(PREDICTIONS, labels, test="best")
+        ov.compare(PREDICTIONS, labels, test="best")
 
 
 def test_three_models_are_ranked() -> None:
     third = {**PREDICTIONS, "same": PREDICTIONS["good"]}
-    found = h.compare(third, labels_of("partitioned"))
+    found = ov.compare(third, labels_of("partitioned"))
     assert found.ranking is not None
     assert set(found.ranking.names[:2]) == {"good", "same"}
     assert found.pairs == found.ranking.comparisons
@@ -97,15 +97,15 @@ def test_three_models_are_ranked() -> None:
 
 def test_a_running_interval_is_refused_where_its_likelihood_is_wrong() -> None:
     with pytest.raises(NotIdentified, match="its questions depended on predictions"):
-        h.accuracy(PREDICTIONS["good"], labels_of("targeted"), interval="anytime")
-    found = h.accuracy(PREDICTIONS["good"], labels_of("partitioned"), interval="anytime")
+        ov.accuracy(PREDICTIONS["good"], labels_of("targeted"), interval="anytime")
+    found = ov.accuracy(PREDICTIONS["good"], labels_of("partitioned"), interval="anytime")
     assert (found.interval, found.low <= TRUE["good"] <= found.high) == ("anytime", True)
 
 
 def test_parts_of_labels_keep_their_design() -> None:
     labels = labels_of("targeted")
     some = labels[:10]
-    assert isinstance(some, h.Labels)
+    assert isinstance(some, ov.Labels)
     assert some.design is labels.design
     assert list(some) == list(labels)[:10]
     assert some == list(some)

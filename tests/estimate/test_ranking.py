@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+import oversight as ov
 from benchmarks._coverage_designs import Design, draw
-from oversight import harness as h
 from oversight.harness import EstimateError
 from oversight.harness.estimate import Ranking, holm
 from oversight.harness.estimate.core import bonferroni, range_quantile, range_tail
@@ -80,8 +80,8 @@ def test_joint_interval_is_the_plain_one_times_tukeys_range(protocol: str) -> No
     drawn = draw(Design(protocol=protocol, accuracies=(0.5, 0.6, 0.7, 0.75, 0.8, 0.9), n=100), RNG)
     factor = range_quantile(0.95, 6) / math.sqrt(2) / float(stats.norm.ppf(0.975))
     assert factor == pytest.approx(1.454, abs=1e-3)
-    for joint in h.compare(drawn.models, drawn.labels).pairs:
-        (plain,) = h.compare(
+    for joint in ov.compare(drawn.models, drawn.labels).pairs:
+        (plain,) = ov.compare(
             {name: drawn.models[name] for name in (joint.first, joint.second)}, drawn.labels
         ).pairs
         assert joint.difference == pytest.approx(plain.difference)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness import EstimateError, NotIdentified
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.estimate import effective_clusters
@@ -96,7 +96,7 @@ def test_protocols_cover_on_clusters_of_unequal_size(protocol: str) -> None:
     rng, covered = np.random.default_rng(7), []
     for seed in range(250):
         labels, predictions, _ = study("zipf 1.2", protocol, 0.6, rng, seed)
-        e = h.accuracy(predictions["m"], labels)
+        e = ov.accuracy(predictions["m"], labels)
         covered.append(e.low <= 0.6 <= e.high)
     assert np.mean(covered) >= least(250)
 
@@ -106,20 +106,20 @@ def test_one_cluster_that_decides_an_estimate_withholds_it(protocol: str) -> Non
     labels, predictions, _ = study("too few", protocol, 0.6, np.random.default_rng(8), 1)
     message = "31 clusters, the largest with 77% of the items, count as 1.7 of equal size"
     with pytest.raises(NotIdentified, match=message):
-        h.compare(predictions, labels)
+        ov.compare(predictions, labels)
     if protocol != "disagreement":
         with pytest.raises(NotIdentified, match="an interval needs 4: label more items"):
-            h.accuracy(predictions["m"], labels)
+            ov.accuracy(predictions["m"], labels)
 
 
 def test_clusters_of_one_item_leave_items_independent() -> None:
     labels, predictions, items = study("equal", "targeted", 0.8, np.random.default_rng(9), 1)
     alone = {item.id: item.id for item in items}
-    plain, apart = (h.accuracy(predictions["m"], labels.clustered(c)) for c in ({}, alone))
+    plain, apart = (ov.accuracy(predictions["m"], labels.clustered(c)) for c in ({}, alone))
     assert (apart.value, apart.high) == pytest.approx((plain.value, plain.high), abs=0.01)
     few = dict.fromkeys([item.id for item in items], "all")
     with pytest.raises(EstimateError, match="must be at least 2"):
-        h.accuracy(predictions["m"], labels.clustered(few))
+        ov.accuracy(predictions["m"], labels.clustered(few))
 
 
 def test_effective_clusters_are_those_of_equal_size() -> None:
@@ -130,7 +130,7 @@ def test_effective_clusters_are_those_of_equal_size() -> None:
 
 def study(
     sizes: str, protocol: str, accuracy: float, rng: np.random.Generator, seed: int
-) -> tuple[h.Labels, dict[str, list[Prediction]], list[Item]]:
+) -> tuple[ov.Labels, dict[str, list[Prediction]], list[Item]]:
     """A collected study with two models, `m` and `other`, that are right and wrong by cluster."""
     cluster = number(sizes)
     items = [Item(f"i{j}", "t", CLASSES, (0, 1, 2, 3)) for j in range(len(cluster))]

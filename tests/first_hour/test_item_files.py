@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.cli.main import main
 from oversight.harness.llm import ReplyForm, read_reply
 
@@ -42,7 +42,7 @@ def test_mmlu_pro_loads_as_published(
     found = oversight("items", "check", "--study", study)
     assert (found["items"], found["left_out"]) == (12_027, 5)
     with pytest.warns(UserWarning, match="5 rows left out"):
-        items = h.read_items(file, id="question_id", text="question", skip_bad=True)
+        items = ov.read_items(file, id="question_id", text="question", skip_bad=True)
     alike = [i for i in items if len({" ".join(o.casefold().split()) for o in i.options}) < len(i.options)]
     assert len(alike) == 17
 
@@ -60,7 +60,7 @@ def test_options_that_differ_in_a_character_are_different(tmp_path: Path) -> Non
     path = write_lines(
         tmp_path / "i.jsonl", [{"id": "g", "text": "t", "options": ["DD", "Dd", "d d", "d  d"]}]
     )
-    assert h.read_items(path)[0].options == ("DD", "Dd", "d d", "d  d")
+    assert ov.read_items(path)[0].options == ("DD", "Dd", "d d", "d  d")
 
 
 def test_the_wrong_rows_of_a_file_are_named_at_once(
@@ -105,7 +105,7 @@ def test_wrong_rows_are_left_out_when_asked_and_counted(
     assert captured.err.count("3 wrong rows are left out") == 1
     assert "items.jsonl:4 [options]" in captured.err
     with pytest.warns(UserWarning, match="3 rows left out"):
-        assert [item.id for item in h.read_items(tmp_path / "items.jsonl", skip_bad=True)] == ["a", "d"]
+        assert [item.id for item in ov.read_items(tmp_path / "items.jsonl", skip_bad=True)] == ["a", "d"]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -115,7 +115,7 @@ def test_the_header_tells_what_separates_columns(tmp_path: Path, delimiter: str)
         writer = csv.DictWriter(stream, list(ROWS[0]), delimiter=delimiter)
         writer.writeheader()
         writer.writerows(ROWS)
-    items = h.read_items(path, classes=("p", "q"), meta=("ward",))
+    items = ov.read_items(path, classes=("p", "q"), meta=("ward",))
     assert [(i.id, i.text, dict(i.meta)) for i in items] == [
         (row["id"], row["text"], {"ward": row["ward"]}) for row in ROWS
     ]
@@ -124,14 +124,14 @@ def test_the_header_tells_what_separates_columns(tmp_path: Path, delimiter: str)
 def test_a_header_in_quotes_does_not_mislead(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text('id;"text";"a,b,c,d"\n1;t;u\n')
-    assert h.read_items(path, classes=("p", "q"), meta=("a,b,c,d",))[0].meta == {"a,b,c,d": "u"}
+    assert ov.read_items(path, classes=("p", "q"), meta=("a,b,c,d",))[0].meta == {"a,b,c,d": "u"}
 
 
 def test_another_encoding_is_refused_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_bytes("id;text\n1;Müller\n".encode("cp1252"))
-    with pytest.raises(h.DataError, match=r'mine\.csv:2: not UTF-8, perhaps Windows-1252 .* "CSV UTF-8"'):
-        h.read_items(path, classes=("p", "q"))
+    with pytest.raises(ov.DataError, match=r'mine\.csv:2: not UTF-8, perhaps Windows-1252 .* "CSV UTF-8"'):
+        ov.read_items(path, classes=("p", "q"))
 
 
 def test_a_workbook_is_read_like_a_csv(tmp_path: Path) -> None:
@@ -143,15 +143,15 @@ def test_a_workbook_is_read_like_a_csv(tmp_path: Path) -> None:
         book.active.append([None, None])
     book.create_sheet("empty")
     book.save(tmp_path / "mine.xlsx")
-    items = h.read_items(tmp_path / "mine.xlsx", classes=("p", "q"), meta=("ward",))
+    items = ov.read_items(tmp_path / "mine.xlsx", classes=("p", "q"), meta=("ward",))
     assert [(i.id, i.text, i.meta["ward"]) for i in items] == [
         ("1", ROWS[0]["text"], "x"),
         ("2", ROWS[1]["text"], "y"),
     ]
     book["empty"].append(["something"])
     book.save(tmp_path / "mine.xlsx")
-    with pytest.raises(h.DataError, match="several sheets hold something: 'Sheet', 'empty'"):
-        h.read_items(tmp_path / "mine.xlsx", classes=("p", "q"))
+    with pytest.raises(ov.DataError, match="several sheets hold something: 'Sheet', 'empty'"):
+        ov.read_items(tmp_path / "mine.xlsx", classes=("p", "q"))
     (tmp_path / "bad.xlsx").write_bytes(b"no zip")
-    with pytest.raises(h.DataError, match="not a complete Excel workbook"):
-        h.read_items(tmp_path / "bad.xlsx", classes=("p", "q"))
+    with pytest.raises(ov.DataError, match="not a complete Excel workbook"):
+        ov.read_items(tmp_path / "bad.xlsx", classes=("p", "q"))

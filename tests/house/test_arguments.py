@@ -1,4 +1,4 @@
-"""A text is never taken for a list of texts, nor for a dictionary, by what the wings' faces offer."""
+"""No public function takes a text for a list of texts, or for a dictionary."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from oversight.harness import WrongType
-from tests.house.faces import WINGS
 
+PACKAGES = ("oversight", "oversight.protocols")
 LISTS = re.compile(r"(?:Sequence|Iterable|Collection|list|tuple|set|frozenset)\[str\b")
 MAPPINGS = re.compile(r"(?:Mapping|dict)\[str\b|\bPredictions\b")
 TEXTS = re.compile(r"(?:^|\| )(?:str|Source)(?: \||$)")
@@ -29,18 +29,18 @@ UNTAKEN = {
 
 
 def offered() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Every function, class and method of a class that a wing's face names."""
-    for wing in WINGS:
-        face = importlib.import_module(f"oversight.{wing}")
+    """Every public function, class and method of a class."""
+    for package in PACKAGES:
+        face = importlib.import_module(package)
         for name in sorted(face.__all__):
             value = getattr(face, name)
             if inspect.isclass(value) and name not in UNTAKEN:
-                yield f"oversight.{wing}.{name}", value
+                yield f"{package}.{name}", value
                 for attribute, method in vars(value).items():
                     if inspect.isfunction(method) and not attribute.startswith("_"):
-                        yield f"oversight.{wing}.{name}.{attribute}", method
+                        yield f"{package}.{name}.{attribute}", method
             elif inspect.isfunction(value):
-                yield f"oversight.{wing}.{name}", value
+                yield f"{package}.{name}", value
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -62,11 +62,11 @@ ARGUMENTS = [
 def test_arguments_are_found() -> None:
     found = {str(case.id) for case in ARGUMENTS}
     assert found >= {
-        "oversight.harness.ItemMapping(classes)",
-        "oversight.harness.ItemMapping(meta)",
-        "oversight.harness.Item(options)",
-        "oversight.harness.compare(models)",
-        "oversight.harness.predictions_from_arrays(classes)",
+        "oversight.ItemMapping(classes)",
+        "oversight.ItemMapping(meta)",
+        "oversight.Item(options)",
+        "oversight.compare(models)",
+        "oversight.predictions_from_arrays(classes)",
         "oversight.protocols.Expert(classes)",
         "oversight.protocols.read_answers(paths)",
     }
@@ -97,7 +97,7 @@ def test_a_text_is_refused(function: Callable[..., Any], name: str) -> None:
 
 
 def test_the_options_column_may_be_one_name_or_several() -> None:
-    from oversight.harness import ItemMapping
+    from oversight import ItemMapping
 
     assert ItemMapping(options="choices").options == "choices"
     assert ItemMapping(options=["A", "B"]).options == ("A", "B")  # type: ignore[arg-type]

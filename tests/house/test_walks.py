@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.cli.main import main
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, one_expert_per_class
@@ -17,7 +17,7 @@ CLASSES = ("red", "green", "blue")
 
 
 def test_a_prediction_from_the_wire_to_an_interval(tmp_path: Path) -> None:
-    items = [h.Item(f"i{j}", f"text {j}", CLASSES, (0, 1, 2)) for j in range(12)]
+    items = [ov.Item(f"i{j}", f"text {j}", CLASSES, (0, 1, 2)) for j in range(12)]
     plan = Partitioned(one_expert_per_class(CLASSES), seed=1)
     labels = plan.decode(SimulatedExperts({i.id: 0 for i in items}).answer(plan.route(items)))
 
@@ -28,8 +28,10 @@ def test_a_prediction_from_the_wire_to_an_interval(tmp_path: Path) -> None:
         walk = follow(
             DYE,
             lambda: str(
-                h.accuracy(
-                    h.run("m", items, store=str(tmp_path / "s.db"), endpoint=server.url), labels, checks=False
+                ov.accuracy(
+                    ov.run("m", items, store=str(tmp_path / "s.db"), endpoint=server.url),
+                    labels,
+                    checks=False,
                 )
             ),
             start="harness/llm/models/",  # before that it is bytes of aiohttp's

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness import FatalModelError
 from oversight.harness.errors import Fault
 from oversight.harness.store import Store
@@ -36,7 +36,7 @@ FAULTS: dict[str, Callable[[str, int], Reply]] = {
 }
 
 
-def ask(server: FakeOpenAI, store: Path, **settings: Any) -> list[h.Prediction]:
+def ask(server: FakeOpenAI, store: Path, **settings: Any) -> list[ov.Prediction]:
     options: dict[str, Any] = {
         "concurrency": 32,
         "tries": 6,
@@ -44,7 +44,7 @@ def ask(server: FakeOpenAI, store: Path, **settings: Any) -> list[h.Prediction]:
         "max_tokens": 8,
         "answers_as": "fake",
     }
-    return h.run(
+    return ov.run(
         "fake", ITEMS, store=str(store), template="$text", endpoint=server.url, **{**options, **settings}
     )
 
@@ -106,7 +106,7 @@ def test_cut_answer_is_requested_again_with_a_higher_limit(tmp_path: Path) -> No
         return Reply("I think that", finish_reason="length") if n % 2 == 0 else Reply("The answer is blue")
 
     with fake_openai(answer) as server:
-        [found] = h.run("fake", ITEMS[:1], store=str(tmp_path / "s.db"), endpoint=server.url, max_tokens=8)
+        [found] = ov.run("fake", ITEMS[:1], store=str(tmp_path / "s.db"), endpoint=server.url, max_tokens=8)
         assert [r["max_completion_tokens"] for r in server.requests] == [8, 32]
     assert (found.option, found.attempts, found.input_tokens, found.output_tokens) == (2, 2, 14, 6)
 
@@ -114,7 +114,7 @@ def test_cut_answer_is_requested_again_with_a_higher_limit(tmp_path: Path) -> No
 def test_a_cut_answer_is_not_guessed_from_its_beginning(tmp_path: Path) -> None:
     cut = Reply("At first sight the answer is red, but", finish_reason="length")
     with fake_openai(lambda prompt, n: cut) as server:
-        [found] = h.run("fake", ITEMS[:1], store=str(tmp_path / "s.db"), endpoint=server.url, max_tokens=8)
+        [found] = ov.run("fake", ITEMS[:1], store=str(tmp_path / "s.db"), endpoint=server.url, max_tokens=8)
         assert len(server.prompts) == 2
     assert (found.status, found.reason) == (PredictionStatus.TRUNCATED, "cut by the token limit")
 
@@ -150,5 +150,5 @@ def test_an_alias_is_reported_once_and_then_must_stay(
     assert [p.attempts for p in found].count(2) == 1
 
 
-def _one_row_each(found: list[h.Prediction]) -> None:
+def _one_row_each(found: list[ov.Prediction]) -> None:
     assert sorted(p.item_id for p in found) == sorted(item.id for item in ITEMS)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness import BudgetSpent
 from oversight.harness.config import ModelSection
 from oversight.harness.llm import Price, PriceTable, RequestedItems, Target, make_spec, run_alone
@@ -21,10 +21,10 @@ ITEMS = [Item(f"i{j}", f"number {j}.", ("red", "green", "blue"), (0, 1, 2)) for 
 CONCURRENCY, MOST = 16, 20
 
 
-def ask(server: FakeOpenAI, folder: Path, **settings: Any) -> list[h.Prediction]:
+def ask(server: FakeOpenAI, folder: Path, **settings: Any) -> list[ov.Prediction]:
     prices = PriceTable({"m": PRICE})
     options: dict[str, Any] = {"concurrency": CONCURRENCY, "max_tokens": MOST, **settings}
-    return h.run("m", ITEMS, store=str(folder / "s.db"), endpoint=server.url, prices=prices, **options)
+    return ov.run("m", ITEMS, store=str(folder / "s.db"), endpoint=server.url, prices=prices, **options)
 
 
 def billed(server: FakeOpenAI) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness import FatalModelError
 from oversight.harness.errors import Fault
 from oversight.harness.llm.models.served_model import ServedModel
@@ -20,9 +20,9 @@ from tests.llm.test_batch import collect, target
 ITEMS = [Item(f"i{j}", f"number {j}.", ("red", "green", "blue"), (0, 1, 2)) for j in range(60)]
 
 
-def ask(server: FakeOpenAI, store: Path, items: list[Item] = ITEMS, **settings: Any) -> list[h.Prediction]:
+def ask(server: FakeOpenAI, store: Path, items: list[Item] = ITEMS, **settings: Any) -> list[ov.Prediction]:
     options: dict[str, Any] = {"concurrency": 1, "tries": 1, **settings}
-    return h.run("m1", items, store=str(store), template="$text", endpoint=server.url, **options)
+    return ov.run("m1", items, store=str(store), template="$text", endpoint=server.url, **options)
 
 
 def test_a_swap_of_one_reply_is_a_fault_of_its_item_and_named(tmp_path: Path) -> None:

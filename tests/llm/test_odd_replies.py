@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness import TransientModelError
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import Fault
@@ -50,7 +50,7 @@ def test_an_odd_reply_costs_no_other_item(odd: Odd, place: int, database: str) -
 
     settings: dict[str, Any] = {"template": "$text", "concurrency": 4, "tries": 1}
     with fake_openai(answer) as server:
-        found = h.run(
+        found = ov.run(
             "m", ITEMS, store=database, endpoint=server.url, system=f"{odd.name} {place}", **settings
         )
     strange = found.pop(place)
@@ -62,7 +62,7 @@ def test_an_odd_reply_costs_no_other_item(odd: Odd, place: int, database: str) -
 def test_characters_that_no_database_stores_become_visible(tmp_path: Path, *, says_usage: bool) -> None:
     said = Reply("green \0 \ud83d", says_usage=says_usage)
     with fake_openai(lambda prompt, n: said) as server:
-        [found] = h.run("m", ITEMS[:1], store=str(tmp_path / "s.db"), endpoint=server.url, template="$text")
+        [found] = ov.run("m", ITEMS[:1], store=str(tmp_path / "s.db"), endpoint=server.url, template="$text")
     assert (found.option, found.raw) == (1, "green \\u0000 \\ud83d")
 
 
@@ -70,11 +70,11 @@ def test_item_with_a_nul_is_asked_and_recognised_again(tmp_path: Path) -> None:
     item = Item("i", "a\0b\ud800", ("red", "gr\0een"), (0, 1))
     with fake_openai(lambda prompt, n: Reply("B")) as server:
         for _ in range(2):
-            [found] = h.run("m", [item], store=str(tmp_path / "s.db"), endpoint=server.url)
+            [found] = ov.run("m", [item], store=str(tmp_path / "s.db"), endpoint=server.url)
         assert len(server.prompts) == 1
     assert found.option == 1
-    with pytest.raises(h.DataError, match="the item id 'i\\\\x00' contains a secret"):
-        h.run("m", [Item("i\0", "a", ("b", "c"), (0, 1))], store=str(tmp_path / "s.db"))
+    with pytest.raises(ov.DataError, match="the item id 'i\\\\x00' contains a secret"):
+        ov.run("m", [Item("i\0", "a", ("b", "c"), (0, 1))], store=str(tmp_path / "s.db"))
 
 
 def test_an_error_in_reading_is_the_items_own() -> None:

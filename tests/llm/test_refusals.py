@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness import FatalModelError
 from oversight.harness.errors import Fault
 from oversight.harness.llm import ModelReply
@@ -25,9 +25,9 @@ def refuse(status: int, message: str = "no") -> Reply:
     return Reply(status=status, body=json.dumps({"error": {"message": message}}))
 
 
-def ask(server: FakeOpenAI, store: Path, **settings: Any) -> list[h.Prediction]:
+def ask(server: FakeOpenAI, store: Path, **settings: Any) -> list[ov.Prediction]:
     options: dict[str, Any] = {"concurrency": 8, "tries": 2, **settings}
-    return h.run("fake", ITEMS, store=str(store), template="$text", endpoint=server.url, **options)
+    return ov.run("fake", ITEMS, store=str(store), template="$text", endpoint=server.url, **options)
 
 
 UNCOMMON = [300, 301, 308, *range(405, 408), *range(410, 413), *range(414, 419), 420, 421, 423, 424, 426]
@@ -129,7 +129,7 @@ class Odd:
 @pytest.mark.parametrize("number", [0, 30, N - 1])
 def test_an_unexpected_error_belongs_to_its_item(number: int, tmp_path: Path) -> None:
     odd = Odd(lambda prompt: f"number {number}." in prompt)
-    found = h.run(odd, ITEMS, store=str(tmp_path / "s.db"), template="$text", concurrency=8)
+    found = ov.run(odd, ITEMS, store=str(tmp_path / "s.db"), template="$text", concurrency=8)
     failed = [p for p in found if p.status is PredictionStatus.FAILED]
     assert [(p.item_id, p.kind) for p in failed] == [(f"i{number}", Fault.UNEXPECTED)]
     assert "TypeError" in failed[0].reason
@@ -139,7 +139,7 @@ def test_an_unexpected_error_belongs_to_its_item(number: int, tmp_path: Path) ->
 def test_twenty_unexpected_errors_in_a_row_stop_the_run(tmp_path: Path) -> None:
     odd = Odd(lambda prompt: True)
     with pytest.raises(FatalModelError, match=r"20 items in a row.*unexpected error: TypeError"):
-        h.run(odd, ITEMS, store=str(tmp_path / "s.db"), template="$text", concurrency=1)
+        ov.run(odd, ITEMS, store=str(tmp_path / "s.db"), template="$text", concurrency=1)
     assert odd.calls == 20
     with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
         assert store.count_rows()["prediction"] == 20

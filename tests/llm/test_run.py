@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness import ConfigError, FatalModelError
 from oversight.harness.types import Item, PredictionStatus
 from tests.fakes.openai_server import Reply, fake_openai
@@ -16,9 +16,9 @@ from tests.fakes.openai_server import Reply, fake_openai
 TEMPLATE = "$text of $names?"
 
 
-def run(url: str, items: list[Item], store: Path, **settings: Any) -> list[h.Prediction]:
+def run(url: str, items: list[Item], store: Path, **settings: Any) -> list[ov.Prediction]:
     options: dict[str, Any] = {"endpoint": url, "tries": 4, "concurrency": 3, **settings}
-    return h.run("fake", items, store=str(store), template=TEMPLATE, **options)
+    return ov.run("fake", items, store=str(store), template=TEMPLATE, **options)
 
 
 def test_answers_become_options_in_source_order(items: list[Item], tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_second_run_makes_no_call(items: list[Item], tmp_path: Path) -> None:
 def test_another_template_is_another_run(items: list[Item], tmp_path: Path) -> None:
     with fake_openai(lambda prompt, n: Reply("red")) as server:
         run(server.url, items, tmp_path / "s.db")
-        h.run("fake", items, store=str(tmp_path / "s.db"), template="$text!", endpoint=server.url)
+        ov.run("fake", items, store=str(tmp_path / "s.db"), template="$text!", endpoint=server.url)
         assert len(server.prompts) == 2 * len(items)
 
 
@@ -121,4 +121,4 @@ def test_a_missing_key_is_named_before_anything_is_sent(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set"):
-        h.run("gpt", items, store=str(tmp_path / "s.db"))
+        ov.run("gpt", items, store=str(tmp_path / "s.db"))

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 
-ITEMS = [h.Item(f"i{j}", f"text {j}", ("yes", "no"), (0, 1)) for j in range(8)]
+ITEMS = [ov.Item(f"i{j}", f"text {j}", ("yes", "no"), (0, 1)) for j in range(8)]
 
 
 def says_yes(_prompt: str) -> str:
@@ -19,8 +19,8 @@ def says_yes(_prompt: str) -> str:
 
 
 def test_models_are_asked_where_a_loop_runs(tmp_path: Path) -> None:
-    async def cell() -> list[h.Prediction]:
-        return h.run(says_yes, ITEMS, store=str(tmp_path / "s.db"))
+    async def cell() -> list[ov.Prediction]:
+        return ov.run(says_yes, ITEMS, store=str(tmp_path / "s.db"))
 
     assert [p.option for p in asyncio.run(cell())] == [0] * 8
 
@@ -34,17 +34,17 @@ def test_an_interrupt_of_the_cell_stops_the_work(tmp_path: Path) -> None:
             os.kill(os.getpid(), signal.SIGINT)
         return "yes"
 
-    many = [h.Item(f"i{j}", f"text {j}", ("yes", "no"), (0, 1)) for j in range(2000)]
+    many = [ov.Item(f"i{j}", f"text {j}", ("yes", "no"), (0, 1)) for j in range(2000)]
 
     async def cell() -> None:
         # The kernel of a notebook leaves the signal to Python; a runner of asyncio would take it.
         was = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            h.run(interrupts, many, store=str(tmp_path / "s.db"), concurrency=1)
+            ov.run(interrupts, many, store=str(tmp_path / "s.db"), concurrency=1)
         finally:
             signal.signal(signal.SIGINT, was)
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(cell())
     assert 0 < len(asked) < len(many)
-    assert len(h.run(says_yes, many, store=str(tmp_path / "s.db"))) == len(many)
+    assert len(ov.run(says_yes, many, store=str(tmp_path / "s.db"))) == len(many)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from oversight import harness as h
-from oversight.harness import ConfigError, FatalModelError
+import oversight as ov
+from oversight.harness import ConfigError, FatalModelError, TransientModelError
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import Fault
 from oversight.harness.llm import DEFAULT_TEMPLATE, ModelReply, Request, make_model
@@ -32,7 +32,7 @@ OPTIONS = ("red", "green", "blue")
 def ask(
     server: FakeOpenAI, items: list[Item], folder: Path, template: str = "$text of $names?", **settings: Any
 ) -> list[Prediction]:
-    return h.run(
+    return ov.run(
         "fake", items, store=str(folder / "s.db"), template=template, endpoint=server.url, **settings
     )
 
@@ -196,29 +196,29 @@ def test_a_callable_is_a_model(items: list[Item], tmp_path: Path) -> None:
             raise RuntimeError("broken")
         return "blue"
 
-    found = h.run(sorter, items, store=str(tmp_path / "s.db"), template="$text", tries=1)
+    found = ov.run(sorter, items, store=str(tmp_path / "s.db"), template="$text", tries=1)
     assert [p.option for p in found] == [2, 2, 2, 2, None, 2]
     assert found[4].reason == "program error: RuntimeError: broken"
-    h.run(sorter, items, store=str(tmp_path / "s.db"), template="$text", tries=1)
+    ov.run(sorter, items, store=str(tmp_path / "s.db"), template="$text", tries=1)
     assert len(calls) == 6
 
     async def slow(prompt: str) -> ModelReply:
         return ModelReply("green", input_tokens=5, output_tokens=2)
 
-    assert {(p.option, p.input_tokens) for p in h.run(slow, items, store=str(tmp_path / "s.db"))} == {(1, 5)}
+    assert {(p.option, p.input_tokens) for p in ov.run(slow, items, store=str(tmp_path / "s.db"))} == {(1, 5)}
 
 
 def test_a_command_is_a_model(items: list[Item], tmp_path: Path) -> None:
     program = "import sys; t = sys.stdin.read(); sys.exit(f'no {t}') if '3' in t else print('blue')"
     command = [sys.executable, "-c", program]
-    found = h.run("tool", items, store=str(tmp_path / "s.db"), template="$text", command=command, tries=1)
+    found = ov.run("tool", items, store=str(tmp_path / "s.db"), template="$text", command=command, tries=1)
     assert [p.option for p in found] == [2, 2, 2, None, 2, 2]
     assert found[3].reason == "program error: exit code 1: no text 3"
     slow = [sys.executable, "-c", "import time; time.sleep(60)"]
-    [late] = h.run("slow", items[:1], store=str(tmp_path / "s.db"), command=slow, tries=1, timeout=0.2)
+    [late] = ov.run("slow", items[:1], store=str(tmp_path / "s.db"), command=slow, tries=1, timeout=0.2)
     assert late.kind == Fault.TIMEOUT
     with pytest.raises(ConfigError, match="the program 'no-such-program' does not exist"):
-        h.run("x", items, store=str(tmp_path / "s.db"), command=["no-such-program"])
+        ov.run("x", items, store=str(tmp_path / "s.db"), command=["no-such-program"])
 
 
 def test_the_time_of_a_command_counts_from_its_start(
@@ -232,7 +232,7 @@ def test_the_time_of_a_command_counts_from_its_start(
         return process
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start_slowly)
-    [found] = h.run(
+    [found] = ov.run(
         "cat", items[:1], store=str(tmp_path / "s.db"), template="$text: red", command=["cat"], timeout=0.5
     )
     assert (found.option, found.attempts) == (0, 1)
@@ -257,7 +257,7 @@ def test_a_content_filter_in_place_of_the_model_list_stops_the_run(
         serving(HTTPServer(("127.0.0.1", 0), Filtering)) as url,
         pytest.raises(FatalModelError, match="content filter"),
     ):
-        h.run("fake", items, store=str(tmp_path / "s.db"), template="$text", endpoint=url, **settings)
+        ov.run("fake", items, store=str(tmp_path / "s.db"), template="$text", endpoint=url, **settings)
 
 
 def test_a_function_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,7 +302,7 @@ def test_azure_takes_the_deployment_and_key_in_its_own_form(
 
     with serving(HTTPServer(("127.0.0.1", 0), Azure)) as url:
         settings: dict[str, Any] = {"endpoint": url, "api_version": "2024-10-21", "concurrency": 1}
-        found = h.run("deployed", items, store=str(tmp_path / "s.db"), template="$text", **settings)
+        found = ov.run("deployed", items, store=str(tmp_path / "s.db"), template="$text", **settings)
     assert {p.option for p in found} == {0}
     assert set(paths) == {("/openai/deployments/deployed/chat/completions?api-version=2024-10-21", "secret")}
     assert [p.attempts for p in found].count(2) == 1
@@ -319,7 +319,7 @@ def test_azure_key_does_not_follow_a_redirect(
         ) as server,
     ):
         url = f"http://127.0.0.1:{server.port}"
-        [found, *_] = h.run(
+        [found, *_] = ov.run(
             "m", items, store=str(tmp_path / "s.db"), template="$text", endpoint=url, api_version="1"
         )
     assert found.option is None
@@ -331,7 +331,7 @@ def test_azure_that_cannot_be_reached_stops_the_run(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     with pytest.raises(FatalModelError, match="cannot be reached: ConnectError"):
-        h.run(
+        ov.run(
             "m",
             items,
             store=str(tmp_path / "s.db"),
@@ -359,7 +359,7 @@ def test_a_command_inherits_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_command_that_writes_without_end_is_ended() -> None:
     settings = ModelSection(model="m", command=["yes"])
-    with pytest.raises(h.TransientModelError, match="larger than 4,000,000 bytes"):
+    with pytest.raises(TransientModelError, match="larger than 4,000,000 bytes"):
         asyncio.run(make_model(settings).ask(Request.of("x")))
 
 
@@ -371,7 +371,7 @@ def test_program_that_changed_keeps_its_answers_with_a_warning(
     def answer(model: str, text: str) -> list[int | None]:
         Path("sort.py").write_text(f"print({text!r})\n")
         command = [sys.executable, "sort.py"]
-        found = h.run(model, items, store="s.db", template="$text of $names?", command=command)
+        found = ov.run(model, items, store="s.db", template="$text of $names?", command=command)
         return [p.option for p in found]
 
     first = answer("mine", "red")

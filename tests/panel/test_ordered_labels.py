@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.cli.main import main
 from oversight.harness.panel import krippendorff_alpha, make_panel, measure_agreement, parse_number
 
@@ -45,9 +45,9 @@ def test_equal_numbers_are_tied() -> None:
 
     def value(rows: Sequence[tuple[str, ...]], level: str) -> float:
         ratings = [
-            h.Rating(str(j), w, x) for j, row in enumerate(rows) for w, x in zip("ab", row, strict=True)
+            ov.Rating(str(j), w, x) for j, row in enumerate(rows) for w, x in zip("ab", row, strict=True)
         ]
-        alpha = h.agree(ratings, measurement=level, bootstrap=0).alpha
+        alpha = ov.agree(ratings, measurement=level, bootstrap=0).alpha
         assert alpha is not None
         return alpha.value
 
@@ -83,19 +83,19 @@ def test_words_without_an_order_are_refused_with_what_to_do(
 
 def test_python_refuses_words_and_takes_an_order() -> None:
     ratings = [
-        h.Rating(str(j), w, x) for j, pair in enumerate(PAIRS) for w, x in zip("ab", pair, strict=True)
+        ov.Rating(str(j), w, x) for j, pair in enumerate(PAIRS) for w, x in zip("ab", pair, strict=True)
     ]
     with pytest.raises(
-        h.BadInput, match="measurement 'ordinal': labels must be numbers or have a given order"
+        ov.BadInput, match="measurement 'ordinal': labels must be numbers or have a given order"
     ):
-        h.agree(ratings, measurement="ordinal")
-    with pytest.raises(h.EstimateError, match="'fair' is no number"):
+        ov.agree(ratings, measurement="ordinal")
+    with pytest.raises(ov.EstimateError, match="'fair' is no number"):
         measure_agreement(make_panel(ratings), "ordinal")
-    ordered = h.agree(ratings, measurement="ordinal", classes=GRADES)
-    assert h.agree(make_panel(ratings), measurement="ordinal", classes=GRADES) == ordered
+    ordered = ov.agree(ratings, measurement="ordinal", classes=GRADES)
+    assert ov.agree(make_panel(ratings), measurement="ordinal", classes=GRADES) == ordered
     assert measure_agreement(make_panel(ratings, GRADES), "ordinal") == ordered
-    with pytest.raises(h.EstimateError, match="the label 'good' is no class"):
-        h.agree(make_panel(ratings), measurement="ordinal", classes=GRADES[:2])
+    with pytest.raises(ov.EstimateError, match="the label 'good' is no class"):
+        ov.agree(make_panel(ratings), measurement="ordinal", classes=GRADES[:2])
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_thousands_of_labels_take_little_and_the_table_ends(
         assert f"{left:,} more classes with --json" in said
         assert found["alpha"]["low"] < found["alpha"]["value"] < found["alpha"]["high"]
     assert len((tmp_path / "a.svg").read_text()) < 500_000
-    shown = h.agree("r.csv", bootstrap=0).html_tables()[0]
+    shown = ov.agree("r.csv", bootstrap=0).html_tables()[0]
     assert len(shown.rows) < 40
     assert f"{left:,} more classes are in records()" in shown.notes
 

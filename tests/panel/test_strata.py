@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oversight import harness
+import oversight as ov
 from oversight.harness.panel import stratify_by_certainty
 from oversight.harness.panel.ratings import make_panel_from_grid
 from oversight.harness.types import Label, LabelKind, Prediction
@@ -39,7 +39,7 @@ def test_strata_narrow_the_estimate_and_cover() -> None:
         values["plain"].append(float(right[rng.choice(N, n, replace=False)].mean()))
         drawn = np.concatenate([rng.choice(rows[h], k, replace=False) for h, k in given.items()])
         labels = [Label(panel.items[j], 0 if right[j] else 1, LabelKind.ORDINARY, 2, 1.0) for j in drawn]
-        found = harness.accuracy(predictions, labels, strata=names, estimator="ord")
+        found = ov.accuracy(predictions, labels, strata=names, estimator="ord")
         values["strata"].append(found.value)
         held += found.low <= A <= found.high
     assert np.std(values["strata"]) < 0.93 * np.std(values["plain"])

@@ -14,7 +14,7 @@ from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.analysis import (
     EstimateOptions,
     EstimatesOverTime,
@@ -104,7 +104,7 @@ def ends_of(axes: Axes) -> set[tuple[float, ...]]:
 
 
 def test_estimates_have_every_interval_a_title_and_units(report: StudyReport) -> None:
-    axes = h.plot.estimates(report)
+    axes = ov.plot.estimates(report)
     texts = texts_of(axes)
     assert "Accuracy from 60 answers, with 90% intervals" in texts
     assert "by the opened key" in texts
@@ -123,7 +123,7 @@ def closings_of(report: StudyReport) -> dict[str, EstimatesOverTime]:
 
 def test_intervals_close_in_the_order_of_the_draw(report: StudyReport) -> None:
     closings = closings_of(report)
-    axes = h.plot.closing(closings)
+    axes = ov.plot.closing(closings)
     assert "answers, in the order of the draw" in texts_of(axes)
     assert {"good", "bad"} <= set(texts_of(axes).splitlines())
     lines = {line.get_label(): line for line in axes.get_lines()}
@@ -134,12 +134,12 @@ def test_intervals_close_in_the_order_of_the_draw(report: StudyReport) -> None:
 
 def test_without_points_the_picture_says_so() -> None:
     bare = {"good": EstimatesOverTime(points=(), watchable=False, why="too few answers")}
-    assert "No model has an estimate" in texts_of(h.plot.closing(bare))
+    assert "No model has an estimate" in texts_of(ov.plot.closing(bare))
 
 
 def test_agreement_shows_the_interval_and_names_the_undefined(panel: Any) -> None:
     report = panel[0]
-    axes = h.plot.agreement(report)
+    axes = ov.plot.agreement(report)
     texts = texts_of(axes)
     assert "Agreement of 4 annotators on 80 items" in texts
     assert "all classes, 95% interval" in texts
@@ -149,7 +149,7 @@ def test_agreement_shows_the_interval_and_names_the_undefined(panel: Any) -> Non
 
 def test_a_certificate_has_a_title_its_bounds_and_what_it_is_conditional_on(panel: Any) -> None:
     _, found, growth, _ = panel
-    axes = h.plot.certificate(found, growth)
+    axes = ov.plot.certificate(found, growth)
     texts = texts_of(axes)
     assert found.certified
     assert "Is the model better than the average annotator? certified, at 95%" in texts
@@ -162,12 +162,12 @@ def test_a_certificate_has_a_title_its_bounds_and_what_it_is_conditional_on(pane
     assert (found.L, found.L_low) in ends
     assert {(c.bound, c.high) for c in found.against.values()} <= ends
     assert tuple(p.L for p in growth) in ends
-    assert "certified" in texts_of(h.plot.certificate(found))
+    assert "certified" in texts_of(ov.plot.certificate(found))
 
 
 def test_parity_has_both_with_intervals_in_every_bin(panel: Any) -> None:
     found = panel[3]
-    axes = h.plot.parity(found)
+    axes = ov.plot.parity(found)
     texts = texts_of(axes)
     assert "Human and model against the vote, with 95% intervals" in texts
     for b in (*found.bins, found.overall):
@@ -178,11 +178,11 @@ def test_parity_has_both_with_intervals_in_every_bin(panel: Any) -> None:
 def test_they_draw_on_the_axes_that_they_are_given(report: StudyReport, panel: Any) -> None:
     agreement, found, growth, parity = panel
     pictures: tuple[Callable[[Axes], Axes], ...] = (
-        lambda axes: h.plot.estimates(report, axes),
-        lambda axes: h.plot.closing(closings_of(report), axes),
-        lambda axes: h.plot.agreement(agreement, axes),
-        lambda axes: h.plot.certificate(found, growth, axes),
-        lambda axes: h.plot.parity(parity, axes),
+        lambda axes: ov.plot.estimates(report, axes),
+        lambda axes: ov.plot.closing(closings_of(report), axes),
+        lambda axes: ov.plot.agreement(agreement, axes),
+        lambda axes: ov.plot.certificate(found, growth, axes),
+        lambda axes: ov.plot.parity(parity, axes),
     )
     for draw in pictures:
         _, mine = pyplot.subplots()
@@ -210,7 +210,7 @@ def test_matplotlib_is_imported_where_it_is_used_and_missed_in_words() -> None:
     assert done.stdout.count("pictures need: pip install 'oversight-eval[report]'") == 2
 
 
-def a_study(answers: int = 60) -> tuple[dict[str, list[Prediction]], h.Labels]:
+def a_study(answers: int = 60) -> tuple[dict[str, list[Prediction]], ov.Labels]:
     """Predictions of two models and labels from experts who never err."""
     plan = Partitioned(one_expert_per_class(CLASSES), seed=1)
     items = [Item(f"i{j}", "text", CLASSES, (0, 1, 2)) for j in range(answers)]
@@ -224,7 +224,7 @@ def a_study(answers: int = 60) -> tuple[dict[str, list[Prediction]], h.Labels]:
 
 def test_a_difference_is_drawn_against_0() -> None:
     models, labels = a_study()
-    found = h.compare(models, labels)
+    found = ov.compare(models, labels)
     axes = found.plot()
     pair = found.pairs[0]
     assert (100 * pair.low, 100 * pair.high) in ends_of(axes)
@@ -235,7 +235,7 @@ def test_a_difference_is_drawn_against_0() -> None:
 
 def test_a_gate_is_drawn_with_its_bar() -> None:
     models, labels = a_study(120)
-    passed = h.gate_accuracy(models["b"], labels, 0.5)
+    passed = ov.gate_accuracy(models["b"], labels, 0.5)
     axes = passed.plot()
     assert (0.5, 0.5) in ends_of(axes)
     assert axes.get_title() == "Gate: pass, at 95%"
@@ -259,7 +259,7 @@ def test_a_gate_is_drawn_with_its_bar() -> None:
     [({"questions": 400}, "half_width", 100), ({"half_width": 0.05}, "questions", 1)],
 )
 def test_a_plan_is_drawn_by_what_differs(given: dict[str, Any], shown: str, scale: float) -> None:
-    plan = h.plan(4, 0.7, **given)
+    plan = ov.plan(4, 0.7, **given)
     axes = plan.plot()
     lengths = [scale * row[shown] for row in plan.records()]
     assert [bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)] == pytest.approx(
@@ -271,10 +271,10 @@ def test_a_plan_is_drawn_by_what_differs(given: dict[str, Any], shown: str, scal
 def test_every_kind_of_result_draws_itself(report: StudyReport, panel: Any) -> None:
     models, labels = a_study()
     agreement, certificate, _, parity = panel
-    results = [report, agreement, certificate, parity, h.accuracy(models["a"], labels)]
-    results += [h.accuracies(models["a"], labels), h.model_accuracies(models, labels)]
-    results += [h.classification_report(models["a"], labels, CLASSES)]
-    results += [h.compare_classes(models, labels, CLASSES), h.plan_from_pilot(models, labels)]
+    results = [report, agreement, certificate, parity, ov.accuracy(models["a"], labels)]
+    results += [ov.accuracies(models["a"], labels), ov.model_accuracies(models, labels)]
+    results += [ov.classification_report(models["a"], labels, CLASSES)]
+    results += [ov.compare_classes(models, labels, CLASSES), ov.plan_from_pilot(models, labels)]
     for result in results:
         assert result.plot().get_title()
         assert result.plot(axes := pyplot.figure().add_subplot()) is axes
@@ -283,11 +283,11 @@ def test_every_kind_of_result_draws_itself(report: StudyReport, panel: Any) -> N
 
 def test_estimates_in_memory_are_drawn() -> None:
     models, labels = a_study()
-    one = h.accuracies(models["a"], labels)
-    for results in (h.accuracy(models["a"], labels), one, h.model_accuracies(models, labels)):
-        axes = h.plot.estimates(results)
+    one = ov.accuracies(models["a"], labels)
+    for results in (ov.accuracy(models["a"], labels), one, ov.model_accuracies(models, labels)):
+        axes = ov.plot.estimates(results)
         assert axes.get_title() == "Accuracy with 95% intervals"
     assert [text.get_text()[:3] for text in axes.get_yticklabels()][-1] == "a: "
-    for draw in (h.plot.estimates, h.plot.closing):
-        with pytest.raises(h.BadInput, match="list"):
+    for draw in (ov.plot.estimates, ov.plot.closing):
+        with pytest.raises(ov.BadInput, match="list"):
             draw([one])  # type: ignore[arg-type]

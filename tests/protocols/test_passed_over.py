@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.estimate import gate_accuracy
 from oversight.harness.types import Answer, Item, Prediction, Question, Verdict
 from oversight.protocols.routing import Partitioned, Targeted, one_expert_per_class, order_queue
@@ -45,7 +45,7 @@ class Study:
             expert: [q for q in order_queue(own) if isinstance(q, Question)] for expert, own in found.items()
         }
 
-    def answer(self, open_: set[str], unsure: set[str] = set()) -> h.Labels:  # noqa: B006  never changed
+    def answer(self, open_: set[str], unsure: set[str] = set()) -> ov.Labels:  # noqa: B006  never changed
         def verdict(q: Question) -> Verdict:
             if q.id in unsure:
                 return Verdict.UNSURE
@@ -57,7 +57,7 @@ class Study:
             for q in queue
             if q.id not in open_
         ]
-        labels: h.Labels = h.decode(answers, self.questions)
+        labels: ov.Labels = ov.decode(answers, self.questions)
         return labels
 
     def find_hard(self, share: float) -> set[str]:
@@ -69,7 +69,7 @@ class Study:
         }
 
 
-def covers(study: Study, estimate: h.Estimate) -> bool:
+def covers(study: Study, estimate: ov.Estimate) -> bool:
     return estimate.low <= study.accuracy <= estimate.high
 
 
@@ -81,7 +81,7 @@ def test_interval_with_hard_blanks_covers_or_is_marked(name: str, share: float) 
     silent, worst = 0, 0
     for seed in range(RUNS):
         study = Study(name, seed)
-        found = h.accuracies(study.predictions, study.answer(study.find_hard(share)))
+        found = ov.accuracies(study.predictions, study.answer(study.find_hard(share)))
         main = found["ml" if name == "partitioned" else "routed"]
         silent += main.holds and not covers(study, main)
         worst += covers(study, found["worst_case"])
@@ -92,8 +92,8 @@ def test_interval_with_hard_blanks_covers_or_is_marked(name: str, share: float) 
 def test_blank_and_unsure_give_the_same_numbers() -> None:
     study = Study("targeted", 1)
     hard = study.find_hard(0.2)
-    blank = h.accuracies(study.predictions, study.answer(hard))
-    unsure = h.accuracies(study.predictions, study.answer(set(), hard))
+    blank = ov.accuracies(study.predictions, study.answer(hard))
+    unsure = ov.accuracies(study.predictions, study.answer(set(), hard))
     for name in ("routed", "worst_case"):
         assert (blank[name].low, blank[name].high) == (unsure[name].low, unsure[name].high)
         assert blank[name].holds == unsure[name].holds
@@ -133,7 +133,7 @@ def test_a_comparison_over_hard_blanks_does_not_hold_in_silence() -> None:
         truth = np.mean([p.option == study.truth[p.item_id] for p in study.predictions]) - np.mean(
             [p.option == study.truth[p.item_id] for p in other]
         )
-        (pair,) = h.compare({"m": study.predictions, "o": other}, study.answer(study.find_hard(0.3))).pairs
+        (pair,) = ov.compare({"m": study.predictions, "o": other}, study.answer(study.find_hard(0.3))).pairs
         silent += pair.holds and not pair.low <= truth <= pair.high
     assert silent <= 0.05 * RUNS + 3
 
@@ -166,9 +166,9 @@ def test_intervals_hold_whatever_was_passed_over_or_say_that_they_may_not(
     for seed in range(RUNS):
         study = Study(name, seed)
         labels = study.answer(find_telling(study, share))
-        found = h.accuracy(study.predictions, labels, interval=interval)
+        found = ov.accuracy(study.predictions, labels, interval=interval)
         silent += found.holds and not covers(study, found)
-        worst += covers(study, h.accuracies(study.predictions, labels)["worst_case"])
+        worst += covers(study, ov.accuracies(study.predictions, labels)["worst_case"])
     assert silent <= 0.05 * RUNS + 2
     assert interval is not None or worst >= 0.93 * RUNS
 
@@ -179,7 +179,7 @@ def test_one_answer_left_open_counts_by_its_propensity_in_a_comparison() -> None
     other = [Prediction(p.item_id, (p.option + 1) % 4) for p in study.predictions if p.option is not None]
     predicted = {p.item_id: p.option for p in study.predictions}
     left = next(q for queue in study.queues.values() for q in queue[:-4] if q.option == predicted[q.item_id])
-    (pair,) = h.compare({"m": study.predictions, "o": other}, study.answer({left.id})).pairs
+    (pair,) = ov.compare({"m": study.predictions, "o": other}, study.answer({left.id})).pairs
     low, high = (float(word) for word in pair.why.split() if word[0] in "+-")
     assert high - low == pytest.approx(2 * 4 / N, abs=0.002)
     assert not pair.holds

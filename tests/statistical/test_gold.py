@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.estimate import ErrorRanges, GoldCounts, gate_accuracy, gate_difference
 from oversight.harness.types import Estimate, Item, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
@@ -53,7 +53,7 @@ def ask(rng: np.random.Generator, s: float, t: float, gold: int, made: Study) ->
         no_on_false=int(rng.binomial(gold, t)),
         n_false=gold,
     )
-    return h.accuracy(rows, h.decode(experts.answer(questions), questions), gold=known)
+    return ov.accuracy(rows, ov.decode(experts.answer(questions), questions), gold=known)
 
 
 @pytest.mark.slow
@@ -98,7 +98,7 @@ def two_models(
     *,
     silent: float = 0.0,
     cluster: int = 0,
-) -> tuple[dict[str, list[Prediction]], h.Labels, ErrorRanges]:
+) -> tuple[dict[str, list[Prediction]], ov.Labels, ErrorRanges]:
     """Two models that err half of the time alike, experts of s = .9 and t = .95, and 30 gold items a kind."""
     classes = tuple(f"class {k}" for k in range(K))
     items = [Item(f"i{j}", "t", classes, tuple(range(K))) for j in range(n)]
@@ -122,7 +122,7 @@ def two_models(
     questions = rule.route(items)
     true_options = {i.id: int(k) for i, k in zip(items, truth, strict=True)}
     experts = SimulatedExperts(true_options, 0.9, 0.95, seed=int(rng.integers(1 << 30)))
-    labels = h.decode(experts.answer(questions), questions)
+    labels = ov.decode(experts.answer(questions), questions)
     if cluster:
         labels = labels.clustered({f"i{j}": f"g{j // cluster}" for j in range(n)})
     yes, no = int(rng.binomial(30, 0.9)), int(rng.binomial(30, 0.95))
@@ -150,12 +150,12 @@ def test_corrected_differences_hold(
     for seed in range(100):
         rng = np.random.default_rng(seed)
         models, labels, errors = two_models(rng, protocol, K, n, rates, silent=silent, cluster=cluster)
-        (pair,) = h.compare(models, labels, errors=errors).pairs
+        (pair,) = ov.compare(models, labels, errors=errors).pairs
         covered.append(pair.low <= difference <= pair.high)
         values.append(pair.difference)
         if cluster:
             x, y = errors.gold_true[0], errors.gold_false[1]
-            e = h.accuracy(models["a"], labels, gold=GoldCounts(x, 30, y, 30))
+            e = ov.accuracy(models["a"], labels, gold=GoldCounts(x, 30, y, 30))
             own.append(e.low <= rates[0] <= e.high)
     least = 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 100)
     assert np.mean(covered) >= least
@@ -182,10 +182,10 @@ def test_gates_that_allow_for_errors_are_rarely_wrong_at_the_bar(protocol: str) 
 
 def test_an_estimate_without_correction_is_named() -> None:
     models, labels, _ = two_models(np.random.default_rng(0), "targeted", 4, 60, (0.8, 0.6), silent=0.2)
-    with pytest.raises(h.NotIdentified, match="without gold of both kinds"):
-        h.compare(models, labels, errors=ErrorRanges(sensitivity=(0.9, 1.0)))
+    with pytest.raises(ov.NotIdentified, match="without gold of both kinds"):
+        ov.compare(models, labels, errors=ErrorRanges(sensitivity=(0.9, 1.0)))
     models, labels, _ = two_models(np.random.default_rng(0), "partitioned", 4, 60, (0.8, 0.6))
-    with pytest.raises(h.NotIdentified, match="where answers carry nothing"):
-        h.compare(models, labels, errors=ErrorRanges(gold_true=(3, 2)))
-    with pytest.raises(h.BadInput, match="--test paired or auto only"):
-        h.compare(models, labels, test="sign", errors=ErrorRanges(sensitivity=(0.9, 1.0)))
+    with pytest.raises(ov.NotIdentified, match="where answers carry nothing"):
+        ov.compare(models, labels, errors=ErrorRanges(gold_true=(3, 2)))
+    with pytest.raises(ov.BadInput, match="--test paired or auto only"):
+        ov.compare(models, labels, test="sign", errors=ErrorRanges(sensitivity=(0.9, 1.0)))

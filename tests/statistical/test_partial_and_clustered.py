@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.estimate import BinomialSample, decode
 from oversight.harness.estimate.tallies import Tallies, Tally, estimate_tallies
 from oversight.harness.types import Item, Prediction
@@ -44,10 +44,10 @@ def test_experts_of_other_speed_do_not_bend_an_estimate(protocol: str) -> None:
         done = [q for q in questions if q.id not in open_]
         labels = decode(SimulatedExperts(truth).answer(done), questions)
         rows = [Prediction(i, k) for i, k in guess.items()]
-        found = h.accuracy(rows, labels)
-        everything = h.Labels(labels, replace(labels.design, drawn=()))
+        found = ov.accuracy(rows, labels)
+        everything = ov.Labels(labels, replace(labels.design, drawn=()))
         values.append(found.value)
-        naive.append(h.accuracy(rows, everything).value)
+        naive.append(ov.accuracy(rows, everything).value)
         covered.append(found.low <= 0.7875 <= found.high)
     assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 150)
     assert np.mean(values) == pytest.approx(0.7875, abs=4 * np.std(values) / np.sqrt(150))
@@ -77,7 +77,7 @@ def test_clusters_restore_the_coverage_that_items_alone_lose(protocol: str) -> N
         labels = plan.decode(SimulatedExperts(truth).answer(plan.route(ITEMS)))
         rows = [Prediction(i, k) for i, k in guess.items()]
         for seen, x in ((alone, labels), (together, labels.clustered(clusters))):
-            e = h.accuracy(rows, x)
+            e = ov.accuracy(rows, x)
             seen.append(e.low <= 0.8 <= e.high)
     assert np.mean(together) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 150)
     if protocol == "targeted":
@@ -98,7 +98,7 @@ def test_joint_intervals_hold_together() -> None:
         }
         plan = Partitioned(ROSTER, seed=seed)
         labels = plan.decode(SimulatedExperts(truth).answer(plan.route(ITEMS[:80])))
-        found = h.model_accuracies(models, labels, joint=True)
+        found = ov.model_accuracies(models, labels, joint=True)
         covered.append(all(found[f"m{A}"]["ml"].low <= A <= found[f"m{A}"]["ml"].high for A in accuracies))
     assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 120)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.estimate import decode
 from oversight.harness.estimate.routed_means import resolved_accuracy, routed_accuracy
 from oversight.harness.types import Answer, Item, Prediction
@@ -62,7 +62,7 @@ def test_blind_silence_costs_a_sequential_estimate_little(K: int, accuracy: floa
         while new := plan.next_questions(items, answers):
             answers += experts.answer(new)
         rows = [Prediction(i, k) for i, k in models["second"].items()]
-        found = h.accuracies(rows, decode(answers, [a.question for a in answers]))
+        found = ov.accuracies(rows, decode(answers, [a.question for a in answers]))
         e, worst = found["resolved"], found["worst_case"]
         values.append(e.value)
         covered.append(e.low <= accuracy <= e.high and worst.low <= accuracy <= worst.high)

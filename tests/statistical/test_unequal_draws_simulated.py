@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import ItemIndex, PredictionColumns, share_of_draw, weigh_draws
 from oversight.harness.estimate import (
@@ -115,7 +115,7 @@ def test_no_judge_bends_what_its_draw_tells(
             Prediction(f"i{j}", int(k), confidence=float(p))
             for j, (k, p) in enumerate(zip(*said, strict=True))
         ]
-        found = h.model_accuracies({"m": rows}, labels, judges={"judge": judge})["m"]
+        found = ov.model_accuracies({"m": rows}, labels, judges={"judge": judge})["m"]
         exact = float((predicted == truth).mean())
         both = [found["routed"], found[JUDGED]]
         errors.append([e.value - exact for e in both])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import share_of_draw
 from oversight.harness.estimate import chances_by_deviation, draw_with_chances
@@ -35,7 +35,7 @@ def collect(plan: Any, items: list[Item], truth: dict[str, int]) -> Labels:
         answers += experts.answer(waiting)
         waiting = plan.next_questions(items, answers) if plan.statement.asks_on else []
         drawn += waiting
-    return h.decode(answers, drawn)
+    return ov.decode(answers, drawn)
 
 
 def draw_study(
@@ -98,7 +98,7 @@ def test_weighted_estimates_hold(
         }
         drawn = {f"i{j}" for j in places.tolist()}
         exact = [float((each == truth).mean()) for each in options]
-        found = h.model_accuracies(rows, labels)["m0"]
+        found = ov.model_accuracies(rows, labels)["m0"]
         for name in ("resolved", "routed", "assisted"):
             if name in found:
                 held.setdefault(name, []).append(
@@ -106,7 +106,7 @@ def test_weighted_estimates_hold(
                 )
         if protocol != "sequential":
             inside = {name: [p for p in each if p.item_id in drawn] for name, each in rows.items()}
-            pair = h.compare(inside, labels).pairs[0]
+            pair = ov.compare(inside, labels).pairs[0]
             difference = exact[0] - exact[1]
             held.setdefault("pair", []).append(pair.low - 1e-9 <= difference <= pair.high + 1e-9)
     assert held

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from oversight.harness import WrongType, to_frame
-from oversight.harness.types import Estimate, Note, NoteKind
+from oversight.harness import WrongType
+from oversight.harness.types import Estimate, Note, NoteKind, to_frame
 
 OUTSIDE = Note(NoteKind.VALUE_OUTSIDE_INTERVAL)
 

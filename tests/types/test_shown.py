@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from oversight import harness as h
+import oversight as ov
+from oversight.harness import WrongType
 from oversight.harness.estimate import ModelEstimates
 from oversight.harness.types import Displayable, HtmlTable
 
@@ -43,26 +44,26 @@ def shown(result: Any) -> str:
     return " | ".join(tags.texts)
 
 
-def labelled(models: int = 2, n: int = 60) -> tuple[dict[str, list[h.Prediction]], list[h.Label]]:
+def labelled(models: int = 2, n: int = 60) -> tuple[dict[str, list[ov.Prediction]], list[ov.Label]]:
     """Every item has one yes-answer to its true option; model m is wrong on every (m + 3)-th."""
-    labels = [h.Label(f"i{j}", 0, h.LabelKind.ORDINARY, 2, 0.5) for j in range(n)]
+    labels = [ov.Label(f"i{j}", 0, ov.LabelKind.ORDINARY, 2, 0.5) for j in range(n)]
     made = {
-        f"{EVIL}{m}": [h.Prediction(f"i{j}", int(j % (m + 3) == 0)) for j in range(n)] for m in range(models)
+        f"{EVIL}{m}": [ov.Prediction(f"i{j}", int(j % (m + 3) == 0)) for j in range(n)] for m in range(models)
     }
     return made, labels
 
 
 def test_an_estimate_is_a_row() -> None:
-    estimate = h.estimate_counts(4, 77, 120, 321, 360)["ml"]
+    estimate = ov.estimate_counts(4, 77, 120, 321, 360)["ml"]
     (row,) = estimate.to_frame().to_dict("records")
     assert (row["estimator"], row["value"], row["holds"]) == ("ml", estimate.value, True)
     assert (row["ordinary"], row["complementary"]) == (120, 360)
     assert shown(estimate).startswith("0.656 [0.587, 0.717] ML, exact 95% · 120 ordinary")
-    assert "ML | 65.6 % | 58.7 % – 71.7 % | exact 95%" in shown(h.estimate_counts(4, 77, 120, 321, 360))
+    assert "ML | 65.6 % | 58.7 % – 71.7 % | exact 95%" in shown(ov.estimate_counts(4, 77, 120, 321, 360))
 
 
 def test_estimates_that_are_undefined_are_rows_with_a_reason() -> None:
-    found = h.estimate_counts(4, 0, 0, 321, 360)
+    found = ov.estimate_counts(4, 0, 0, 321, 360)
     frame = found.to_frame().set_index("estimator")
     assert "ord" in found.undefined
     assert frame["value"].isna()["ord"]
@@ -72,18 +73,18 @@ def test_estimates_that_are_undefined_are_rows_with_a_reason() -> None:
 
 def test_several_models_have_a_column_for_their_names_and_are_escaped() -> None:
     models, labels = labelled()
-    found = h.model_accuracies(models, labels)
+    found = ov.model_accuracies(models, labels)
     assert isinstance(found, ModelEstimates)
     assert list(found.to_frame()["model"].unique()) == list(models)
     assert EVIL in shown(found)
-    by_name = h.to_frame({name: made["ml"] for name, made in found.items()})
+    by_name = ov.to_frame({name: made["ml"] for name, made in found.items()})
     assert list(by_name["name"]) == list(models)
 
 
 def test_an_interval_that_may_not_hold_says_so() -> None:
     from dataclasses import replace
 
-    estimate = replace(h.estimate_counts(4, 77, 120, 321, 360)["ml"], why=EVIL)
+    estimate = replace(ov.estimate_counts(4, 77, 120, 321, 360)["ml"], why=EVIL)
     assert f"the interval may not hold: {EVIL}" in shown(estimate)
     assert not estimate.to_frame()["holds"].item()
 
@@ -91,7 +92,7 @@ def test_an_interval_that_may_not_hold_says_so() -> None:
 def test_a_result_prints_its_number_first_and_a_doubt_before_it() -> None:
     from dataclasses import replace
 
-    found = h.estimate_counts(4, 77, 120, 321, 360)
+    found = ov.estimate_counts(4, 77, 120, 321, 360)
     assert repr(found).startswith("0.656 [0.587, 0.717] ML, exact 95%")
     assert repr(found).splitlines()[1].startswith("other estimates: Ord")
     assert repr(replace(found["ml"], why="of chance")).startswith("(!) 0.656 ")
@@ -104,12 +105,12 @@ def test_a_comparison_prints_its_verdict_first() -> None:
 
     models, labels = labelled(3)
     plain = {f"m{j}": made for j, made in enumerate(models.values())}
-    pair = replace(h.compare({name: plain[name] for name in ("m0", "m2")}, labels).pairs[0], why="")
+    pair = replace(ov.compare({name: plain[name] for name in ("m0", "m2")}, labels).pairs[0], why="")
     assert repr(pair).startswith("not decided: m0 − m2 ")
     assert repr(replace(pair, p_value=0.001)).startswith("m2 is better: m0 − m2 -")
     assert repr(replace(pair, why="of chance")).startswith("(!) not decided")
     mark = "(!) 3 of 3 intervals may not hold; "
-    assert repr(h.compare(plain, labels)).startswith(
+    assert repr(ov.compare(plain, labels)).startswith(
         f"{mark}best: not decided between m2, m1, m0 of 3 models\n"
     )
 
@@ -117,11 +118,11 @@ def test_a_comparison_prints_its_verdict_first() -> None:
 def test_a_gate_prints_its_verdict_and_has_a_row() -> None:
     models, labels = labelled(2, 400)
     first, second = models.values()
-    passed = h.gate_accuracy(second, labels, 0.5, checks=False)
+    passed = ov.gate_accuracy(second, labels, 0.5, checks=False)
     assert repr(passed).startswith("pass: value 0.7")
     assert "value at least" not in shown(passed)
     assert passed.to_frame()["verdict"].item() == "pass"
-    failed = h.gate_difference(first, second, labels, 0.3, checks=False)
+    failed = ov.gate_difference(first, second, labels, 0.3, checks=False)
     assert repr(failed).startswith("fail: value -0.")
 
 
@@ -130,7 +131,7 @@ def test_comparisons_and_rankings() -> None:
 
     models, labels = labelled(3)
     asked = Labels(labels, LabelDesign(statements=(), asked=frozenset(x.item_id for x in labels)))
-    found = h.compare(models, asked)
+    found = ov.compare(models, asked)
     assert len(found.to_frame()) == 3
     assert {"first", "second", "difference", "verdict", "p_value", "holds"} <= {*found.to_frame()}
     assert EVIL in shown(found)
@@ -141,41 +142,41 @@ def test_comparisons_and_rankings() -> None:
 
 
 def test_a_plan() -> None:
-    found = h.plan(8, 0.7, questions=400)
+    found = ov.plan(8, 0.7, questions=400)
     assert {*found.to_frame()["of"]} == {"accuracy", "difference"}
     assert {*found.to_frame()["questions"]} == {400}
     assert "targeted" in shown(found)
     accuracy, difference = repr(found).splitlines()
     assert accuracy.startswith("accuracy, best of 3 protocols: targeted, 400 questions, ±")
     assert difference.startswith("difference of 2 models, best of ")
-    clustered = h.plan(8, 0.7, half_width=0.03, cluster_size=5, intraclass=0.25)
-    alone = h.plan(8, 0.7, half_width=0.03)
+    clustered = ov.plan(8, 0.7, half_width=0.03, cluster_size=5, intraclass=0.25)
+    alone = ov.plan(8, 0.7, half_width=0.03)
     assert [p.questions for p in clustered.accuracy] == [2 * p.questions for p in alone.accuracy]
-    with pytest.raises(h.EstimateError, match="intraclass"):
-        h.plan(8, cluster_size=2, intraclass=2)
+    with pytest.raises(ov.EstimateError, match="intraclass"):
+        ov.plan(8, cluster_size=2, intraclass=2)
 
 
 def test_records_become_frames() -> None:
-    item = h.Item("a", "text", ("x", "y"), (1, 0), {"subject": "s", "text": "not this one"})
-    frame = h.to_frame([item])
+    item = ov.Item("a", "text", ("x", "y"), (1, 0), {"subject": "s", "text": "not this one"})
+    frame = ov.to_frame([item])
     assert list(frame) == ["id", "text", "options", "permutation", "subject"]
-    assert h.read_items(frame, meta=["subject"], shuffle=False)[0].options == item.options
-    label = h.Label("a", 0, h.LabelKind.COMPLEMENTARY, 2, 0.5, "ana")
-    assert h.to_frame([label])["kind"].item() == "complementary"
-    assert h.to_frame([h.Prediction("a", 1)])["status"].item() == "ok"
-    assert h.to_frame([]).empty
+    assert ov.read_items(frame, meta=["subject"], shuffle=False)[0].options == item.options
+    label = ov.Label("a", 0, ov.LabelKind.COMPLEMENTARY, 2, 0.5, "ana")
+    assert ov.to_frame([label])["kind"].item() == "complementary"
+    assert ov.to_frame([ov.Prediction("a", 1)])["status"].item() == "ok"
+    assert ov.to_frame([]).empty
 
 
 @pytest.mark.parametrize("given", [5, "text", [5], None])
 def test_a_value_that_is_no_result_is_named(given: Any) -> None:
-    with pytest.raises(h.WrongType, match=r"^result: expected a result or a list of records, got"):
-        h.to_frame(given)
+    with pytest.raises(WrongType, match=r"^result: expected a result or a list of records, got"):
+        ov.to_frame(given)
 
 
 def test_without_pandas_the_mend_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(h.ConfigError, match="pip install"):
-        h.estimate_counts(4, 77, 120, 321, 360).to_frame()
+    with pytest.raises(ov.ConfigError, match="pip install"):
+        ov.estimate_counts(4, 77, 120, 321, 360).to_frame()
 
 
 def test_results_are_shown_without_pandas() -> None:

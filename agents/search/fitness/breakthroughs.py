@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
-from oversight.harness import FloatArray, find_root
+from oversight.harness import FloatArray
+from oversight.harness.estimate import find_root
 
 EXPECTED = 2.5
 """Expected number of breakthroughs in an archive; with a smaller number, one interval in ten misses."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from oversight.harness.errors import TransientModelError
 from oversight.harness.types import Item
 from tests.fakes.openai_server import Reply
@@ -73,6 +73,6 @@ def test_too_large_answer_fails_only_its_item(tmp_path: Path) -> None:
 
     with raw_server(lambda r: [large if b"number 1." in r.body else good]) as server:
         url, store = f"http://127.0.0.1:{server.port}/v1", str(tmp_path / "s.db")
-        found = h.run("m", items, store=store, endpoint=url, tries=1)
+        found = ov.run("m", items, store=store, endpoint=url, tries=1)
     assert [p.option for p in found] == [1, None, 1]
     assert found[1].reason == "malformed response: the reply is larger than 4,000,000 bytes"

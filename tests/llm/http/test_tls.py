@@ -160,7 +160,7 @@ def test_a_proxy_that_cannot_be_used_is_named_without_its_password(
 def test_run_uses_tls_and_reports_its_errors(
     server: Listener, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from oversight import harness as h
+    import oversight as ov
     from oversight.harness.types import Item
     from tests.fakes.openai_server import Reply
 
@@ -169,8 +169,8 @@ def test_run_uses_tls_and_reports_its_errors(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     with raw_server(lambda _: [data], tls=context_of(authority, "localhost")) as endpoint:
         url = f"https://localhost:{endpoint.port}/v1"
-        [found] = h.run("m", [item], store=str(tmp_path / "s.db"), endpoint=url)
+        [found] = ov.run("m", [item], store=str(tmp_path / "s.db"), endpoint=url)
         assert found.option == 1
         monkeypatch.delenv("SSL_CERT_FILE")
         with pytest.raises(FatalModelError, match=r"cannot be reached: no connection to .* local issuer"):
-            h.run("m", [item], store=str(tmp_path / "t.db"), endpoint=url)
+            ov.run("m", [item], store=str(tmp_path / "t.db"), endpoint=url)
