@@ -300,9 +300,9 @@ def _hold(
 def _find_doubts(
     name: str, predictions: PredictionColumns, labels: LabelColumns, *, allows_errors: bool
 ) -> list[str]:
-    """Return reasons not to trust any verdict on this model, whatever the answers are.
+    """Return reasons why no verdict on this model can be trusted, neither pass nor fail.
 
-    Unanswered questions are no such reason, because the tests count them against the verdict.
+    Unanswered questions are no such reason, because the tests assume the worst possible answers.
     """
     doubts = [f"{name!r}: {failed}" for failed in [explain_failed_calls(predictions)] if failed]
     if not len(labels):

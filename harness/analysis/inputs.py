@@ -252,7 +252,7 @@ def note_source(
 
 
 _LARGEST = 20 * 2**20
-"""Maximum size in bytes of an items file that every verb reads to find missing items."""
+"""Maximum size in bytes of an items file that every command reads to find missing items."""
 
 
 def find_missing_items(study: Study) -> list[str]:
@@ -277,7 +277,7 @@ def find_missing_items(study: Study) -> list[str]:
             stored = [name for name in stored if not name.startswith(UNIT_PREFIX)]
         return [name for name in stored if name not in there]
     except (OSError, OversightError, sqlite3.Error):
-        return []  # code that needs the file or the database reports its faults
+        return []  # functions that need the file or the database report its errors
 
 
 def _read_stored_ids(study: Study) -> list[str]:

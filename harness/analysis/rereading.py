@@ -124,7 +124,7 @@ def _reread(
     if write:
         for portion in split_into_batches(changed, PORTION):
             store.runs.store_predictions(portion)
-        for ids in split_into_batches(moved, PORTION):  # stored judge vectors belong to the former option
+        for ids in split_into_batches(moved, PORTION):  # stored judge vectors refer to the former options
             store.judge_vectors.drop_vectors(run["id"], ids)
     return found
 

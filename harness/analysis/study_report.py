@@ -95,7 +95,7 @@ class ItemCounts:
     failed
         Items on which every attempt failed.
     unpredicted
-        Items that the model was not asked yet.
+        Items about which the model was not asked yet.
     labelled
         Predicted items that an expert answered with yes or no.
     abstained

@@ -679,7 +679,7 @@ class LabelColumns:
 
     @cached_property
     def item_options(self) -> IntArray:
-        """Number of options of every item by its first label, shape (N,); 2 for an item without a label."""
+        """Number of options of every item, by its first label, shape (N,); 2 for items without a label."""
         found = np.full(self.index.size, 2)
         found[self.item[::-1]] = self.questions.n_options[::-1]
         return found

@@ -281,10 +281,10 @@ def draw_betting_sequence(draws: Sequence[DrawnAnswers], *, level: float = 0.95)
 
 
 def draw_wealth(draws: Sequence[DrawnAnswers], share: float) -> tuple[float, float]:
-    """Return the wealth of bets against "at most `share` of all predictions are right", and "at least".
+    """Return the wealth of bets against two hypotheses: the share of right predictions is ≤ or ≥ `share`.
 
-    If the hypothesis is true, the wealth against it ever reaches 1/α with probability at most α, even if the
-    wealth is computed after every answer.
+    If a hypothesis is true, the wealth of the bets against it ever reaches 1/α with probability at most α,
+    even if it is computed after every answer.
     """
     above = below = 0.0
     for draw in draws:
@@ -300,7 +300,7 @@ def weigh_outcomes(draws: Sequence[DrawnAnswers], share: float) -> FloatArray:
 
 
 def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return bounds of the share of right items before a draw, if it is `share` among all `size` items."""
+    """Return bounds of the share of right items among those not drawn before, if `share` of all are right."""
     right_at_most = size - draw.remaining - draw.known_wrong
     most = np.clip((size * share - draw.known_right) / draw.remaining, 0, 1)
     least = np.clip((size * share - right_at_most) / draw.remaining, 0, 1)
@@ -308,7 +308,7 @@ def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[
 
 
 def _bet(draw: DrawnAnswers, grid: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the log wealth of bets against "the share is at most m", and "at least m", for every m."""
+    """Return the log wealth of bets against "the share is ≤ m" and against "the share is ≥ m", by m."""
     over, under = np.zeros(len(grid)), np.zeros(len(grid))
     if not len(draw.scale):
         return over, under

@@ -12,8 +12,8 @@ questions, beyond chance. Experts of the same class are asked at random, so the 
 
 All tests of all models of a study are one family: if every assumption holds, a test fails in at most 5 % of
 studies (`split_levels`). No test can prove the assumptions; experts who err equally often in both directions
-pass all of them. Some checks invalidate a number if they fail, because its estimate then lacks a necessary
-assumption.
+pass all of them. Some checks are voiding: if such a check fails, an assumption that the estimate needs is
+wrong, and the estimate must not be used.
 """
 
 from __future__ import annotations
@@ -555,7 +555,7 @@ def _greatest_propensity(labels: LabelColumns) -> float:
 
 
 LEAST_SLOPE = 0.1
-"""Part of the association of answers with votes, as implied by independent models, that must be observed."""
+"""Smallest accepted ratio of the observed association of answers with votes to that of independent models."""
 _EVEN = 1e-6
 
 
@@ -1133,7 +1133,7 @@ EQUAL_RATES = ("asked_predicted", "yes_rate", "hausman")
 def explain_failures(
     predictions: PredictionColumns, labels: LabelColumns, *, corrected: bool = False, bounded: bool = True
 ) -> str:
-    """Return which voiding checks failed, with their messages; empty if none failed.
+    """Return names and messages of the failed checks that make an estimate invalid; empty if none failed.
 
     Parameters
     ----------
@@ -1170,13 +1170,13 @@ _MANY_FAILED = 0.02
 def explain_failed_calls(*models: PredictionColumns, found: tuple[float, float, float] | None = None) -> str:
     """Return a reason for doubt if calls failed on more than 2 % of the items; otherwise an empty text.
 
-    These items are left out, and need not be a random part: a long text may cause an error, for example.
+    Such items are left out, and they need not be a random part: for example, long texts may cause errors.
 
     Parameters
     ----------
     found
         Value and interval of the accuracy, or of a difference of two accuracies. If given, the result is
-        empty if the items left out can hardly move it.
+        empty if the items left out can hardly change this value.
 
     Examples
     --------

@@ -1,14 +1,14 @@
 """Estimate the accuracy of a model from expert labels, for every protocol and with missing answers.
 
-Labels carry the design that their protocol states (`Labels`), which determines the estimator. A plain list
-of labels has no design: it is taken for uniformly drawn options, and refused if its propensities contradict
-that.
+`Labels` contain the design of their protocol, which determines the estimator. A plain list of labels has no
+design: its options count as uniformly drawn, and it is refused if its propensities contradict that.
 
-Uniformly drawn options of one K have an exact interval. Items of different K, and strata whose items weigh
-differently, are tested together (`oversight.harness.estimate.tilting`): pooled naively, yes-answers
-over-represent few options and no-answers many, and estimated apart, small groups are biased upwards.
+For uniformly drawn options and one K the interval is exact. If K differs between items, or strata have
+different weights, all groups are tested together (`oversight.harness.estimate.tilting`). Simple pooling would
+be biased, because items with few options get more yes answers, and items with many options more no answers.
+Separate estimates of small groups would be biased upwards.
 
-`accuracy` makes one estimate, `accuracies` all that a protocol allows, by name.
+`accuracy` makes one estimate; `accuracies` makes all estimates that a protocol allows, by name.
 """
 
 from __future__ import annotations
@@ -120,13 +120,13 @@ def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[Draw
 
 
 def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:
-    """Collect items of known correctness (`right`: 1 or 0) by draw, as if asked about the predictions."""
+    """Collect items of known correctness (`right`: 1 or 0) by draw, as if predictions were asked about."""
     one = np.ones(len(items), np.int64)
     return _part_draws(np.stack([one, one, one, right]), items, labels)
 
 
 def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
-    """Return K, and whether a prediction is readable, is asked about, and the answer is yes; shape (4, N).
+    """Return four rows: K, and 1 if a prediction is readable, if it was asked about, if the answer is yes.
 
     K is 1 if the question was certain to be about the prediction.
 
@@ -392,8 +392,8 @@ def accuracy(
     n_options
         Item id → K for every predicted item; an ``anytime`` interval needs it if K varies.
     checks
-        Whether to check the assumptions (`run_checks`). If a check that voids the estimate fails, `why` of
-        the estimate names it, and the interval does not hold.
+        Whether to check the assumptions (`run_checks`). If a check fails without which the estimate is
+        invalid, the estimate's `why` names the check.
 
     Raises
     ------
@@ -583,7 +583,7 @@ def complete(
     checks
         Whether to run the checks of the assumptions.
     tilted
-        Whether the estimate was corrected for answering rates if its design allows it.
+        Whether the estimate was corrected for unequal answering rates, if its design allows the correction.
     """
     counts = count_labels(predictions, labels)
     corrected = estimate.estimator in CORRECTED

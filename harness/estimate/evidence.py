@@ -2,8 +2,7 @@
 
 `Evidence` holds the answers about the items of one or several models, together with the design of these
 items: clusters, strata of a draw, and weights. Estimates, comparisons, gates, results by class and plans use
-it. `Evidence.accuracy` is the one estimate of an accuracy; side information enters as the working
-distribution.
+it. `Evidence.accuracy` estimates an accuracy; side information is its argument `working`.
 
 **Interim subset** (`collected_part`). While questions are open, the answers so far are not a random part of
 the questions, for two reasons. Experts answer at different speeds: while only the cardiologist has answered,
@@ -20,9 +19,9 @@ of an expert who has answered any question counts as passed over.
 **Unequal answering rates** (`find_unequal`). Experts may leave more questions about some options unanswered
 than about others. If options are drawn uniformly and the answering rate r_k of an option does not depend on
 the truth, the answered items are a random part of all items, and option k was asked about with probability
-r_k/Σ_j r_j among them. So the estimators for recorded propensities apply with these in place of 1/K. This
-requires one question per item and one number of options; other designs get a reason why their intervals may
-not hold.
+r_k/Σ_j r_j among them. So the estimators for recorded propensities apply, with these probabilities in place
+of 1/K. This requires one question per item and one number of options; other designs get a reason why their
+intervals may not hold.
 
 **Missing answers** (`bound_missing`). Estimates assume that a missing answer is unrelated to the truth, which
 no data can test. So the estimate is repeated with all missing answers filled in for the model, and with all
@@ -78,7 +77,7 @@ PARTIAL_KINDS = (NoteKind.PARTIAL, NoteKind.PARTIAL_WITH_ADDED)
 
 
 def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[Note, ...]]:
-    """Select the labels in the share of their queues that all experts have reached, with notes on the rest.
+    """Select the labels in the share of their queues that all experts have reached; return them with notes.
 
     Passed-over questions in that share are added as abstentions (`LabelColumns.passed`). The subset only
     grows as answers arrive, so verdicts at several times use growing data.
@@ -646,7 +645,7 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
 
 
 def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
-    """Return `number_clusters` if there are enough for an interval; None also if no two items share one.
+    """Return `number_clusters` after checking that an interval is possible; None if no two items share one.
 
     Raises
     ------
@@ -780,7 +779,7 @@ def bound_missing(
     Returns
     -------
     Estimate or None
-        Estimate with the estimator name ``worst_case``; None if nothing is missing, or if it cannot be
+        Estimate with the estimator name ``worst_case``; None if nothing is missing, or if no estimate can be
         computed with the missing answers filled in.
     """
     failed, ran = (int(np.count_nonzero(x)) for x in (predictions.has_failed, predictions.ran))

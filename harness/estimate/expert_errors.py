@@ -7,9 +7,9 @@ An expert says yes to a true option with probability s (sensitivity) and no to a
     α = P(yes | hit)  = A s + (1 − A)(1 − t)
     β = P(yes | miss) = (1 − t) + (1 − A) J/(K − 1)
 
-Uniform data give the two moments α and β for the three unknowns A, s and t, so they do not identify A. It is
-identified by known rates (gold items, `GoldCounts`) or by two experts per question, and bounded by ranges of
-s and t (`ErrorRanges`). Ranges from the study's settings are taken as certain; those from gold items hold
+Uniform data give the two moments α and β for the three unknowns A, s and t, so they do not identify A. Known
+rates (gold items, `GoldCounts`) or two experts per question identify A, and ranges of s and t (`ErrorRanges`)
+bound it. Ranges from the study's settings are taken as certain; those from gold items hold
 with a stated probability.
 
 **Likelihood** (`bounded_accuracy`). A question about an option that is true with probability τ is put to y +

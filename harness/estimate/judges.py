@@ -72,7 +72,7 @@ def option_probabilities(features: OptionFeatures, parameters: FloatArray, width
     """Compute the probability of every option, shape (N, width), 0 beyond the item's options.
 
     An option to which a feature refers has the offset log(K − 1). So if all parameters are 0 and features
-    refer to one option, it is as likely as all others together.
+    refer to only one option, this option is as likely as all other options together.
     """
     found = np.empty((len(features.n_options), width))
     for start in range(0, len(found), _PORTION):
@@ -409,8 +409,8 @@ def guess_by_judges(
     n_options
         Shape (N,): number of options of every item.
     answers
-        Answers from which the judges' quality is learned; they do not change the probabilities of their items
-        otherwise.
+        Answers from which the judges' quality is learned. An answer is not used as information about the
+        truth of its own item.
 
     Examples
     --------

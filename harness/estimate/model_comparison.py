@@ -1,12 +1,14 @@
-"""Comparisons and rankings of several models: one call for every protocol.
+"""Compare and rank several models, by one call for every protocol.
 
-Many models at once: a family of comparisons, simultaneous intervals, ranks that admit ties.
+The comparisons of all pairs of models form one family with simultaneous intervals. Models that do not differ
+significantly share ranks.
 
-Every pair has its own interval at the joint level, stretched around its estimate by c/z. Here c = q/√2, q
-is the quantile of the studentized range of M models, and z is the quantile of one pair, so all pairs hold at
-once (Tukey 1953; Kramer 1956, Biometrics 12, for unequal variances). With clusters, q and z are those of
-Student's t with one degree of freedom fewer than clusters. If few items differ, a pair's interval is exact
-and wide, and stretching keeps that: simulated in `benchmarks/coverage_matrix.py`.
+Every pair has its own interval at the joint level, stretched around its estimate by c/z. Here c = q/√2, q is
+the quantile of the studentized range of M models, and z is the quantile of one pair, so the intervals of all
+pairs hold at once (Tukey 1953; Kramer 1956, Biometrics 12, for unequal variances). With clusters, q and z are
+those of Student's t with one degree of freedom fewer than clusters. If two models differ on few items, their
+interval is exact and wide, and the stretched interval keeps its coverage (simulated in
+`benchmarks/coverage_matrix.py`).
 """
 
 from __future__ import annotations

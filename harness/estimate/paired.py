@@ -7,9 +7,10 @@ significant is a tie, and is shown as one.
 **One answer per item** (`difference_interval`). D = δ Δ: δ is the share of items on which the models differ,
 Δ the mean difference on these. The interval is that of `scale_by_share`. The interval of Δ is
 
-* that of one proportion if each prediction was equally likely to be asked about: P = (1 + Δ)/2 of the m items
-  asked about one of the two (a yes about the first, or a no about the second, is for the first)
-* that of `tilted_score` otherwise, with as many degrees of freedom as items asked about one of the two
+* that of one proportion if both predictions were equally likely to be asked about: of the m items asked about
+  one of the two predictions, the answer favours the first model (a yes about its prediction, or a no about
+  the other one) on a share P = (1 + Δ)/2
+* that of `tilted_score` otherwise, with as many degrees of freedom as items asked about a prediction
 
 If every differing item gives +1, 0 or −1 (resolved items, K = 2, or a coin between the two predictions), D is
 a difference of two dependent proportions n_+/N − n_−/N, with `paired_proportions`.
@@ -33,7 +34,8 @@ uncorrected difference is J D for all s and t. Therefore
   and added). If ranges of s and t are known instead, the interval is the union over these ranges
 * otherwise, gold corrects every answer (`corrected_mean`): other draws, unreadable predictions, clusters
 
-Both require that the error rates given the truth of an option do not depend on the model that predicted it.
+Both corrections require that experts' error rates about an option depend only on whether it is true, and not
+on the model that predicted it.
 """
 
 from __future__ import annotations
@@ -612,7 +614,7 @@ def _clustered(
 
 _GRID = np.linspace(-1.0, 1.0, 4001)
 _LEAST = 1e-6
-"""Value of J = s + t − 1 at or below which answers count as carrying no information."""
+"""Value of J = s + t − 1 at or below which answers count as uninformative."""
 
 
 def corrected_difference(

@@ -15,11 +15,12 @@ is a number, with the planned propensities π, and g at the tilt of mean A. So E
 k}, which a pilot estimates like an accuracy, by equation (G) of `oversight.harness.estimate.routed_means`,
 for any draw of the pilot's options.
 
-The variance is that of the estimate itself: of the score interval's outcomes (`plan_outcomes`), the larger of
-the model's and the observed one, with the working distribution of votes or judges learned from the pilot. A
-proportional draw within strata subtracts the variance between strata: the squared covariance of being right
-with the mean guess of the stratum, over the variance of this guess (a lower bound, corrected for bias). If a
-judge's probabilities cover the whole pool, a drawn item varies around its expected value.
+The variance is that of the estimate itself: the variance of the score interval's outcomes (`plan_outcomes`),
+by the model or as observed, whichever is larger, with the working distribution of votes or judges learned
+from the pilot. A proportional draw within strata subtracts the variance between strata: the squared
+covariance of being right with the mean guess of the stratum, over the variance of this guess (a lower bound,
+corrected for bias). If a judge's probabilities cover the whole pool, only deviations of drawn items from
+their expected values count.
 """
 
 from __future__ import annotations
@@ -519,7 +520,7 @@ def side_variances(
 
 
 def accuracy_variance(pilot: PilotAnswers, mean: float) -> float:
-    """Return the variance per item without side information, by the model and not by the observed answers."""
+    """Return the variance per item without side information, from the model, not from observed answers."""
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
     inner = min(1 - 1e-9, mean / share)
@@ -617,7 +618,7 @@ class Aim:
     Attributes
     ----------
     half_width, questions
-        The given one of the two; the other is None.
+        The half-width or the number of questions that was given; the other attribute is None.
     level
         Confidence level.
     answered
@@ -912,7 +913,7 @@ def _plan(
         if not told and ratio:
             ends = _widen(sought[side], spread, ratio)
             yield words.fill(one, (sought[side], expected[side]), ends, sought[NONE], ratio)
-        elif "+" not in side:  # the rows of a combination's parts give the reason
+        elif "+" not in side:  # for combined side information, the rows of the single kinds give the reason
             yield words.explain(one, told)
 
 
@@ -921,9 +922,9 @@ def _keep_promise(
 ) -> float:
     """Return the factor on questions, or on the half-width, that makes 80 % of studies reach the goal.
 
-    Two parts are added as squares of logarithms: the pilot's uncertainty (from the upper end of its
+    The logarithms of two factors are squared and added: the pilot's uncertainty (from the upper end of its
     interval), and the variation of half-widths between studies (simulated without side information). `found`
-    holds the side information, the number sought, and the upper end of its confidence interval.
+    contains the kind of side information, the number sought, and the upper end of its confidence interval.
     """
     side, sought, high = found
     aim, settled = words.aim, study.protocol == SEQUENTIAL or pilot.settles

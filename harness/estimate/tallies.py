@@ -3,7 +3,8 @@
 `Tally` and `Tallies` hold all counts that the estimators of a fixed design need. `estimate_tallies` turns
 them into an `Estimate`, with one stratum or several.
 
-**Conditioning.** Either way gives independent binomial samples (`BinomialSample`):
+**Conditioning.** Items are counted in one of two ways, which both give independent binomial samples
+(`BinomialSample`):
 
 ``answers``
     Items with a yes (the truth is known: K = 2), and items with refusals only (K' by their number).
@@ -16,7 +17,7 @@ them into an `Estimate`, with one stratum or several.
 
 ``auto`` uses ``answers`` if the recorded propensities are those of a uniform draw. The likelihood, and so the
 ML estimate, is the same for both; `ord`, `comp` and the intervals differ. Several questions about one item
-are one trial: counts are of items, and variances by item.
+are one trial, because items are counted, and not questions.
 
 **Strata** are combined with the weight of their share of the predictions, or of the labelled items. The
 interval of the sum uses the method of variance estimates recovery (MOVER; Zou & Donner 2008, Statistics in
@@ -31,10 +32,11 @@ contain that difference. Strata depend on the predictions alone, so the estimate
 calibration of the confidence; a useless confidence widens the interval a little (post-stratification, Holt &
 Smith 1979, JRSS A 142).
 
-**Unreadable predictions** are wrong, but must not enter the likelihood as known wrong answers. They are
-resolved with certainty, and a readable prediction only if the right question happened to be asked. So wrong
-predictions would be over-represented among the resolved, and the estimate too low: with A = .6 and 20 %
-unreadable by 14 points for K = 4, and by 35 for K = 10, for any number of labels. Instead A = ρ A_r: the
+**Unreadable predictions** are wrong, but must not enter the likelihood as known wrong answers. An unreadable
+prediction is known to be wrong with certainty, but a readable one only if the right question happened to be
+asked. So wrong predictions would be over-represented among predictions of known correctness, and the estimate
+too low. With A = .6 and 20 % unreadable, it would be too low by 14 points for K = 4, and by 35 for K = 10,
+for any number of labels. Instead A = ρ A_r: the
 readable share of the labelled items times the accuracy of the readable ones.
 """
 
@@ -350,7 +352,7 @@ def estimate_tallies(
     level: float = 0.95,
     published: bool = False,
 ) -> Estimate:
-    """Estimate accuracy from existing tallies; saves counting again for many models or label sets.
+    """Estimate accuracy from existing tallies, without counting the labels again.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ and θ(λ) is accepted if |U| ≤ t √W, where t is the quantile of Student's t
 = 0 for every q, so a bad working distribution widens the interval but does not make it invalid. The model's
 variance M prevents samples without an error, or without a correct answer, from having variance 0. The
 observed variance S widens the interval if the answers contradict q. It counts in full (ε = 1) for clusters
-and for a q fixed before the answers, and by half for a q fitted to them.
+and for a q fixed before the answers, and by half for a q fitted to the answers.
 `oversight.harness.estimate.intervals` has the variances of clusters and of proportional draws within strata.
 `benchmarks/coverage_matrix.py` simulates the interval.
 
@@ -541,7 +541,7 @@ def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
 
 
 def fall_through_zero(falling: Callable[[float], float], side: int) -> float:
-    """Find the tilt at which a decreasing function is 0; an end of the range of tilts if it never is.
+    """Find the tilt at which a decreasing function is 0; if it never is, return an end of the range of tilts.
 
     `side` is 1 for the lower end of an interval, −1 for the upper end, and 0 for the estimate. The gap U of
     an estimate may increase if answers carry very little information; its zero is then found as well.

@@ -37,7 +37,7 @@ from oversight.harness.types import Note, NoteKind, ResultWithNotes
 
 NO_DRAWS = "bootstrap is 0, so no interval was computed"
 _MANY_CLASSES = 12
-"""Number of classes that are tried for the extra unit: if there are more, the most and least frequent."""
+"""Number of classes tried for the extra unit; if more exist, the most and least frequent ones are tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

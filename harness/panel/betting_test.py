@@ -19,8 +19,9 @@ If items are in clusters, one bet is made per cluster, on the sum of Z over its 
 cluster size M. This value has the same bounds as Z, and its mean has the same sign, whatever the dependence
 within clusters.
 
-Source: the paired form of the margin of "Humanly Certifying Superhuman Classifiers" (ICLR 2023) is ours;
-bets as in Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by betting".
+Source: the margin is that of "Humanly Certifying Superhuman Classifiers" (ICLR 2023); its paired form is this
+project's derivation. The bets are those of Waudby-Smith & Ramdas 2024, "Estimating means of bounded random
+variables by betting".
 """
 
 from __future__ import annotations

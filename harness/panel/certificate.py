@@ -21,9 +21,9 @@ the items of a cluster depend on each other, and E W ≤ u is equivalent to θ �
 and Hoeffding for means of independent values in [0, 1] applies to W, whose mean over clusters is u + (θ̂ − u)
 m̄/M. With m = M = 1 this is the inequality for items.
 
-The paper's scores are HMS and OMS, here as published and with OMS at its true optimum too. They are
-S = 1 − exp(−2N t_u²) − exp(−2N t_l²) with t_l = L − √(t_u + U²): 1 minus the error probabilities of two
-Hoeffding bounds that share the margin between L and U.
+The paper's scores HMS and OMS are computed as published, and OMS also at its true optimum. Both scores are
+values of S = 1 − exp(−2N t_u²) − exp(−2N t_l²) with t_l = L − √(t_u + U²): 1 minus the error probabilities of
+two Hoeffding bounds that share the margin between L and U.
 
 Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023), Theorems 5 and 6 and section 2.5,
 Algorithms 1 and 2. Both algorithms choose the split after seeing L and U, so they guarantee only

@@ -59,7 +59,7 @@ def questions_text(answered: int, drawn: int, pool: tuple[int, int] | None = Non
 
 
 def label_texts(model: ModelReport) -> list[str]:
-    """Return the positive counts of experts' answers on a model's items, and of missing answers, as texts."""
+    """Return texts with all counts above 0 of experts' answers and missing answers on a model's items."""
     counts, items = next((e.n for e in model.estimates.values()), Counts()), model.items
     return [
         f"{number} {what}"

@@ -26,7 +26,7 @@ class SearchedCandidate:
     standing
         Score of the candidate; None while no answer to a labelled item can be scored.
     on_front
-        Whether no other candidate with all items is both better and cheaper.
+        Whether no other candidate that answered all items is both better and cheaper.
     raced_out
         Whether the candidate was dropped before it had answered all items.
     diff

@@ -1,4 +1,4 @@
-"""Check events, answers and design against each other, for a database or a bundle."""
+"""Check that the audit trail, the answers and the design agree, in a database or in a bundle."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ class CheckedIds:
 def _check_id(
     found: CheckedIds, part: str, told: Mapping[str, Any], key: bytes | None, findings: AuditFindings
 ) -> None:
-    """Recompute the id of a row of the design, column → value; rows that are not questions are skipped.
+    """Recompute the id of one row of the design and report a wrong id; skip rows that are not questions.
 
-    `key` is the study's secret key: empty if it has none, None if it is not available.
+    `told` maps the row's columns to values. `key` is the study's secret key: empty if it has none, None if it
+    is not available.
     """
     if part not in ("questions", "controls"):
         return
@@ -107,13 +108,15 @@ class Audit:
     findings
         Violations; for a bundle, their texts contain line numbers.
     events, head
-        Number of events, and the newest link of their chain; for a bundle, `head` is the last chain value.
+        Number of events, and the last link (hash) of their chain; for a bundle, `head` is the last chain
+        value.
     covered
-        Number of events up to the one whose link is the given head; None if no head was given or no event has
-        this link.
+        Number of events up to the event whose link is the given head; None if no head was given or no event
+        has this link.
     answers, uncovered, unchecked
         Number of answers; number of answers without an event, because an older version stored them; number
-        of answers in batches whose digest cannot be checked, because a part was replaced or withdrawn.
+        of answers in batches whose digest cannot be checked, because some answers of the batch were replaced
+        or withdrawn.
     redacted
         Number of events whose content was partly erased because an item was withdrawn or a person erased.
     freezes

@@ -51,7 +51,7 @@ class DesignFreeze:
         """Record a new freeze if `new` > 0 rows were drawn, or if settings or numbers of rows changed."""
         frozen = describe_settings(self._study)
         if self._before is None and not new:
-            return  # nothing was drawn, or a version without freezing drew it
+            return  # no rows were drawn, or an older version, which recorded no freezes, drew them
         if self._before is not None and not new:
             parts = self._before.detail["parts"]
             numbers = {name: part["number"] for name, part in parts.items()}
