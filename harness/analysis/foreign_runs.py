@@ -52,7 +52,7 @@ class ImportedRun:
     by_status
         Number of predictions of each status.
     errors, error
-        Number of the log's answers that ended with an error, and one of the reasons.
+        Number of the log's answers that ended with an error, and the reason of the first such item.
     ended
         How the other program's run ended, if it did not finish; otherwise empty.
     left_out

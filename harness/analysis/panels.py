@@ -52,7 +52,8 @@ class PanelStudy:
     item, annotator, label
         Column names in every file; ratings may have one column per annotator instead of the last two.
     classes
-        All classes in order; None for those that occur in the files, or for the options of the study's items.
+        All classes in order; None for the classes that occur in the files, or the options of the study's
+        items.
     clusters
         Item → cluster; empty if items are independent.
     reference
@@ -141,7 +142,7 @@ class PanelStudy:
         name
             Name of the labels in messages: ``"predictions"``, ``"oracle"``.
         partial
-            Whether the file may lack items of the panel, which get −1, and may contain others.
+            Whether the file may lack items of the panel, which get −1, and may contain further items.
 
         Raises
         ------
@@ -237,7 +238,7 @@ def compare_with_reference(
 
 
 def class_values(panel: Panel, measurement: str, option: str) -> FloatArray | None:
-    """Return the numbers that classes stand for (`find_class_values`); the error message names `option`.
+    """Return the numbers that class names denote (`find_class_values`); the error message names `option`.
 
     Raises
     ------

@@ -26,7 +26,8 @@ def plan_study(
     Parameters
     ----------
     runs
-        Names of models; None for those that ``[experts] models`` names, or else all except judges.
+        Names of models; None for the models that ``[experts] models`` names or, if it is empty, for all
+        except judges.
     half_width, questions
         As in `plan_from_pilot`.
 

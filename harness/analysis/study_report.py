@@ -271,7 +271,7 @@ def _report_model(
 
 
 def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str, Estimate]:
-    """Sort estimates in display order; those from side information of other packages come last."""
+    """Sort estimates in display order; estimates from side information of other packages come last."""
     known = [name for name in ESTIMATOR_NAMES if name in made]
     in_order = {name: made[name] for name in dict.fromkeys([*known, *made])}
     return in_order if correction is None else correction.put_first(in_order)

@@ -709,7 +709,7 @@ class LabelColumns:
 
     @property
     def number_answered(self) -> int:
-        """Number of labels without those added for passed-over questions."""
+        """Number of labels, not counting abstentions that were added for passed-over questions."""
         return len(self) - (0 if self.passed is None else int(np.count_nonzero(self.passed)))
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Intervals that stay valid while answers still come in.
+"""Confidence intervals that stay valid if they are computed repeatedly while answers arrive.
 
 A fixed 95 % interval that is computed repeatedly misses the truth far more often than 5 %: with an analysis
 every 10 labels up to 1000, about every third time. There are two remedies, from narrow to wide: a planned
@@ -59,7 +59,7 @@ def obrien_fleming_level(look: int, looks: int, level: float = 0.95) -> float:
     """Return the level at which to compute a fixed-sample interval at analysis j of L: 2Φ(c √(L/j)) − 1.
 
     The intervals of all planned analyses are jointly valid if the estimates are asymptotically normal with
-    independent increments, as those of this package are.
+    independent increments, which holds for the estimates of this package.
 
     Raises
     ------
@@ -199,7 +199,7 @@ def score_betting_sequence(
         Shape (J,): number of items of every cluster whose prediction was shown to be right, and wrong.
     open_, effective_K
         Shapes (J, m) and (m,): number of items of every cluster of which only other options than the
-        prediction were refused, for each of m values of K'; and these values.
+        prediction were refused, for each of m values of K'; and the m values of K'.
     largest
         Number of items of the largest cluster, fixed before any answer.
     """

@@ -140,7 +140,7 @@ _STUDY_ALPHA, _MODEL_ALPHA = 0.019, 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyLevels:
-    """Levels of the tests of a study; with those of `asked_options` and `gold_errors` they sum to 5 %.
+    """Levels of a study's tests; all levels, with those of `asked_options` and `gold_errors`, sum to 5 %.
 
     Attributes
     ----------
@@ -308,7 +308,7 @@ def find_drawn(predictions: PredictionColumns, labels: LabelColumns) -> DrawnOpt
 
 
 def propensities(drawn: DrawnOptions, alpha: float) -> Check:
-    """Test that the recorded propensities are those of the draw, by two z-tests at `alpha` / 2 each.
+    """Test that options were drawn with the recorded propensities, by two z-tests at `alpha` / 2 each.
 
     Under the recorded propensities, Σ (1{asked = ŷ} − π_ŷ) has mean 0 and variance Σ π_ŷ (1 − π_ŷ), and
     1/(K π) of the asked option has the mean (number of options with π > 0)/K.
@@ -452,9 +452,9 @@ class ModelVotes:
     def usable(self) -> IntArray:
         """Rows of the labels that the tests use, ascending.
 
-        These are answers about items that every model answered. Under a sequential protocol it is the first
-        answer about an item, because later questions depend on earlier answers. Otherwise it is the answer to
-        the only question about an item.
+        The tests use answers about items that every model answered: under a sequential protocol the first
+        answer about each item, because later questions depend on earlier answers; otherwise the answer about
+        each item that has only one question.
         """
         labels = self.labels
         if labels.is_resolved:
@@ -466,10 +466,10 @@ class ModelVotes:
 
     @cached_property
     def lacks_models(self) -> bool:
-        """Whether questions were also drawn for models that are not among these.
+        """Whether questions were also drawn for models that are not among `models`.
 
-        It is inferred from a question about an option that none of these models predicts, although the
-        propensity of that option is above the smallest of its item.
+        This is inferred from a question about an option that none of `models` predicts, although the
+        option's propensity is above the smallest propensity of its item.
         """
         if self.labels.is_uniform:
             return False
@@ -666,7 +666,7 @@ def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatA
 
 
 def _excess_of_yes(drawn: DrawnOptions, labels: LabelColumns) -> FloatArray:
-    """Return 1{yes} − 1/K for answered items and 0 for others; shape (n,)."""
+    """Return 1{yes} − 1/K for answered items and 0 for other items; shape (n,)."""
     said = np.full(labels.index.size, ABSTAINED)
     said[labels.item] = labels.kind
     kind = said[drawn.asked.item]
@@ -691,7 +691,7 @@ class _Cells:
 
 
 def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
-    """Test that every expert says yes about as often as the others do on questions of the same kind.
+    """Test that every expert says yes about as often as other experts do on questions of the same kind.
 
     Questions are of the same kind if they agree in K, in the propensity (in quarters), in the share of models
     that predict the option (in thirds), and in being the first about their item or not. The test of an expert

@@ -160,8 +160,8 @@ def ratio_part(share: Part, hit: Part, miss: Part, weights: Weights, *, together
     Parameters
     ----------
     share, hit, miss
-        P, the share of items predicted to be of the class; h, the share of these that are of it; and m, the
-        share of the other items that are of it.
+        P, the share of items predicted to be of the class; h, the share of items predicted to be of the class
+        that are of the class; and m, the share of the other items that are of the class.
     weights
         Coefficients of D, such as `recall_weights`.
     together
@@ -1046,7 +1046,7 @@ class ClassResults:
         """Return the share of a class in a group of items; cached.
 
         `what` is ``"prevalence"`` for all items, ``"hit"`` for items predicted to be of the class, and
-        ``"missed"`` for the others.
+        ``"missed"`` for the other items.
         """
         key = what, option
         if key not in self._estimates:

@@ -12,9 +12,9 @@ success probability q(A) = (A + K − 2)/(K − 1), where A is the accuracy and 
 Source: "Towards Scalable Oversight via Partitioned Human Supervision", section 2; the fractional K' is this
 project's derivation.
 
-An interval of q gives one of A by A = (K−1)q − (K−2), clipped to [0, 1]. Sources: `wilson` 1927; `jeffreys`:
-Brown, Cai & DasGupta 2001, with the ends 0 and 1 if no success or no failure was observed; `clopper_pearson`
-1934.
+An interval of q becomes an interval of A by A = (K−1)q − (K−2), clipped to [0, 1]. Sources: `wilson` 1927;
+`jeffreys`: Brown, Cai & DasGupta 2001, with the ends 0 and 1 if no success or no failure was observed;
+`clopper_pearson` 1934.
 
 `blaker` is exact and shorter. The acceptability of q is γ(q) = t + t', where t is the smaller of P(X ≥ S) and
 P(X ≤ S), and t' the largest probability of an opposite tail that is at most t. The interval is the hull of

@@ -217,9 +217,9 @@ def estimate_anytime(
     drawn with unequal probabilities `watch_unequal`.
 
     A = Σ_K W_K ρ_K A_K, where W_K is the share of items with K options, ρ_K the share of readable predictions
-    among them, and A_K the accuracy of these. W_K and ρ_K are computed from all predictions, so they are
-    known before any answer, and only A_K needs a sequence. With H values of K each sequence has the level
-    1 − (1 − level)/H, so by the union bound all hold jointly.
+    on these items, and A_K the accuracy of these readable predictions. W_K and ρ_K are computed from all
+    predictions, so they are known before any answer, and only A_K needs a sequence. With H values of K each
+    sequence has the level 1 − (1 − level)/H, so by the union bound all sequences hold jointly.
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ def accuracy(
         If the data are contradictory or the estimator is undefined for them; the message names the data.
     NotIdentified
         If the protocol does not identify one model's accuracy, or a plain list of labels has propensities
-        that are not those of a uniform draw.
+        that a uniform draw cannot have.
 
     Examples
     --------

@@ -143,8 +143,8 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
 def _find_draws(drawn: QuestionColumns) -> IntArray:
     """Return the number of the draw that first asked about each question's item, from 0; shape (R,).
 
-    Items that are added to a study are drawn after the others and asked about last, so items with answers
-    from the first draw are not a random part of all items.
+    Items that are added to a study are drawn after the earlier items and asked about last, so items with
+    answers from the first draw are not a random part of all items.
     """
     first = np.full(int(drawn.item.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, drawn.item, np.maximum(drawn.place, 0) // PLACES)
@@ -153,7 +153,7 @@ def _find_draws(drawn: QuestionColumns) -> IntArray:
 
 
 def _read_draws(drawn: QuestionColumns, draw: IntArray, answered: BoolArray) -> Queues:
-    """Return the queues of every draw (`read_queues`): those of all experts in draw 0, then in draw 1, etc.
+    """Return the queues of every draw (`read_queues`): all experts' queues of draw 0, then of draw 1, etc.
 
     An expert who has answered a question of a later draw has reached all questions of earlier draws.
     """
@@ -258,7 +258,7 @@ def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | Non
     ----------
     labels
         All labels, or a part with the same share of every expert's answers. If `LabelColumns.rates` is
-        given, these rates are used instead of those among the labels.
+        given, these rates are used instead of the answering rates among the labels.
     items
         Shape (N,): whether an item has a prediction.
 
@@ -370,7 +370,7 @@ class Evidence:
     ----------
     sample
         Questions with propensities, and answers. If answering rates differ between options, the propensities
-        are corrected to those of answered questions.
+        are corrected to the propensities of answered questions.
     predicted
         Shape (N, M): the predicted options, −1 if unreadable.
     index, items

@@ -523,8 +523,8 @@ class _Cells:
     def split(self, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return P(answers, option true) and P(answers, option false), shape (grid, cells).
 
-        The probabilities are those of one order of a cell's answers. `s` and `t` have one entry per A of the
-        grid.
+        Each probability is for the answers of one cell in a fixed order. `s` and `t` have one entry per A of
+        the grid.
         """
         tau = self.base + _GRID[:, None] * self.slope
         s, t = s[:, None], t[:, None]

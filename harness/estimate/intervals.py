@@ -481,8 +481,8 @@ def exact_interval(
 
     Notes
     -----
-    The cost grows with the number of outcomes of all samples but the largest: given these, the extreme
-    outcomes of the largest sample are two tails.
+    The time grows with the number of outcomes of all samples except the largest. For each of these outcomes,
+    the extreme outcomes of the largest sample are two tails.
 
     Raises
     ------

@@ -234,9 +234,9 @@ def judge_probabilities(judges: Sequence[PredictionColumns], n_options: IntArray
     """Compute judges' probability of every option before any answer; shape (N, K), rows sum to 1.
 
     The result is the mean of the judges' distributions. A judge's probability of its own option (½ if
-    unknown) is clipped to [.01, .99], and the rest is spread evenly over the other options. If no judge names
-    an option, the distribution is uniform. The result only decides which questions are asked, so it cannot
-    bias an estimate.
+    unknown) is clipped to [.01, .99], and the remaining probability is spread evenly over the other options.
+    If no judge names an option, the distribution is uniform. The result only decides which questions are
+    asked, so it cannot bias an estimate.
 
     Parameters
     ----------

@@ -3,7 +3,8 @@
 Each row of a plan uses the variance of the estimate that it names (`side_variances`): the protocol's own,
 with other models' votes, with a judge, or with a pool of items. Without side information, the number is as
 uncertain as the accuracy. With it, the number is also uncertain because the value of votes or of a judge was
-estimated from the pilot's answers. If these are too few, the row has the reason instead of a number.
+estimated from the pilot's answers. If the pilot has too few answers, the row has the reason instead of a
+number.
 
 **Variance per item of a planned study.** Outcomes vary with the planned draw of options and with the unknown
 truth. The interval of `oversight.harness.estimate.tilting` consists of outcomes g, whose variance depends on
@@ -344,7 +345,7 @@ def plan_outcomes(
     Parameters
     ----------
     c, propensities, n_options, working
-        As in `tilt_items`; `working` None means the one before any answer (`plan_working`).
+        As in `tilt_items`; if `working` is None, the distribution before any answer is used (`plan_working`).
     mean
         Mean A of the null hypothesis at which outcomes are computed.
 
@@ -671,8 +672,8 @@ def find_ratios(
 ) -> dict[str, Ratio]:
     """Return the ratio of every result to the result without side information, with a jackknife interval.
 
-    The jackknife leaves out each of ten groups of items in turn and learns everything from the rest. Of more
-    than 5,000 items, a random sample is used. A kind of side information is left out if fewer than
+    The jackknife leaves out each of ten groups of items in turn and learns everything from the others. Of
+    more than 5,000 items, a random sample is used. A kind of side information is left out if fewer than
     `_LEAST_GROUPS` groups give a result.
     """
     n = len(pilot.option)

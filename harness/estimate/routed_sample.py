@@ -707,7 +707,7 @@ def neyman_rates(deviation: FloatArray, number: int, *, floor: float = 0.02) -> 
 
 
 def draw_options(propensities: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Draw one option per item by its propensities, shape (N,); −1, no question, with the rest of 1.
+    """Draw at most one option per item by its propensities, shape (N,); −1 if no option was drawn.
 
     Raises `EstimateError` if a row of propensities sums to more than 1.
 

@@ -257,7 +257,7 @@ def accuracy_variances(
 
     Uniform protocols are included for any number of models. For one model, targeted questions are added. For
     several models, shared questions (`shared_propensities` with ε = 0.1 and the votes' posterior) and
-    sequential resolution are added, the latter with v = A(1 − A) times the number of questions per item.
+    sequential resolution are added. For sequential resolution, v = A(1 − A) times the questions per item.
     Sequential resolution is left out if experts err, because it then does not determine correctness exactly.
     """
     s, t = sensitivity, specificity
@@ -478,7 +478,7 @@ def _half_width(protocol: str, study: SimulatedPopulation, rng: np.random.Genera
 def share_widths(n: int, accuracy: float, level: float, share: float) -> tuple[float, float]:
     """Return the mean half-width of a binomial share's exact interval, and its quantile at `share`.
 
-    Both are over studies of n items at an expected accuracy.
+    Mean and quantile refer to studies of n items with an expected accuracy of `accuracy`.
     """
     number = np.arange(n + 1)
     ways = gammaln(n + 1) - gammaln(number + 1) - gammaln(n - number + 1)

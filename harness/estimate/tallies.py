@@ -11,9 +11,10 @@ them into an `Estimate`, with one stratum or several.
     Valid if the asked option was drawn uniformly, or if an ordinary and a complementary set of fixed sizes
     were collected: the paper's n_o, S_o, n_c, S_c.
 ``questions``
-    Items whose predicted option was asked about (K = 2), and items for which only others were. Valid for
-    every design that satisfies the conditions of `oversight.harness.estimate.estimators`, for example
-    questions about the prediction itself, for which conditioning on the answers would leave no information.
+    Items whose predicted option was asked about (K = 2), and items with questions about other options only.
+    Valid for every design that satisfies the conditions of `oversight.harness.estimate.estimators`, for
+    example questions about the prediction itself, for which conditioning on the answers would leave no
+    information.
 
 ``auto`` uses ``answers`` if the recorded propensities are those of a uniform draw. The likelihood, and so the
 ML estimate, is the same for both; `ord`, `comp` and the intervals differ. Several questions about one item
@@ -223,13 +224,13 @@ class Tally:
     stratum
         Name of the stratum; empty without one.
     split
-        What the samples are conditioned on (see the module).
+        Condition of the samples: ``answers`` or ``questions`` (see the module).
     hits
-        n_o and S_o: items whose labels determine whether the readable prediction is right, and those of them
-        where it is.
+        n_o, the number of items whose labels determine whether the readable prediction is right; and S_o, the
+        number of these items on which it is right.
     misses
-        n_c and S_c for each effective number of options K': items known only by refused options, and those of
-        them whose prediction was not refused.
+        n_c and S_c for each effective number of options K': number of items known only by refused options,
+        and number of these items whose prediction was not refused.
     n_yes, n_no
         Number of yes and no labels on items whose prediction did not fail, readable or not.
     n_unreadable
@@ -822,7 +823,7 @@ class Design:
     certain
         Shape (n_items,): whether the item has a yes or no and all its questions had propensity 1.
     split
-        What the samples of every group are conditioned on (see the module).
+        Condition of every group's samples: ``answers`` or ``questions`` (see the module).
     mute
         Item and option of every abstention.
     labelled
@@ -941,7 +942,7 @@ def _groups(
 def _choose_conditioning(
     split: Conditioning | Literal["auto"], labels: LabelColumns, group: AnyIntArray, K: AnyIntArray
 ) -> tuple[Conditioning, ...]:
-    """Choose for every group what its samples are conditioned on (see the module)."""
+    """Choose every group's condition of the samples: ``answers`` or ``questions`` (see the module)."""
     if split != "auto":
         return (split,) * K.size
     asked = np.bincount(labels.rank, minlength=group.size)[labels.rank]
@@ -992,7 +993,7 @@ def tally(
     strata
         Stratum of every labelled item, by id.
     split
-        What the samples are conditioned on (see the module).
+        Condition of the samples: ``answers``, ``questions`` or ``auto`` (see the module).
 
     Raises
     ------

@@ -20,7 +20,7 @@ and for a q fixed before the answers, and by half for a q fitted to the answers.
 
 **Working distribution** (`fit_working`). If options were drawn uniformly, the options named by c together
 have the same weight as all others together; p_λ is then one accuracy for all items, for any K. If options
-were drawn with unequal propensities, q is fitted to these and to the answers:
+were drawn with unequal propensities, q is fitted to the propensities and to the answers:
 
     q_i(k) ∝ π_ik^(γ + δ|c_ik|) e^{β|c_ik| + η c_ik}
 
@@ -187,7 +187,7 @@ class TiltedRows:
     inverse_up, inverse_down
         1/π of the options with c = +1 and c = −1; 0 if the option is never asked about.
     linear, square
-        Σ q/π and Σ q²/π over the other options, without those never asked about.
+        Σ q/π and Σ q²/π over the other options, without options that are never asked about.
     constant
         C of equation (G), if an option that is never asked about determines it; otherwise NaN.
     asked_c, asked_q, asked_inverse, yes
@@ -269,7 +269,7 @@ def tilt_items(
         Shape (N,): number of the item's stratum; None if items were not drawn from strata.
     working
         Shape (N, K): working distribution q, positive on the item's options, rows sum to 1; must not depend
-        on the item's own answer. None: uniform draws get `uniform_working`, others `fit_working`.
+        on the item's own answer. If None, it is `uniform_working` for uniform draws, otherwise `fit_working`.
 
     Raises
     ------
@@ -543,8 +543,9 @@ def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
 def fall_through_zero(falling: Callable[[float], float], side: int) -> float:
     """Find the tilt at which a decreasing function is 0; if it never is, return an end of the range of tilts.
 
-    `side` is 1 for the lower end of an interval, −1 for the upper end, and 0 for the estimate. The gap U of
-    an estimate may increase if answers carry very little information; its zero is then found as well.
+    `side` is 1 for the lower end of an interval, −1 for the upper end, and 0 for the estimate. For the
+    estimate, the function may also increase if answers contain very little information; its zero is then
+    found as well.
     """
     left, right = -_FARTHEST, _FARTHEST
     at_left, at_right = falling(left), falling(right)

@@ -248,7 +248,7 @@ def _draw(
 def _with_unit(drawn: FloatArray, rows: int, one: IntArray, weight: FloatArray | float) -> FloatArray:
     """Append columns for extreme ratings to the drawn weights; the result has shape (draws, rows).
 
-    In every draw, the extreme rating `one` of this draw has the weight `weight`, and all others have 0.
+    In every draw, the extreme rating `one` of this draw has the weight `weight`, and all other ones 0.
     """
     found = np.zeros((len(drawn), rows))
     found[:, : drawn.shape[1]] = drawn

@@ -60,8 +60,8 @@ def find_ends(
     Parameters
     ----------
     lowered, raised
-        Shape (draws,): draws of the score with the unit that lowers it most, and with the one that raises
-        it most.
+        Shape (draws,): draws of the score with the added unit that lowers the score most, and with the added
+        unit that raises the score most.
     effective
         Effective number of clusters; None if units are items. Random weights underestimate the variation of
         few or unequal clusters, so the tails are widened to those of Student's t with `effective` − 1
