@@ -141,9 +141,10 @@ class ExpertQuality:
 class _Said:
     """Yes/no answers of one expert to control questions, in order of arrival.
 
-    `gold` has pairs: whether the question was about the true option, and whether the answer is right.
-    `repeats` has whether the repeated answer equals the first one. `as_first` and `as_second` have whether
-    two experts' answers are equal, for questions that this expert received first or second.
+    `gold` has one pair per gold question: whether it was about the true option, and whether the answer is
+    right. `repeats` states for each repeated question whether both answers are equal. `as_first` and
+    `as_second` state whether two experts' answers are equal, for questions that this expert received first
+    or second.
     """
 
     gold: list[tuple[bool, bool]]

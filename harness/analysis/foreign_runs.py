@@ -148,7 +148,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         ended=how_log_ended(file) if kind == "inspect" else "",
         left_out=left_out,
         checked=texts.checked,
-        # a table need not contain texts, but another tool's log should: without, all answers are unchecked
+        # another tool's log should contain texts; if it does not, all its answers are unchecked
         unchecked=answers if kind != "table" and not texts.checked else texts.unchecked,
         read_by=read_by,
         unread=sorted(strata.others) if kind == "table" else (),
@@ -216,14 +216,14 @@ def _match(
     strata: _LogStrata,
     ids: Set[str],
 ) -> Iterator[list[ImportedFields]]:
-    """Yield portions of predictions for the study's items; the log's texts are compared with the items'."""
+    """Yield portions of predictions for the study's items, and compare the log's texts with the items."""
 
     @cache
     def by_text() -> dict[str, Item]:
         return {fold_text(item.text): item for item in store.content.read_items() if item.id in ids}
 
     classes = store.columns.read_classes()
-    found = set[tuple[str, int]]()  # (item, sample) found by text: a later answer replaces an earlier one
+    found = set[tuple[str, int]]()  # (item, sample) of answers whose item was found by its text
 
     def match(answer: ForeignAnswer, offered: tuple[str, ...] | None) -> ImportedFields:
         name = answer.id
@@ -250,7 +250,7 @@ def _match(
         try:
             matched = iter([match(answer, options.get(answer.id)) for answer in left])
         except DataError:
-            # unknown options often mean that the log is about other questions, which this message says
+            # unknown options often mean that the log is about other questions; `refuse` then says so
             texts.refuse(file)
             raise
         found_rows = [row or next(matched) for row in rows]
@@ -340,7 +340,7 @@ def _make_record(answer: ForeignAnswer, file: str, *, has_options: bool) -> dict
 
 
 def export_predictions(study: Study, file: str) -> int:
-    """Write every stored answer of every run; the file's ending selects the format. Returns their number.
+    """Write all answers of all runs; the file's ending selects the format. Returns the number of answers.
 
     Raises
     ------

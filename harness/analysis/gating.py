@@ -255,7 +255,7 @@ def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str]
 def _pair(
     bars: Bars, model: Mapping[str, PredictionColumns], baseline: Mapping[str, PredictionColumns]
 ) -> list[tuple[Mapping[str, PredictionColumns], float]]:
-    """Return every bar of one model, with the models to test: the model alone, or with the baseline."""
+    """Return one pair per bar: the models to test (the model alone, or with the baseline), and the bar."""
     alone = [] if bars.at_least is None else [(model, bars.at_least)]
     return alone if bars.margin is None else [*alone, ({**model, **baseline}, -bars.margin)]
 

@@ -33,7 +33,7 @@ from oversight.harness.store import Store, Uncertain, refuse_mark
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """Which of a study's models are asked about which items.
+    """Selection of models, and of the items about which they are asked.
 
     Attributes
     ----------

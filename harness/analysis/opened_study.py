@@ -125,7 +125,7 @@ class EstimateOptions:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Keyword arguments that `oversight.harness.accuracies` takes unchanged."""
+        """Options that are passed unchanged to `oversight.harness.accuracies`, as keyword arguments."""
         anytime = self.level if self.anytime else None
         return {"interval": self.interval, "published": self.published, "gold": self.gold, "anytime": anytime}
 
@@ -527,7 +527,7 @@ class OpenStudy:
 
     @cached_property
     def repeated(self) -> str:
-        """Reason why intervals may be too narrow: answered items share their texts; empty if few do.
+        """Reason why intervals may be too narrow: many answered items share their texts; empty if few do so.
 
         Items of the same cluster may share their texts.
         """

@@ -21,7 +21,7 @@ def plan_study(
     half_width: float | None = None,
     questions: int | None = None,
 ) -> PilotPlan:
-    """Plan further questions from a study's answers so far, with all its runs as voters, and its judges.
+    """Plan further questions from a study's answers so far; its runs' votes and its judges are used as well.
 
     Parameters
     ----------

@@ -288,7 +288,7 @@ def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: St
     except EstimateError as error:
         return tuple(
             Check.not_made(check.name, str(error))
-            # a stratum with few labels is small, whichever experts answer
+            # the check `small_strata` is about the number of labels, so it may fail for lack of answers
             if check.state == "failed" and check.name != "small_strata"
             else check
             for check in run_checks(predictions, labels, strata=strata)
@@ -341,7 +341,7 @@ def _count_items(
 def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -> float | None:
     """Return the share of right answers by the key; None without answers.
 
-    Unreadable answers are wrong; failed ones are left out.
+    Unreadable answers count as wrong; items on which the call failed are left out.
 
     Examples
     --------
@@ -374,7 +374,10 @@ _PACKAGES = ("numpy", "scipy", "openai", "sqlmodel")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpertReport:
-    """One expert's questions and answers; `expected_yes_rate` is the share of yes if options are random."""
+    """One expert's questions and answers.
+
+    `expected_yes_rate` is the expected share of yes if options were drawn uniformly: the mean of 1/K.
+    """
 
     name: str
     asked: int

@@ -300,7 +300,10 @@ def weigh_outcomes(draws: Sequence[DrawnAnswers], share: float) -> FloatArray:
 
 
 def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return bounds of the share of right items among those not drawn before, if `share` of all are right."""
+    """Return bounds of the share of right predictions on the items that earlier draws left.
+
+    `share` is the share of right predictions on all `size` items.
+    """
     right_at_most = size - draw.remaining - draw.known_wrong
     most = np.clip((size * share - draw.known_right) / draw.remaining, 0, 1)
     least = np.clip((size * share - right_at_most) / draw.remaining, 0, 1)
@@ -308,7 +311,7 @@ def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[
 
 
 def _bet(draw: DrawnAnswers, grid: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the log wealth of bets against "the share is ≤ m" and against "the share is ≥ m", by m."""
+    """Return the log wealth of bets against "share ≤ m" and against "share ≥ m", for every m of the grid."""
     over, under = np.zeros(len(grid)), np.zeros(len(grid))
     if not len(draw.scale):
         return over, under

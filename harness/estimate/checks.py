@@ -200,7 +200,7 @@ def asked_predicted(predictions: PredictionColumns, labels: LabelColumns, alpha:
 def yes_rate(labels: LabelColumns, alpha: float) -> Check:
     """Test that the share of yes answers is 1/K, as under uniform routing.
 
-    A failure means that experts say no to true options too often, or yes to false ones.
+    A failure means that experts say no to true options too often, or yes to false options.
     """
     text = "{hits} yes among {n} answers, expected {expected:.1f}"
     odd = "; too few: truths were missed, too many: false yes (which ruins ord and ml)"
@@ -345,7 +345,7 @@ def _sum_weights(chance: QuestionColumns) -> tuple[float, float, float]:
     k, values, start = chance.n_options, chance.offered.values, chance.offered.start[:-1]
     able = np.add.reduceat((values > 0).astype(np.int64), start)
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
-    # in extended precision, because the terms differ by orders of magnitude
+    # summed in extended precision, because the terms differ by orders of magnitude
     each = np.add.reduceat(inverse.astype(np.longdouble), start).astype(np.float64)
     spread = each / k**2 - (able / k) ** 2
     weight = 1 / (k * chance.offered.of_option(chance.option))
@@ -775,7 +775,7 @@ def _test_expert(cells: _Cells, expert: int, *, separate: bool) -> list[tuple[fl
 
 
 def odds_p_value(table: IntArray, tolerated: float) -> float:
-    """Return the exact two-sided p-value that the odds of two groups differ by at most a factor.
+    """Return the exact two-sided p-value of "the odds of two groups differ by at most a factor".
 
     Given the total number of yes answers in a stratum, the first group's number has Fisher's noncentral
     hypergeometric distribution. The distribution of its sum over strata is the convolution. The p-value is
@@ -1203,7 +1203,7 @@ def explain_failed_calls(*models: PredictionColumns, found: tuple[float, float, 
 
 @lru_cache(maxsize=4)
 def _find_failed(predictions: PredictionColumns, labels: LabelColumns, bounded: bool) -> tuple[Check, ...]:  # noqa: FBT001  cached
-    """Return the failed voiding checks; cached, because all estimates of a model use them."""
+    """Return failed checks that invalidate estimates; cached, because all estimates of a model use them."""
     if not len(labels):
         return ()
     names = VOIDING_CHECKS if bounded else (*VOIDING_CHECKS, "abstention")

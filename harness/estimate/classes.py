@@ -145,12 +145,12 @@ class Part:
 
 
 def recall_weights(ratio: float) -> tuple[float, float, float]:
-    """Return (α, β, γ) of recall."""
+    """Return the coefficients (α, β, γ) of D(r) for recall (see the module)."""
     return 1 - ratio, ratio, 0.0
 
 
 def f1_weights(ratio: float) -> tuple[float, float, float]:
-    """Return (α, β, γ) of F1."""
+    """Return the coefficients (α, β, γ) of D(r) for F1 (see the module)."""
     return 2 - ratio, ratio, ratio
 
 
@@ -237,7 +237,8 @@ def correlate(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
 def sum_part(parts: Sequence[tuple[float, Part]], correlation: FloatArray) -> Part:
     """Return the sum Σ a_j θ_j of pairs (a_j, part), with its interval.
 
-    `correlation` contains the correlations of the a_j t_j. Negative ones count as 0, unknown ones (NaN) as 1.
+    `correlation` contains the correlations of the a_j t_j. Negative values count as 0, unknown ones (NaN) as
+    1.
     """
     rho = np.clip(np.nan_to_num(correlation, nan=1.0), 0.0, 1.0)
     np.fill_diagonal(rho, 1.0)
@@ -358,8 +359,8 @@ class ClassEvidence:
     def population(self) -> BoolArray:
         """Whether results refer to an item, shape (N,).
 
-        The model must have answered it. With uniformly drawn options and no strata, experts must also have
-        been asked about it.
+        The model must have answered the item. With uniformly drawn options and no strata, experts must also
+        have been asked about the item.
         """
         ran = self.predictions.ran
         if self.strata is not None or not self.labels.is_uniform:

@@ -122,8 +122,8 @@ def complementary_variance(K: float, A: float, n_c: int) -> float:
 def moment_weights(groups: tuple[BinomialSample, ...]) -> tuple[float, ...]:
     """Return weights w_j ∝ n_j/(K_j − 1), with sum 1, that combine the A_comp,j of groups of different K_j.
 
-    The weights do not depend on the answers' agreement with predictions, so Σ w_j A_comp,j is unbiased. It
-    solves Σ S_j = Σ n_j q_j(A); for a single group this is Eq. 2.
+    The weights do not depend on the answers' agreement with predictions, so Σ w_j A_comp,j is unbiased. This
+    estimate solves Σ S_j = Σ n_j q_j(A); for a single group this is Eq. 2.
 
     Raises
     ------

@@ -176,7 +176,7 @@ def _part_draws(seen: IntArray, items: IntArray, labels: LabelColumns) -> list[D
 
 
 def _scale(pool: ItemPool) -> tuple[IntArray, FloatArray, dict[int, int]]:
-    """Return the draw's number and v of every item, both of shape (N,), and N_b by number of the draw.
+    """Return every item's number of the draw and weight v (`DrawnAnswers`), and draw → N_b.
 
     A pool without numbers of draws counts as a single draw.
     """
@@ -487,7 +487,7 @@ class Evaluation:
         return usual and self.strata is None and not self.published
 
     def make_estimate(self, labels: LabelColumns, *, tilted: bool = True) -> Estimate:
-        """Estimate from labels of the same items; with `tilted`, correct for unequal answering rates."""
+        """Make the estimate from labels of the same items; with `tilted`, correct for unequal answering."""
         predictions, level = self.predictions, self.level
         if self.is_anytime:
             return estimate_anytime(predictions, labels, level=level, n_options=self.n_options)
@@ -573,8 +573,8 @@ def complete(
 ) -> Estimate:
     """Add assumptions, counts, notes, and the reasons why the interval may not hold (`why`) to an estimate.
 
-    Reasons are those of the estimator itself, unanswered questions, failed checks, answering rates that
-    differ, an unfinished run, and failed calls.
+    Reasons come from the estimator itself, unanswered questions, failed checks, answering rates that differ,
+    an unfinished run, and failed calls.
 
     Parameters
     ----------
@@ -617,7 +617,7 @@ def _allow_for_missing(
 ) -> tuple[Estimate, str]:
     """Widen the interval to allow for unanswered questions, if it becomes little wider.
 
-    Otherwise the estimate is unchanged and the second value is the reason why it may not hold.
+    Otherwise the estimate is unchanged, and the second value is the reason why its interval may not hold.
     """
     if estimate.estimator == "worst_case" or not (labels.kind == ABSTAINED).any():
         return estimate, ""

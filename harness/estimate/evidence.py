@@ -571,8 +571,8 @@ def resolved_estimate(
 def find_drawn_strata(items: IntArray, labels: LabelColumns) -> DrawnStrata | None:
     """Return the strata from which the items at these positions were drawn.
 
-    None if there are fewer than two strata, and if items are clustered: dependence within clusters then
-    matters more.
+    Return None if there are fewer than two strata. Return None also if items are clustered, because
+    dependence within clusters matters more than strata.
     """
     if labels.pool is None or labels.cluster is not None:
         return None
@@ -728,7 +728,7 @@ def _mark_worst(steps: tuple[str, ...]) -> tuple[str, ...]:
 def find_hidden(
     estimate: Estimate, make: Estimator, predictions: PredictionColumns, labels: LabelColumns
 ) -> HiddenRange | None:
-    """Compute the range of the estimate over all missing answers; None if none is missing.
+    """Compute the range of the estimate over all missing answers; None if no answer is missing.
 
     Parameters
     ----------

@@ -659,7 +659,7 @@ def _ratio(weight: FloatArray, successes: FloatArray, failures: FloatArray, kept
 
 
 def _check_exchangeable(data: RoutedSample, second: IntArray) -> None:
-    """Refuse second answers if, where they differ, first and second experts say yes unequally often.
+    """Refuse second answers if first and second experts say yes unequally often where they disagree.
 
     The test is a sign test at the level `_DOUBT`.
     """

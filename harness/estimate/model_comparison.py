@@ -255,11 +255,11 @@ class ModelComparison(Displayable):
         return "\n".join(map(str, self.pairs)) if self.ranking is None else f"{mark}{self.ranking}"
 
     def doubted(self, why: str) -> ModelComparison:
-        """Set `why` on every pair that has no reason yet why its interval may not hold; return a copy."""
+        """Return a copy in which `why` is the reason for doubt of every pair that had no such reason."""
         return self.with_pairs([replace(pair, why=pair.why or why) for pair in self.pairs])
 
     def with_pairs(self, pairs: Sequence[Comparison]) -> ModelComparison:
-        """Replace the pairs by changed ones, in the same order; return a copy."""
+        """Return a copy with `pairs` instead of the present pairs; the order must be the same."""
         ranking = None if self.ranking is None else replace(self.ranking, comparisons=tuple(pairs))
         return replace(self, pairs=tuple(pairs), ranking=ranking)
 
@@ -389,7 +389,7 @@ class _Family(NamedTuple):
 def _compare_resolved(
     labels: LabelColumns, predictions: Sequence[PredictionColumns], names: Sequence[str]
 ) -> _Family:
-    """Compare by exact correctness; without a ranking if some items are unknown, which would bias it."""
+    """Compare by exact correctness; no ranking if some items are unknown, because it would be biased."""
     found = resolved_correctness(labels, predictions, on_differences=True)
     correct, cluster = found.correct, enough_clusters(found.items, labels.index, labels.cluster)
 

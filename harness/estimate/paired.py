@@ -401,7 +401,7 @@ def student_p_value(value: float, se: float, groups: float) -> float:
 
 
 def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> FoundDifference:
-    """Estimate the mean of +1, 0 and −1 on clustered items.
+    """Estimate the mean of `votes` (+1, 0 or −1 per item) on clustered items.
 
     The interval is that of `paired_proportions` at the effective size; the p-value is that of Student's t.
 
@@ -416,7 +416,7 @@ def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> 
     size = effective_size(votes, cluster, level)
     plus, minus = float((votes > 0).mean()) * size, float((votes < 0).mean()) * size
     low, high = paired_proportions(plus, minus, size, level)
-    # variance around 0 (no difference), because the variance around the mean may be 0
+    # the variance is taken around 0 (no difference), because the variance around the mean may be 0
     se = math.sqrt(float((np.bincount(cluster, votes) ** 2).sum())) / n
     p_value = student_p_value(value, se, effective_clusters(cluster))
     return value, Interval(low=low, high=high, level=level, method="mcnemar"), p_value
@@ -675,10 +675,9 @@ def corrected_difference(
 
 
 def _has_even_draws(first: IntArray, second: IntArray, data: RoutedSample) -> bool:
-    """Return whether the even-draw formula applies.
+    """Return whether both predictions were equally likely to be asked about on items where models differ.
 
-    It applies if all items on which the models differ have one answer, two readable predictions that were
-    equally likely to be asked about, and the same K.
+    All items on which the models differ must also have one answer, two readable predictions, and the same K.
     """
     differ: BoolArray = first != second
     answers = np.bincount(data.item, minlength=len(first))[differ]

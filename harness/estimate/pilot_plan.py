@@ -314,7 +314,7 @@ def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> Predict
     if labels.pool is not None:
         return keep_drawn(predictions, labels)
     asked, none = labels.asked_items, predictions.is_unreadable
-    if (none & asked).any():  # this pilot also asked about items with an unreadable prediction
+    if (none & asked).any():  # the pilot also asked about items with an unreadable prediction: none to add
         return predictions.on(asked)
     settled = np.flatnonzero(none)
     put, others = np.count_nonzero(asked), np.count_nonzero(predictions.ran & ~none)
@@ -540,10 +540,10 @@ def _vary(
     pool: int | None,
     curved: bool,
 ) -> dict[str, ItemVariance]:
-    """Return the variances with one working distribution: the larger of the model's and the observed one.
+    """Return the variances with one working distribution, by the model or as observed, whichever is larger.
 
-    The accuracy is A = ρ A_r. So the variance consists of that of the outcomes of readable predictions, and
-    that of the readable share ρ.
+    The accuracy is A = ρ A_r. So the variance has two parts: the variance of the outcomes of readable
+    predictions, and the variance of the readable share ρ.
     """
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
@@ -588,8 +588,9 @@ def _is_uniform(pilot: PilotAnswers) -> bool:
 def _between_strata(pilot: PilotAnswers, best: FloatArray) -> float:
     """Estimate the variance between the pool's strata in the probability of being right, corrected for bias.
 
-    At least 0. Uses the items of the planned interval: all items if every readable prediction is asked about
-    with certainty, otherwise only items with a readable prediction, whose number is random.
+    The result is at least 0. It uses the items of the planned interval: all items if every readable
+    prediction is asked about with certainty, otherwise only items with a readable prediction, whose number is
+    random.
     """
     kept = np.arange(len(pilot.option)) if pilot.settles else np.flatnonzero(pilot.option >= 0)
     part = pilot.take(kept)
@@ -653,8 +654,8 @@ class Aim:
 def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> float:
     """Return half the width of the interval whose ends are the means m with (m − A)² = t² v(m)/n, in [0, 1].
 
-    If the variance v is known only at A (binomial shares without side information, comparisons), it is
-    z √(v/n).
+    If the variance v is known only at A (binomial shares without side information, comparisons), the result
+    is z √(v/n).
     """
     if variance.means is None:
         return z_value(level) * math.sqrt(variance.at(items) / items)
@@ -745,7 +746,7 @@ class PlannedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanText:
-    """Writes the rows of one model.
+    """Writer of one model's rows.
 
     Attributes
     ----------

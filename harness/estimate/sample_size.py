@@ -616,7 +616,7 @@ class RehearsedProtocol:
         half_width: float,
         questions: int | None = None,
     ) -> tuple[int, WidthPromise]:
-        """Return the number of questions for the half-width, and the half-widths that they reach.
+        """Return the number of questions for the half-width, and the half-widths that this number reaches.
 
         If `questions` is given, it is returned unchanged, with the half-widths that it reaches.
         """

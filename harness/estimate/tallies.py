@@ -254,9 +254,10 @@ class Tally:
 
     @property
     def outcomes(self) -> tuple[int, int, int, int]:
-        """Number of readable items by their one question and answer.
+        """Number of items with a readable prediction, by their only question and its answer.
 
-        Prediction asked about: yes, no; then another option asked about: no, yes.
+        The order is: the prediction was asked about, answer yes; the prediction, no; another option, no;
+        another option, yes.
         """
         wrong, refused = self.hits.n - self.hits.S, sum(m.n - m.S for m in self.misses)
         if self.split == "answers":
@@ -853,7 +854,7 @@ class Design:
         self.group, self.K, self.strata = _groups(labels, strata)
         n_items, n_groups = labels.places.size, self.K.size
         rows = np.flatnonzero(labels.kind != ABSTAINED)
-        keep = slice(None) if rows.size == len(labels) else rows  # a slice copies nothing
+        keep = slice(None) if rows.size == len(labels) else rows  # indexing with a slice copies nothing
         self.item, self.option = labels.rank[keep], labels.option[keep]
         self.yes = labels.kind[keep] == YES
         n_yes = np.bincount(self.item[self.yes], minlength=n_items)
@@ -1006,7 +1007,7 @@ def tally(
     return tally_columns(predicted, said, find_strata(predicted, said, strata), split)
 
 
-@lru_cache(maxsize=2)  # a report alternates between parts of the learning curve and all labels
+@lru_cache(maxsize=2)  # two, because a report alternates between parts of a learning curve and all labels
 def tally_columns(
     predictions: PredictionColumns,
     labels: LabelColumns,
@@ -1162,7 +1163,7 @@ def tally_pool(predictions: PredictionColumns, labels: LabelColumns, strata: Str
 def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     """Refuse designs that this likelihood does not cover.
 
-    Refused are unequal propensities, and unreadable predictions if only predictions were asked about.
+    It does not cover unequal propensities, nor unreadable predictions if only predictions were asked about.
     """
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):

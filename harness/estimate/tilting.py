@@ -157,7 +157,7 @@ def _find_mode(
         if np.abs(step).max() < _ENOUGH:
             break
         found, q_next, p_next = density(theta + step)
-        # tolerance, because near the mode rounding errors in the density exceed its increase
+        # compared with a tolerance, because near the mode rounding errors in the density exceed its increase
         if found > best - 1e-10 * (1 + abs(best)):
             theta, best, q, p, size = theta + step, found, q_next, p_next, min(1.0, 2 * size)
         else:
@@ -231,7 +231,7 @@ def collapse_rows(rows: TiltedRows) -> TiltedRows:
     first, inverse = find_equal(table + 0.0)  # turns −0 into 0
     count = np.bincount(inverse, weights=rows.count)
     kept = table[first]
-    order = np.lexsort(kept.T[::-1])  # sums must not depend on the order of the items
+    order = np.lexsort(kept.T[::-1])  # sorted, so that sums do not depend on the order of the items
     kept, count = kept[order], count[order]
     kept[np.isinf(kept)] = np.nan
     columns = {name: kept[:, j] for j, name in enumerate(names)}

@@ -285,7 +285,7 @@ def _upper_tail(ceiling: str, e: Evidence) -> tuple[float, PValue, str]:
 
 def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
     least = two_point(e)
-    if least is not None:  # if annotators split, the largest share is 1/2 of two or 2/3 of three
+    if least is not None:  # if annotators disagree, the largest class has 1 of 2 votes, or 2 of 3
         share = 1 / 2 if e.m == 2 else 2 / 3
         slope = (1 - share) / (1 - least)
         return 1 - slope * (1 - e.x), lambda u: p_x(max(0.0, 1 - (1 - u) / slope)), tail

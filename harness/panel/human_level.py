@@ -422,7 +422,7 @@ class AveragePrecision:
 
     @property
     def delta(self) -> float:
-        """ΔAP = expected − chance, which is 0 for a ranking without information at any class frequency."""
+        """Difference ΔAP of `expected` and `chance`; 0 if the ranking contains no information."""
         return self.expected - self.chance
 
 

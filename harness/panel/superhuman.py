@@ -550,7 +550,7 @@ def assess_superhuman(
     if predicted.shape != (len(panel.items),):
         raise EstimateError(f"predicted must have shape ({len(panel.items)},), has {predicted.shape}")
     C = panel.K
-    if aggregate != "dawid-skene":  # Dawid-Skene models confusions between named classes
+    if aggregate != "dawid-skene":  # Dawid and Skene's model needs the same classes in all items
         unknown = np.full(len(panel.items), NO_LABEL)
         panel, (predicted, true) = panel.numbered_within_items(
             predicted, unknown if oracle is None else oracle

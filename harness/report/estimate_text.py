@@ -105,7 +105,7 @@ def cost_text(model: ModelReport) -> str:
 
 
 def group_reasons(undefined: Mapping[str, str]) -> dict[str, str]:
-    """Group withheld results by reason: return names of the results, joined by commas → reason."""
+    """Group withheld results by reason; the keys are the names of the results, joined by commas."""
     about = dict[str, list[str]]()
     for name, why in undefined.items():
         about.setdefault(why, []).append(name)

@@ -145,7 +145,7 @@ class SearchReport(Displayable):
     picture: ClassVar[str] = "search"
 
     def __str__(self) -> str:
-        """Return the winner compared with the start, or the progress of the search."""
+        """Return the winner compared with the start or, without a winner yet, the progress of the search."""
         if self.winner is not None:
             return "\n".join(winner_lines(self.winner, self.scale))
         return f"no winner yet: {self.proposals} of {self.planned} proposals"

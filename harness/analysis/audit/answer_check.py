@@ -41,7 +41,7 @@ class AuditFindings:
 
 
 class BatchCheck:
-    """Check of answers that were stored as one batch: the event at position `event` has their common digest.
+    """Check of answers stored as one batch; the event at position `event` contains their common digest.
 
     Raises
     ------

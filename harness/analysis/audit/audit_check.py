@@ -48,7 +48,7 @@ def _check_id(
     if part not in ("questions", "controls"):
         return
     found.sealed = key != b""
-    if is_erased(told["expert"]):  # a control question's id is computed from the expert's name
+    if is_erased(told["expert"]):  # a control question's id cannot be computed without the expert's name
         found.unchecked += 1
         return
     follows = key is not None and _compute(part, told, key) == [told["id"]]
@@ -189,7 +189,7 @@ class AuditCheck:
             self._about[event.asked_id] = event
 
     def add_row(self, part: str, told: Mapping[str, Any]) -> None:
-        """Add the next row of a part of the design, column → value; the column ``place`` may be missing."""
+        """Add the next row of a part of the design; `told` maps columns to values and may lack ``place``."""
         names = DESIGN_PARTS[part].columns
         self.parts[part].add([[told[name] for name in names if name != "place" or name in told]])
         _check_id(self.ids, part, told, self.key, self.findings)
