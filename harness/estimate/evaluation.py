@@ -380,15 +380,16 @@ def accuracy(
         ``ml`` (default), ``ord``, ``comp``, ``ivw`` or ``ivw_half``, see `make_point`. If options were not
         drawn uniformly, the protocol determines the estimator, and only the default is accepted.
     interval, level
-        Name of the interval, one of `INTERVALS` or ``anytime`` (`estimate_anytime`), by default ``exact``
-        (``wald`` with `published`); and its confidence level, in (0, 1).
+        Name of the interval, one of `INTERVALS` or ``anytime`` (`estimate_anytime`); by default ``exact``, or
+        ``wald`` with `published`. Confidence level of the interval, in (0, 1).
     strata
         Stratum of every item, see `Strata`.
     published
         Whether to use the paper's conventions: denominators n − 1 in ``ord`` and ``comp``, the observed q̂ in
         the standard error of ``ml``, and weights of Eq. 7 also for samples that do not vary.
     gold
-        Experts' answers about gold items (known truth). If given, the estimate is corrected for their errors.
+        Experts' answers about gold items (known truth). If given, the estimate is corrected for experts'
+        errors.
     n_options
         Item id → K for every predicted item; an ``anytime`` interval needs it if K varies.
     checks

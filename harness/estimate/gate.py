@@ -604,8 +604,8 @@ def gate_accuracy(
         Confidence level of the verdict, in (0, 1).
     errors
         What is known of experts' errors; None assumes that there are none. The verdict is valid for all
-        sensitivities and specificities in the ranges (`rate_ranges`). If the ranges follow from gold, they
-        use two fifths of the error probability 1 − level.
+        sensitivities and specificities in the ranges (`rate_ranges`). If the ranges follow from gold, two
+        fifths of the error probability 1 − level are used for the ranges.
     checks
         Whether to check the assumptions (`run_checks`). If a check fails without which no verdict is valid,
         the verdict is undecided, and `GateVerdict.why` names the check.
@@ -809,7 +809,7 @@ def gate_at_look(
     level: float = 0.95,
     errors: ErrorRanges | None = None,
 ) -> GateVerdict:
-    """Gate one model's accuracy, or the difference of two, at the planned interim analysis J of L only.
+    """Decide whether an accuracy, or a difference of two, reaches a bar at planned interim analysis J of L.
 
     Parameters
     ----------

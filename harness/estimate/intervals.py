@@ -324,7 +324,7 @@ def drawn_interval(right: FloatArray, strata: DrawnStrata, level: float) -> tupl
     """Return the ends of an interval of the share of right items, and the name of its method.
 
     It is the narrower of Blaker's exact interval and the Clopper–Pearson interval with the effective number
-    of items (Korn & Graubard 1998, Surv. Methodol. 24). They differ much only if strata differ.
+    of items (Korn & Graubard 1998, Surv. Methodol. 24). The two intervals differ much only if strata differ.
 
     Parameters
     ----------

@@ -304,8 +304,8 @@ def working_distribution(
 ) -> FloatArray:
     """Compute cross-fitted probabilities of options, shape (N, K), from judges and the model's prediction.
 
-    The row of an item does not depend on answers about the item or its cluster. It is mixed with the uniform
-    distribution with weight .05 (`FLAT`).
+    The row of an item does not depend on answers about the item or its cluster. Every row is mixed with the
+    uniform distribution with weight .05 (`FLAT`).
 
     Parameters
     ----------

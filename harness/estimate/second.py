@@ -72,7 +72,8 @@ class TwoPhase:
         Shape (N, K): probability q of every remaining option in the second question; 0 without a second
         answer.
     second, second_yes
-        Shape (N,): option of the second question, and its answer, 1 for yes and 0 for no; 0 without one.
+        Shape (N,): option of the second question, and its answer, 1 for yes and 0 for no; both 0 without a
+        second answer.
     reach
         Share of items with a first "no" that have a second answer, times the probability that the second
         question is about the prediction.

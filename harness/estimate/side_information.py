@@ -113,7 +113,7 @@ class SideInformation(ABC):
     name
         Name of its estimate among a model's estimates.
     feature
-        Name of the kind among the features in the rules of `combinations`; rules for it need not exist.
+        Name of the kind among the features in the rules of `combinations`, which may have no rule for it.
     subject
         Start of the message for settings in which the kind cannot be used, for example ``"votes are"``. Empty
         if it can be used in every setting.

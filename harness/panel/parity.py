@@ -88,7 +88,7 @@ class Detection:
     delta_f1
         F1 of the human − F1 of the model; None if an F1 is undefined, or if the difference is withheld.
     undefined
-        ``"delta_f1"`` → reason why `delta_f1` is None; empty if it is given.
+        ``"delta_f1"`` → reason why `delta_f1` is None; empty if `delta_f1` is given.
     """
 
     positive: float

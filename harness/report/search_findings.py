@@ -63,9 +63,10 @@ class SearchedWinner:
     difference
         Text of the paired comparison of winner and start on the test items, with its interval.
     untested
-        Reason why the answers do not determine accuracies; empty if they do, or without test items.
+        Reason why the answers do not determine accuracies; empty if they determine them, or without test
+        items.
     truth, start_truth
-        Accuracies of winner and start by the opened key; None if it was not opened.
+        Accuracies of winner and start by the sealed key; None if the key was not opened.
     unanswered
         Text with the numbers of test items on which winner or start gave no option (counted as wrong) or
         failed.
