@@ -1,4 +1,4 @@
-"""The use cases of the command line as calls: a study's stored data become estimates and reports."""
+"""Functions behind the commands: compute estimates and reports from the stored data of a study."""
 
 import lazy_loader
 

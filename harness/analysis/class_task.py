@@ -122,7 +122,7 @@ def plan_class_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:
     Raises
     ------
     BadInput
-        If items have separate options, a metric is unknown, the table of costs is wrong, or an option is
+        If items have different options, a metric is unknown, the table of costs is wrong, or an option is
         given that has no effect on results by class.
     """
     task = _make_task(opened, options)

@@ -28,8 +28,8 @@ _ANSWERS = ("answer", "label")
 def read_gold(study: Study) -> list[GoldItem]:
     """Read the file of gold items that study.toml names; empty if it names none, or for open answers.
 
-    A row has a text and options of its own, in columns with the study's names or ``text, options``; or it has
-    only the ``id`` of one of the study's items. The true option's text is in ``answer`` (or ``label``). The
+    A row contains either a text and options, in columns with the study's names or ``text, options``, or only
+    the ``id`` of one of the study's items. The true option's text is in ``answer`` (or ``label``). The
     id of a gold item is computed from text and options.
 
     Raises
@@ -114,7 +114,8 @@ class ExpertQuality:
     asked, answered
         Number of control questions, and number of those answered with yes or no.
     sensitivity
-        Share of yes among answers to gold questions about the true option; None without any, as all below.
+        Share of yes among answers to gold questions about the true option. This and all following attributes
+        are None if there are no such answers.
     specificity
         Share of no among answers to gold questions about a false option.
     steadiness
@@ -122,8 +123,8 @@ class ExpertQuality:
     agreement
         Share of equal answers among the questions that this and another expert answered, in either order.
     drift
-        Change of the share of right gold answers from the first half of them to the second, in order of
-        arrival; None with fewer than four gold answers.
+        Share of right answers in the second half of the gold answers (in order of arrival), minus that in the
+        first half; None with fewer than four gold answers.
     """
 
     name: str
@@ -140,9 +141,10 @@ class ExpertQuality:
 class _Said:
     """Yes/no answers of one expert to control questions, in order of arrival.
 
-    `gold` has pairs: whether the question was about the true option, and whether the answer is right.
-    `repeats` has whether the repeated answer equals the first one. `as_first` and `as_second` have whether
-    two experts' answers are equal, for questions that this expert received first or second.
+    `gold` has one pair per gold question: whether it was about the true option, and whether the answer is
+    right. `repeats` states for each repeated question whether both answers are equal. `as_first` and
+    `as_second` state whether two experts' answers are equal, for questions that this expert received first
+    or second.
     """
 
     gold: list[tuple[bool, bool]]
@@ -264,7 +266,7 @@ def _describe(
     replies: Mapping[str, Response],
     level: float,
 ) -> ExpertQuality:
-    """Describe one expert, or all experts together, where each pair of answers counts once."""
+    """Describe one expert, or all experts together; each pair of answers then counts once."""
     from oversight.harness.estimate import compare_rates
 
     gold = [pair for one in said for pair in one.gold]

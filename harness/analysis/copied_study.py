@@ -94,7 +94,7 @@ def _rename_files(other: Study, text: str, folder: Path) -> tuple[str, dict[Path
         if named is None or Path(named).is_absolute():
             continue
         if section == "search" and not other.path(named).is_file():
-            continue  # the name of a program in the library, not a file
+            continue  # the setting names a program of the library, not a file
         if (section, name) in _COPIED and other.path(named).is_file():
             copies[other.path(named)] = Path(named).name
             seen = Path(named).name

@@ -41,7 +41,8 @@ class ImportedRun:
     run
         Id of the run that contains the answers.
     replaces
-        Id of the run whose answers counted for this model before, and are kept; empty if none exists.
+        Id of the model's previous run, whose answers remain stored but are no longer used; empty if none
+        exists.
     answers
         Number of answers in the log; the majority of an item's answers is its prediction.
     items
@@ -51,13 +52,14 @@ class ImportedRun:
     by_status
         Number of predictions of each status.
     errors, error
-        Number of the log's answers that ended with an error, and the reason of the first kind of them.
+        Number of the log's answers that ended with an error, and the reason of the first such item.
     ended
         How the other program's run ended, if it did not finish; otherwise empty.
     left_out
         Number of samples that are not separate answers, by reason.
     checked, unchecked
-        Number of the log's texts that were compared with the items' texts, and number that could not be.
+        Number of the log's texts that were compared with the items' texts, and number that could not be
+        compared.
     read_by
         Step that read an answer → number of answers, see `oversight.harness.llm.reading.reply_reader.Step`.
     unread
@@ -81,7 +83,7 @@ class ImportedRun:
 
 
 def import_predictions(study: Study, file: str, model: str, kind: str | None = None) -> ImportedRun:
-    """Store all answers of a log as a model's answers, or none; importing it again changes nothing.
+    """Store all answers of a log as a model's answers, or none if one is invalid; a repetition has no effect.
 
     A column that ``[estimate] strata`` names is added from the log's metadata to items without it.
 
@@ -146,7 +148,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         ended=how_log_ended(file) if kind == "inspect" else "",
         left_out=left_out,
         checked=texts.checked,
-        # a table need not have texts; another tool's log should, so all its answers count as unchecked
+        # another tool's log should contain texts; if it does not, all its answers are unchecked
         unchecked=answers if kind != "table" and not texts.checked else texts.unchecked,
         read_by=read_by,
         unread=sorted(strata.others) if kind == "table" else (),
@@ -214,14 +216,14 @@ def _match(
     strata: _LogStrata,
     ids: Set[str],
 ) -> Iterator[list[ImportedFields]]:
-    """Yield portions of predictions for the study's items; the log's texts are compared with the items'."""
+    """Yield portions of predictions for the study's items, and compare the log's texts with the items."""
 
     @cache
     def by_text() -> dict[str, Item]:
         return {fold_text(item.text): item for item in store.content.read_items() if item.id in ids}
 
     classes = store.columns.read_classes()
-    found = set[tuple[str, int]]()  # (item, sample) found by text: a later answer replaces an earlier one
+    found = set[tuple[str, int]]()  # (item, sample) of answers whose item was found by its text
 
     def match(answer: ForeignAnswer, offered: tuple[str, ...] | None) -> ImportedFields:
         name = answer.id
@@ -248,7 +250,8 @@ def _match(
         try:
             matched = iter([match(answer, options.get(answer.id)) for answer in left])
         except DataError:
-            texts.refuse(file)  # unknown options often mean other questions, which is the better message
+            # unknown options often mean that the log is about other questions; `refuse` then says so
+            texts.refuse(file)
             raise
         found_rows = [row or next(matched) for row in rows]
         strata.note(portion, found_rows)
@@ -337,7 +340,7 @@ def _make_record(answer: ForeignAnswer, file: str, *, has_options: bool) -> dict
 
 
 def export_predictions(study: Study, file: str) -> int:
-    """Write every stored answer of every run; the file's ending selects the format. Returns their number.
+    """Write all answers of all runs; the file's ending selects the format. Returns the number of answers.
 
     Raises
     ------

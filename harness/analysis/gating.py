@@ -255,7 +255,7 @@ def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str]
 def _pair(
     bars: Bars, model: Mapping[str, PredictionColumns], baseline: Mapping[str, PredictionColumns]
 ) -> list[tuple[Mapping[str, PredictionColumns], float]]:
-    """Return every bar of one model, with the models to test: the model alone, or with the baseline."""
+    """Return one pair per bar: the models to test (the model alone, or with the baseline), and the bar."""
     alone = [] if bars.at_least is None else [(model, bars.at_least)]
     return alone if bars.margin is None else [*alone, ({**model, **baseline}, -bars.margin)]
 
@@ -300,9 +300,9 @@ def _hold(
 def _find_doubts(
     name: str, predictions: PredictionColumns, labels: LabelColumns, *, allows_errors: bool
 ) -> list[str]:
-    """Return reasons not to trust any verdict on this model, whatever the answers are.
+    """Return reasons why no verdict on this model can be trusted, neither pass nor fail.
 
-    Unanswered questions are no such reason, because the tests count them against the verdict.
+    Unanswered questions are no such reason, because the tests assume the worst possible answers.
     """
     doubts = [f"{name!r}: {failed}" for failed in [explain_failed_calls(predictions)] if failed]
     if not len(labels):

@@ -169,7 +169,7 @@ def stream_fields(study: Study, bad: BadRows | None = None) -> Iterator[list[Ite
     )
     portions, source = _source_portions(study)
     found = iterate_fields(portions, mapping, source, bad)
-    # rows beyond the limit are checked too, because a bad row is an error anywhere
+    # rows beyond the limit are read as well, because a bad row is an error there too
     left = section.limit
     for portion in found:
         yield portion[:left]
@@ -229,7 +229,8 @@ def digest_source(study: Study) -> str | None:
     64
     """
     path = study.path(study.items.file) if study.items.file else None
-    if path is None or not path.is_file() or study.is_open:  # open studies store units among the items
+    # studies of open answers also store units (parts of answers) as items
+    if path is None or not path.is_file() or study.is_open:
         return None
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256")
@@ -242,7 +243,7 @@ def digest_source(study: Study) -> str | None:
 def note_source(
     study: Study, store: Store, digest: str | None, ids: list[str], *, are_all: bool = False
 ) -> None:
-    """Record the items' source as stored, if there are at least `MANY` items and it did not change.
+    """Record that the items' source is stored, if it has at least `MANY` items and did not change meanwhile.
 
     `digest` was computed before reading. With `are_all`, the database had no items before, so the ids need
     not be compared with stored ones.
@@ -252,7 +253,7 @@ def note_source(
 
 
 _LARGEST = 20 * 2**20
-"""Maximum size in bytes of an items file that every verb reads to find missing items."""
+"""Maximum size in bytes of an items file that every command reads to find missing items."""
 
 
 def find_missing_items(study: Study) -> list[str]:
@@ -277,7 +278,7 @@ def find_missing_items(study: Study) -> list[str]:
             stored = [name for name in stored if not name.startswith(UNIT_PREFIX)]
         return [name for name in stored if name not in there]
     except (OSError, OversightError, sqlite3.Error):
-        return []  # code that needs the file or the database reports its faults
+        return []  # functions that need the file or the database report its errors
 
 
 def _read_stored_ids(study: Study) -> list[str]:
@@ -368,7 +369,8 @@ def template_of(study: Study) -> str:
     ConfigError
         If it has an unknown field.
     """
-    from oversight.harness.llm import DEFAULT_TEMPLATE, check_template  # imports the reader of answers
+    # imported here, because it also loads the reader of answers
+    from oversight.harness.llm import DEFAULT_TEMPLATE, check_template
 
     if study.prompt.template is None:
         return "$text" if study.is_open else DEFAULT_TEMPLATE
@@ -383,7 +385,7 @@ def system_of(study: Study) -> str:
 def _read_prompt(study: Study, name: str, what: str) -> str:
     path = study.path(name)
     try:
-        # A prompt often ends without a line break on purpose; editors add one.
+        # Editors add a line break at the end of the file, which the prompt should not contain.
         return read_text(path).removesuffix("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the {what} cannot be read: {error}", file=path) from None

@@ -1,9 +1,9 @@
 """Write scores for inspect-ai whose metadata contain all data that a metric needs for the estimate.
 
-inspect-ai passes only scored samples to a metric. An answer that refutes an option other than the predicted
-one does not score a sample, but counts in the estimate. So items without a score are distributed over the
-metadata of the scored ones. Every score states the number of scores, because an estimate from some of them
-would be wrong.
+inspect-ai passes only scored samples to a metric. If an expert refuted an option that the model did not
+predict, the sample has no score, but the estimate uses the answer. So the data of items without a score are
+distributed over the metadata of the scored samples. Every score states the number of scores, because an
+estimate from only some scores would be wrong.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from oversight.harness.store import Store
 from oversight.harness.types import Answer, Estimate, Item, Prediction, PredictionStatus, Question, Verdict
 
 _KEY = "oversight"
-"""Key of this data in the metadata of a score."""
+"""Key in the metadata of a score under which the data for the estimate are stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,7 @@ class ChangedItem:
     item
         Id of the item.
     questions, answers, predictions
-        Number of questions about it, and numbers of withdrawn answers and predictions.
+        Number of questions about the item, and numbers of withdrawn answers and predictions.
     left
         Number of items that the study has now.
     """
@@ -93,7 +93,7 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
     Parameters
     ----------
     ask_again
-        Whether to withdraw answers and predictions about it, so that experts and models are asked again.
+        Whether to withdraw the item's answers and predictions, so that experts and models are asked again.
 
     Raises
     ------

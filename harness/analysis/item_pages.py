@@ -316,7 +316,7 @@ class StudyItems:
     def read_page(
         self, wanted: ItemFilter, *, after: int | None = None, before: int | None = None, limit: int = 50
     ) -> ItemPage:
-        """Return the first items after a position, or the last items before one, that a filter finds.
+        """Return one page of the items that a filter finds: those after, or before, the item at a position.
 
         Parameters
         ----------

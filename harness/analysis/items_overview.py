@@ -90,7 +90,7 @@ def check_items(study: Study) -> ItemsOverview:
 
 
 def write_items(study: Study, file: str, key_file: str | None) -> int:
-    """Write a study's items as JSON Lines, and a preset's key to a separate file. Returns their number.
+    """Write a study's items as JSON Lines, and a preset's key to another file. Returns the number of items.
 
     Options are in display order, so that their positions do not reveal the true ones; the key has columns
     ``id,label``.

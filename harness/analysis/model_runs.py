@@ -33,7 +33,7 @@ from oversight.harness.store import Store, Uncertain, refuse_mark
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """Which of a study's models are asked about which items.
+    """Selection of models, and of the items about which they are asked.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Asking:
 def run_study(study: Study, asking: Asking, *, terms: RunTerms = DEFAULT_TERMS) -> dict[str, dict[str, Any]]:
     """Ask models about every item that they have not answered. Returns name → result of `summarise_run`.
 
-    If an error stops a model early, it is under ``stopped``; the other models continue.
+    If an error stops a model early, the error is under ``stopped``; the other models continue.
 
     Raises
     ------
@@ -92,7 +92,10 @@ def batch_study(
     take_over: bool = False,
     uncertain: Uncertain | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Run `run_study` with the Batch API, see `run_batches`; ``under_way`` counts pending requests."""
+    """Ask models as `run_study` does, but with the Batch API (`run_batches`).
+
+    In the result, ``under_way`` is the number of pending requests.
+    """
     from oversight.harness.llm import (
         run_batches,  # imported here because it imports the SDK, which is slow
     )
@@ -205,6 +208,6 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         "output_tokens": sum(u.output_tokens for u in usage),
         "guessed": guessed,
         "unfinished": store.calls.read_charge(target.spec.id).answers,
-        "late": 0,  # kept for the output format; a single process makes a run, so no answer is late
+        "late": 0,  # always 0, because only one process makes a run; kept for readers of the output
         "usd": dollars(target.price, usage, runs.read_prices(run)),
     }

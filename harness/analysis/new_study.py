@@ -177,7 +177,7 @@ def _find_label(looks: Mapping[str, ColumnLook], classes: Sequence[str], *, own:
 def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
     """Whether a column seems to contain the truth, by its name or because all values are letters of options.
 
-    With `own`, items have different options, so a column named class or category is a subject.
+    With `own`, items have different options, so a column named class or category contains a subject area.
     """
     if own and name.lower() in _SUBJECTS:
         return False
@@ -480,7 +480,7 @@ def begin_study(
         check_proposal(proposal, items or "")
     given = PRESETS[preset].classes if preset else proposal.classes if proposal else classes
     longest = max(map(len, given), default=_TYPICAL)
-    is_panel = protocol.startswith("panel")  # its statement would load the protocols
+    is_panel = protocol.startswith("panel")  # the protocol's statement says so too, but its import is slow
     folder.mkdir(parents=True, exist_ok=True)
     text = STUDY.format(
         name=to_toml(folder.resolve().name),

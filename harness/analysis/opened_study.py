@@ -125,7 +125,7 @@ class EstimateOptions:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Keyword arguments that `oversight.accuracies` takes unchanged."""
+        """Options that are passed unchanged to `oversight.accuracies`, as keyword arguments."""
         anytime = self.level if self.anytime else None
         return {"interval": self.interval, "published": self.published, "gold": self.gold, "anytime": anytime}
 
@@ -235,7 +235,7 @@ class Correction:
     errors: str
 
     def put_first(self, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
-        """Put estimates that allow for errors first, and add observed errors as doubt to the others."""
+        """Put estimates that allow for errors first; name the errors in the `why` of all other estimates."""
         first = {name: e for name, e in estimates.items() if name in CORRECTED}
         others = {name: e for name, e in estimates.items() if name not in CORRECTED}
         return first | {name: replace(e, why=e.why or self.errors) for name, e in others.items()}
@@ -429,7 +429,7 @@ class OpenStudy:
 
     @cached_property
     def labels(self) -> LabelColumns:
-        """Labels with their design: the clusters that study.toml names, and the pool that items are from.
+        """Labels with their design: the clusters that study.toml names, and the pool of the drawn items.
 
         Raises
         ------
@@ -491,7 +491,7 @@ class OpenStudy:
 
     @cached_property
     def correction(self) -> Correction | None:
-        """How estimates allow for experts' errors; None if nothing is known about them or it cannot apply."""
+        """Correction for experts' errors; None if nothing is known about errors or the design allows none."""
         answers, labels, known = self.controls, self.labels, self.rates
         has_errors = answers is not None or self.study.experts.knows_errors
         if labels.is_resolved or not labels.tells_accuracy or not has_errors:
@@ -527,7 +527,7 @@ class OpenStudy:
 
     @cached_property
     def repeated(self) -> str:
-        """Reason why intervals may be too narrow: answered items share their texts; empty if few do.
+        """Reason why intervals may be too narrow: many answered items share their texts; empty if few do so.
 
         Items of the same cluster may share their texts.
         """
@@ -544,7 +544,7 @@ class OpenStudy:
 
     @cached_property
     def _winners(self) -> dict[str, str]:
-        """Source of each search's winner that the search has written → id of the search."""
+        """Source code of each search's winning workflow, if the search wrote it → id of the search."""
         searches, found = self.store.searches, dict[str, str]()
         for search in searches.read_progress():
             for winner in searches.read_candidates(search.id, [search.winner or ""]):

@@ -52,7 +52,8 @@ class PanelStudy:
     item, annotator, label
         Column names in every file; ratings may have one column per annotator instead of the last two.
     classes
-        All classes in order; None for those that occur in the files, or for the options of the study's items.
+        All classes in order; None for the classes that occur in the files, or the options of the study's
+        items.
     clusters
         Item → cluster; empty if items are independent.
     reference
@@ -141,7 +142,7 @@ class PanelStudy:
         name
             Name of the labels in messages: ``"predictions"``, ``"oracle"``.
         partial
-            Whether the file may lack items of the panel, which get −1, and may contain others.
+            Whether the file may lack items of the panel, which get −1, and may contain further items.
 
         Raises
         ------
@@ -181,7 +182,7 @@ def read_study_panel(store: Store, classes: Sequence[str] | None, clusters: Mapp
     if not ratings:
         raise BadInput("the study has no ratings; give a file, or collect them: oversight label --help")
     panel = make_panel(ratings, classes or list(dict.fromkeys(o for i in items for o in i.options)))
-    if not classes:  # numbers are ordered; options are ordered only if all items share them
+    if not classes:  # numbers have an order; options have one only if all items have the same options
         are_words = any(parse_number(name) is None for name in panel.classes)
         panel = replace(panel, ordered=are_words and len({i.options for i in items}) == 1)
     return panel.clustered(clusters)
@@ -237,7 +238,7 @@ def compare_with_reference(
 
 
 def class_values(panel: Panel, measurement: str, option: str) -> FloatArray | None:
-    """Return the numbers that classes stand for (`find_class_values`); the error message names `option`.
+    """Return the numbers that class names denote (`find_class_values`); the error message names `option`.
 
     Raises
     ------

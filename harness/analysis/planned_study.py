@@ -21,12 +21,13 @@ def plan_study(
     half_width: float | None = None,
     questions: int | None = None,
 ) -> PilotPlan:
-    """Plan further questions from a study's answers so far, with all its runs as voters, and its judges.
+    """Plan further questions from a study's answers so far; its runs' votes and its judges are used as well.
 
     Parameters
     ----------
     runs
-        Names of models; None for those that ``[experts] models`` names, or else all except judges.
+        Names of models; None for the models that ``[experts] models`` names or, if it is empty, for all
+        except judges.
     half_width, questions
         As in `plan_from_pilot`.
 

@@ -124,7 +124,7 @@ def _reread(
     if write:
         for portion in split_into_batches(changed, PORTION):
             store.runs.store_predictions(portion)
-        for ids in split_into_batches(moved, PORTION):  # stored judge vectors belong to the former option
+        for ids in split_into_batches(moved, PORTION):  # stored judge vectors refer to the former options
             store.judge_vectors.drop_vectors(run["id"], ids)
     return found
 
@@ -158,7 +158,7 @@ def _is_ours(prediction: Prediction, pattern: str | None) -> bool:
 
 def _read(item: Item, before: Prediction, asked: ReplyForm) -> Prediction:
     is_cut = before.status is PredictionStatus.TRUNCATED
-    is_imported = before.source is Source.IMPORT  # letters in a table name options in source order
+    is_imported = before.source is Source.IMPORT  # letters in an imported table refer to source order
     order = range(len(item.options)) if is_imported else item.permutation
     read = read_reply(before.raw, item.options if is_imported else item.shown_options, asked, cut=is_cut)
     if read.option is None:

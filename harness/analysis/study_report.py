@@ -95,7 +95,7 @@ class ItemCounts:
     failed
         Items on which every attempt failed.
     unpredicted
-        Items that the model was not asked yet.
+        Items about which the model was not asked yet.
     labelled
         Predicted items that an expert answered with yes or no.
     abstained
@@ -271,7 +271,7 @@ def _report_model(
 
 
 def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str, Estimate]:
-    """Sort estimates in display order; those from side information of other packages come last."""
+    """Sort estimates in display order; estimates from side information of other packages come last."""
     known = [name for name in ESTIMATOR_NAMES if name in made]
     in_order = {name: made[name] for name in dict.fromkeys([*known, *made])}
     return in_order if correction is None else correction.put_first(in_order)
@@ -288,7 +288,7 @@ def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: St
     except EstimateError as error:
         return tuple(
             Check.not_made(check.name, str(error))
-            # a stratum with few labels is small, whichever experts answer
+            # the check `small_strata` is about the number of labels, so it may fail for lack of answers
             if check.state == "failed" and check.name != "small_strata"
             else check
             for check in run_checks(predictions, labels, strata=strata)
@@ -341,7 +341,7 @@ def _count_items(
 def true_accuracy(predictions: Iterable[Prediction], truth: Mapping[str, int]) -> float | None:
     """Return the share of right answers by the key; None without answers.
 
-    Unreadable answers are wrong; failed ones are left out.
+    Unreadable answers count as wrong; items on which the call failed are left out.
 
     Examples
     --------
@@ -374,7 +374,10 @@ _PACKAGES = ("numpy", "scipy", "openai", "sqlmodel")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpertReport:
-    """One expert's questions and answers; `expected_yes_rate` is the share of yes if options are random."""
+    """One expert's questions and answers.
+
+    `expected_yes_rate` is the expected share of yes if options were drawn uniformly: the mean of 1/K.
+    """
 
     name: str
     asked: int

@@ -679,7 +679,7 @@ class LabelColumns:
 
     @cached_property
     def item_options(self) -> IntArray:
-        """Number of options of every item by its first label, shape (N,); 2 for an item without a label."""
+        """Number of options of every item, by its first label, shape (N,); 2 for items without a label."""
         found = np.full(self.index.size, 2)
         found[self.item[::-1]] = self.questions.n_options[::-1]
         return found
@@ -709,7 +709,7 @@ class LabelColumns:
 
     @property
     def number_answered(self) -> int:
-        """Number of labels without those added for passed-over questions."""
+        """Number of labels, not counting abstentions that were added for passed-over questions."""
         return len(self) - (0 if self.passed is None else int(np.count_nonzero(self.passed)))
 
     def __len__(self) -> int:

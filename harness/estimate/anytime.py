@@ -1,4 +1,4 @@
-"""Intervals that stay valid while answers still come in.
+"""Confidence intervals that stay valid if they are computed repeatedly while answers arrive.
 
 A fixed 95 % interval that is computed repeatedly misses the truth far more often than 5 %: with an analysis
 every 10 labels up to 1000, about every third time. There are two remedies, from narrow to wide: a planned
@@ -59,7 +59,7 @@ def obrien_fleming_level(look: int, looks: int, level: float = 0.95) -> float:
     """Return the level at which to compute a fixed-sample interval at analysis j of L: 2Φ(c √(L/j)) − 1.
 
     The intervals of all planned analyses are jointly valid if the estimates are asymptotically normal with
-    independent increments, as those of this package are.
+    independent increments, which holds for the estimates of this package.
 
     Raises
     ------
@@ -199,7 +199,7 @@ def score_betting_sequence(
         Shape (J,): number of items of every cluster whose prediction was shown to be right, and wrong.
     open_, effective_K
         Shapes (J, m) and (m,): number of items of every cluster of which only other options than the
-        prediction were refused, for each of m values of K'; and these values.
+        prediction were refused, for each of m values of K'; and the m values of K'.
     largest
         Number of items of the largest cluster, fixed before any answer.
     """
@@ -281,10 +281,10 @@ def draw_betting_sequence(draws: Sequence[DrawnAnswers], *, level: float = 0.95)
 
 
 def draw_wealth(draws: Sequence[DrawnAnswers], share: float) -> tuple[float, float]:
-    """Return the wealth of bets against "at most `share` of all predictions are right", and "at least".
+    """Return the wealth of bets against two hypotheses: the share of right predictions is ≤ or ≥ `share`.
 
-    If the hypothesis is true, the wealth against it ever reaches 1/α with probability at most α, even if the
-    wealth is computed after every answer.
+    If a hypothesis is true, the wealth of the bets against it ever reaches 1/α with probability at most α,
+    even if it is computed after every answer.
     """
     above = below = 0.0
     for draw in draws:
@@ -300,7 +300,10 @@ def weigh_outcomes(draws: Sequence[DrawnAnswers], share: float) -> FloatArray:
 
 
 def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return bounds of the share of right items before a draw, if it is `share` among all `size` items."""
+    """Return bounds of the share of right predictions on the items that earlier draws left.
+
+    `share` is the share of right predictions on all `size` items.
+    """
     right_at_most = size - draw.remaining - draw.known_wrong
     most = np.clip((size * share - draw.known_right) / draw.remaining, 0, 1)
     least = np.clip((size * share - right_at_most) / draw.remaining, 0, 1)
@@ -308,7 +311,7 @@ def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[
 
 
 def _bet(draw: DrawnAnswers, grid: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the log wealth of bets against "the share is at most m", and "at least m", for every m."""
+    """Return the log wealth of bets against "share ≤ m" and against "share ≥ m", for every m of the grid."""
     over, under = np.zeros(len(grid)), np.zeros(len(grid))
     if not len(draw.scale):
         return over, under

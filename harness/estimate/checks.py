@@ -12,8 +12,8 @@ questions, beyond chance. Experts of the same class are asked at random, so the 
 
 All tests of all models of a study are one family: if every assumption holds, a test fails in at most 5 % of
 studies (`split_levels`). No test can prove the assumptions; experts who err equally often in both directions
-pass all of them. Some checks invalidate a number if they fail, because its estimate then lacks a necessary
-assumption.
+pass all of them. Some checks are voiding: if such a check fails, an assumption that the estimate needs is
+wrong, and the estimate must not be used.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ _STUDY_ALPHA, _MODEL_ALPHA = 0.019, 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyLevels:
-    """Levels of the tests of a study; with those of `asked_options` and `gold_errors` they sum to 5 %.
+    """Levels of a study's tests; all levels, with those of `asked_options` and `gold_errors`, sum to 5 %.
 
     Attributes
     ----------
@@ -200,7 +200,7 @@ def asked_predicted(predictions: PredictionColumns, labels: LabelColumns, alpha:
 def yes_rate(labels: LabelColumns, alpha: float) -> Check:
     """Test that the share of yes answers is 1/K, as under uniform routing.
 
-    A failure means that experts say no to true options too often, or yes to false ones.
+    A failure means that experts say no to true options too often, or yes to false options.
     """
     text = "{hits} yes among {n} answers, expected {expected:.1f}"
     odd = "; too few: truths were missed, too many: false yes (which ruins ord and ml)"
@@ -308,7 +308,7 @@ def find_drawn(predictions: PredictionColumns, labels: LabelColumns) -> DrawnOpt
 
 
 def propensities(drawn: DrawnOptions, alpha: float) -> Check:
-    """Test that the recorded propensities are those of the draw, by two z-tests at `alpha` / 2 each.
+    """Test that options were drawn with the recorded propensities, by two z-tests at `alpha` / 2 each.
 
     Under the recorded propensities, Σ (1{asked = ŷ} − π_ŷ) has mean 0 and variance Σ π_ŷ (1 − π_ŷ), and
     1/(K π) of the asked option has the mean (number of options with π > 0)/K.
@@ -345,7 +345,7 @@ def _sum_weights(chance: QuestionColumns) -> tuple[float, float, float]:
     k, values, start = chance.n_options, chance.offered.values, chance.offered.start[:-1]
     able = np.add.reduceat((values > 0).astype(np.int64), start)
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
-    # in extended precision, because the terms differ by orders of magnitude
+    # summed in extended precision, because the terms differ by orders of magnitude
     each = np.add.reduceat(inverse.astype(np.longdouble), start).astype(np.float64)
     spread = each / k**2 - (able / k) ** 2
     weight = 1 / (k * chance.offered.of_option(chance.option))
@@ -452,9 +452,9 @@ class ModelVotes:
     def usable(self) -> IntArray:
         """Rows of the labels that the tests use, ascending.
 
-        These are answers about items that every model answered. Under a sequential protocol it is the first
-        answer about an item, because later questions depend on earlier answers. Otherwise it is the answer to
-        the only question about an item.
+        The tests use answers about items that every model answered: under a sequential protocol the first
+        answer about each item, because later questions depend on earlier answers; otherwise the answer about
+        each item that has only one question.
         """
         labels = self.labels
         if labels.is_resolved:
@@ -466,10 +466,10 @@ class ModelVotes:
 
     @cached_property
     def lacks_models(self) -> bool:
-        """Whether questions were also drawn for models that are not among these.
+        """Whether questions were also drawn for models that are not among `models`.
 
-        It is inferred from a question about an option that none of these models predicts, although the
-        propensity of that option is above the smallest of its item.
+        This is inferred from a question about an option that none of `models` predicts, although the
+        option's propensity is above the smallest propensity of its item.
         """
         if self.labels.is_uniform:
             return False
@@ -555,7 +555,7 @@ def _greatest_propensity(labels: LabelColumns) -> float:
 
 
 LEAST_SLOPE = 0.1
-"""Part of the association of answers with votes, as implied by independent models, that must be observed."""
+"""Smallest accepted ratio of the observed association of answers with votes to that of independent models."""
 _EVEN = 1e-6
 
 
@@ -666,7 +666,7 @@ def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatA
 
 
 def _excess_of_yes(drawn: DrawnOptions, labels: LabelColumns) -> FloatArray:
-    """Return 1{yes} − 1/K for answered items and 0 for others; shape (n,)."""
+    """Return 1{yes} − 1/K for answered items and 0 for other items; shape (n,)."""
     said = np.full(labels.index.size, ABSTAINED)
     said[labels.item] = labels.kind
     kind = said[drawn.asked.item]
@@ -691,7 +691,7 @@ class _Cells:
 
 
 def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
-    """Test that every expert says yes about as often as the others do on questions of the same kind.
+    """Test that every expert says yes about as often as other experts do on questions of the same kind.
 
     Questions are of the same kind if they agree in K, in the propensity (in quarters), in the share of models
     that predict the option (in thirds), and in being the first about their item or not. The test of an expert
@@ -775,7 +775,7 @@ def _test_expert(cells: _Cells, expert: int, *, separate: bool) -> list[tuple[fl
 
 
 def odds_p_value(table: IntArray, tolerated: float) -> float:
-    """Return the exact two-sided p-value that the odds of two groups differ by at most a factor.
+    """Return the exact two-sided p-value of "the odds of two groups differ by at most a factor".
 
     Given the total number of yes answers in a stratum, the first group's number has Fisher's noncentral
     hypergeometric distribution. The distribution of its sum over strata is the convolution. The p-value is
@@ -1133,7 +1133,7 @@ EQUAL_RATES = ("asked_predicted", "yes_rate", "hausman")
 def explain_failures(
     predictions: PredictionColumns, labels: LabelColumns, *, corrected: bool = False, bounded: bool = True
 ) -> str:
-    """Return which voiding checks failed, with their messages; empty if none failed.
+    """Return names and messages of the failed checks that make an estimate invalid; empty if none failed.
 
     Parameters
     ----------
@@ -1170,13 +1170,13 @@ _MANY_FAILED = 0.02
 def explain_failed_calls(*models: PredictionColumns, found: tuple[float, float, float] | None = None) -> str:
     """Return a reason for doubt if calls failed on more than 2 % of the items; otherwise an empty text.
 
-    These items are left out, and need not be a random part: a long text may cause an error, for example.
+    Such items are left out, and they need not be a random part: for example, long texts may cause errors.
 
     Parameters
     ----------
     found
         Value and interval of the accuracy, or of a difference of two accuracies. If given, the result is
-        empty if the items left out can hardly move it.
+        empty if the items left out can hardly change this value.
 
     Examples
     --------
@@ -1203,7 +1203,7 @@ def explain_failed_calls(*models: PredictionColumns, found: tuple[float, float, 
 
 @lru_cache(maxsize=4)
 def _find_failed(predictions: PredictionColumns, labels: LabelColumns, bounded: bool) -> tuple[Check, ...]:  # noqa: FBT001  cached
-    """Return the failed voiding checks; cached, because all estimates of a model use them."""
+    """Return failed checks that invalidate estimates; cached, because all estimates of a model use them."""
     if not len(labels):
         return ()
     names = VOIDING_CHECKS if bounded else (*VOIDING_CHECKS, "abstention")

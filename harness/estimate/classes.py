@@ -1,8 +1,8 @@
 """Recall, precision and F1 by class, mean costs, and their differences between models.
 
-**Shares of a class.** Each result of a class is made of shares, each of which is the accuracy of a constant
-answer on some of the items (`ClassEvidence`) with the interval of an accuracy. `ratio_part` combines them
-without smoothing.
+**Shares of a class.** Each result of a class is computed from shares. A share is the accuracy of a constant
+answer on some of the items (`ClassEvidence`), so it has the interval of an accuracy. `ratio_part` combines
+shares without smoothing.
 
 **Ratios.** Recall and F1 are ratios. Let P be the share of all items that are predicted to be of the class, h
 the share of these that are of the class (the precision), and m the share of the other items that are of the
@@ -129,7 +129,7 @@ class Part:
         return cls.within(estimate.value, estimate.low, estimate.high)
 
     def widen(self, level: float) -> Part:
-        """Widen the interval to include the Clopper–Pearson interval of as many effective items.
+        """Widen the interval to include the Clopper–Pearson interval of the same effective number of items.
 
         Near 0 and 1 estimates are skewed, and an interval made by adding squared distances is too short on
         one side. The effective number of items n follows from the interval's middle m and half-width by
@@ -145,12 +145,12 @@ class Part:
 
 
 def recall_weights(ratio: float) -> tuple[float, float, float]:
-    """Return (α, β, γ) of recall."""
+    """Return the coefficients (α, β, γ) of D(r) for recall (see the module)."""
     return 1 - ratio, ratio, 0.0
 
 
 def f1_weights(ratio: float) -> tuple[float, float, float]:
-    """Return (α, β, γ) of F1."""
+    """Return the coefficients (α, β, γ) of D(r) for F1 (see the module)."""
     return 2 - ratio, ratio, ratio
 
 
@@ -160,8 +160,8 @@ def ratio_part(share: Part, hit: Part, miss: Part, weights: Weights, *, together
     Parameters
     ----------
     share, hit, miss
-        P, the share of items predicted to be of the class; h, the share of these that are of it; and m, the
-        share of the other items that are of it.
+        P, the share of items predicted to be of the class; h, the share of items predicted to be of the class
+        that are of the class; and m, the share of the other items that are of the class.
     weights
         Coefficients of D, such as `recall_weights`.
     together
@@ -237,7 +237,8 @@ def correlate(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
 def sum_part(parts: Sequence[tuple[float, Part]], correlation: FloatArray) -> Part:
     """Return the sum Σ a_j θ_j of pairs (a_j, part), with its interval.
 
-    `correlation` contains the correlations of the a_j t_j. Negative ones count as 0, unknown ones (NaN) as 1.
+    `correlation` contains the correlations of the a_j t_j. Negative values count as 0, unknown ones (NaN) as
+    1.
     """
     rho = np.clip(np.nan_to_num(correlation, nan=1.0), 0.0, 1.0)
     np.fill_diagonal(rho, 1.0)
@@ -279,7 +280,7 @@ def cautious_correlation(first: FloatArray, second: FloatArray, cluster: IntArra
 
 
 LEAST_SECOND = 20
-"""Second questions are used for a share if at least this number of them about its items are answered."""
+"""Smallest number of answered second questions about the items of a share for which the share uses them."""
 LEAST = 2.0
 """Expected number of yes answers about a class below which its recall and F1 are withheld."""
 
@@ -358,8 +359,8 @@ class ClassEvidence:
     def population(self) -> BoolArray:
         """Whether results refer to an item, shape (N,).
 
-        The model must have answered it. With uniformly drawn options and no strata, experts must also have
-        been asked about it.
+        The model must have answered the item. With uniformly drawn options and no strata, experts must also
+        have been asked about the item.
         """
         ran = self.predictions.ran
         if self.strata is not None or not self.labels.is_uniform:
@@ -400,7 +401,7 @@ class ClassEvidence:
         Raises
         ------
         EstimateError
-            If the answers do not determine it.
+            If the answers do not determine the share.
         """
         chosen = np.where(items, option, ABSENT).astype(np.int64)
         answers = replace(self.predictions, option=chosen, confidence=None)
@@ -445,7 +446,7 @@ class ClassEvidence:
 
         Verdicts are not used: if a result were withheld because few answers are yes, the results shown would
         be overestimates on average. If questions followed predictions, only questions about items predicted
-        to be of the class count, each as one yes.
+        to be of the class count, and each of these counts as one yes.
         """
         asked = (self.labels.option == option) & (self.labels.kind >= 0)
         items = self.population if self.labels.is_uniform else self.predicted(option)
@@ -463,7 +464,7 @@ def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes
     Raises
     ------
     BadInput
-        If an item has another number; the message names the first such item.
+        If an item has another number of options; the message names the first such item.
     """
     for questions in (labels.questions, labels.drawn):
         if questions is None:
@@ -774,9 +775,9 @@ def _all_alike(evidence: ClassEvidence, cost: float, costs: CostTable, signs: Se
 
 
 def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tuple[Entry, str]]:
-    """Return terms for the known costs: for each base cost above the smallest, the share of items with it.
+    """Return one term per base cost above the smallest: the share of items that have this base cost.
 
-    Every term comes with a reason why it may not hold, which is empty here.
+    The second value of each pair is empty: the interval of such a share always holds.
     """
     found = list[tuple[Entry, str]]()
     values = np.unique(form.base)
@@ -789,7 +790,7 @@ def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tu
 
 
 def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tuple[Entry, str]]:
-    """Return terms for the costs that depend on the truth, each with a reason why it may not hold, or ""."""
+    """Return one term per cost that depends on the truth, and why the term's interval may not hold, or ""."""
     found = list[tuple[Entry, str]]()
     for weight, column in form.weights:
         option = np.full(len(evidence.population), -1)
@@ -843,7 +844,7 @@ def check_classes(classes: Sequence[str], costs: CostTable | None) -> int:
     Raises
     ------
     BadInput
-        If there are fewer than two classes, two are equal, or the cost table has another number.
+        If there are fewer than two classes, two are equal, or the cost table has another number of classes.
     """
     check_names("classes", classes)
     if len(classes) < 2 or len(set(classes)) < len(classes):
@@ -891,7 +892,7 @@ class ClassEstimates(Estimates):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassResult:
-    """A result of one class c, and its linearisation Σ weight·1{y = c} + known for the influence of items.
+    """A result of one class c, and its linearisation Σ weight·1{y = c} + known, which gives influences.
 
     Attributes
     ----------
@@ -950,7 +951,10 @@ class ClassResults:
         return self.mean(metric) if option < 0 else self.result(metric, option).estimate
 
     def reading(self, metric: str, option: int) -> tuple[Part, FloatArray | None, str]:
-        """Return a result, each item's influence on it (None if unknown), and why it may not hold, or ""."""
+        """Return a result, all items' influences on it (None if unknown), and why its interval may not hold.
+
+        The last value is empty if nothing is wrong with the interval.
+        """
         made = self.estimate(metric, option)
         whole = range(len(self.classes)) if option < 0 else (option,)
         try:
@@ -1043,7 +1047,7 @@ class ClassResults:
         """Return the share of a class in a group of items; cached.
 
         `what` is ``"prevalence"`` for all items, ``"hit"`` for items predicted to be of the class, and
-        ``"missed"`` for the others.
+        ``"missed"`` for the other items.
         """
         key = what, option
         if key not in self._estimates:
@@ -1106,7 +1110,8 @@ def classification_report(
         Confidence level of every interval, in (0, 1).
     second
         Second questions about items whose first answer was no, and their answers. If given, predictions and
-        labels must be columns over the same items. They narrow the results by class, not the mean cost.
+        labels must be columns over the same items. Second questions narrow the intervals of the results by
+        class, but not that of the mean cost.
 
     Returns
     -------
@@ -1237,7 +1242,8 @@ def compare_classes(
     Raises
     ------
     BadInput
-        If there are fewer than two models, a metric is unknown, or an item has other options.
+        If there are fewer than two models, a metric is unknown, or the options of an item are not the
+        classes.
     EstimateError
         If the labels contradict each other.
 
@@ -1316,7 +1322,8 @@ def _compare(
 ) -> Comparison:
     """Make a comparison from a difference.
 
-    The p-value assumes a normal error whose standard error follows from the side of the interval towards 0.
+    The p-value assumes a normal error. Its standard error is computed from the distance between the
+    difference and the end of the interval that lies towards 0.
     """
     (part, why), labels = difference, evidence.labels
     half = part.value - part.low if part.value > 0 else part.high - part.value

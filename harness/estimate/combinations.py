@@ -22,7 +22,8 @@ questions about disagreements identify differences only, and panels collect rati
 FEATURES = ("votes", "judges", "second questions", "strata", "clusters", "weights", "gold")
 """``"weights"``: items have unequal inclusion probabilities. ``"gold"``: any knowledge of experts' errors."""
 USES = ("estimate", "compare", "gate", "gate difference", "metrics", "search", "plan")
-"""A gate is evaluated at any time; at a planned interim analysis it is an estimate or a comparison."""
+"""These gates may be evaluated at any time. A gate at a planned interim analysis counts as its estimate or
+comparison."""
 POOL = "pool"
 """Further condition: items were drawn from a larger pool, with equal or unequal probabilities."""
 
@@ -50,8 +51,8 @@ class Rule:
         Conditions under which the rule does not apply.
     kind
         ``"not identified"``: the answers do not determine the result. ``"no effect"``: the feature changes
-        nothing. ``"not identified by most data"``: whether they determine it depends on the data, so the
-        estimator refuses instead of `refuse`.
+        nothing. ``"not identified by most data"``: whether the answers determine the result depends on the
+        data, so `refuse` ignores the rule, and the estimator decides.
     reason
         Message for the user.
     """

@@ -12,9 +12,9 @@ success probability q(A) = (A + K − 2)/(K − 1), where A is the accuracy and 
 Source: "Towards Scalable Oversight via Partitioned Human Supervision", section 2; the fractional K' is this
 project's derivation.
 
-An interval of q gives one of A by A = (K−1)q − (K−2), clipped to [0, 1]. Sources: `wilson` 1927; `jeffreys`:
-Brown, Cai & DasGupta 2001, with the ends 0 and 1 if no success or no failure was observed; `clopper_pearson`
-1934.
+An interval of q becomes an interval of A by A = (K−1)q − (K−2), clipped to [0, 1]. Sources: `wilson` 1927;
+`jeffreys`: Brown, Cai & DasGupta 2001, with the ends 0 and 1 if no success or no failure was observed;
+`clopper_pearson` 1934.
 
 `blaker` is exact and shorter. The acceptability of q is γ(q) = t + t', where t is the smaller of P(X ≥ S) and
 P(X ≤ S), and t' the largest probability of an opposite tail that is at most t. The interval is the hull of
@@ -132,7 +132,7 @@ def check_rows(name: str, values: Any, good: BoolArray, rule: str) -> None:
     good
         Whether each value is valid; shape of `values`.
     rule
-        What a value must do, for the message, for example "be at least 0".
+        What every value must satisfy, for the message, for example "be at least 0".
 
     Raises
     ------
@@ -286,7 +286,7 @@ def find_root(
 
 
 def find_edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
-    """Find the point between `inside`, where a condition holds, and `end` up to which it holds."""
+    """Find the last point on the way from `inside`, where a condition holds, to `end` at which it holds."""
     if holds(end):
         return end
     for _ in range(_BISECTIONS):
@@ -482,7 +482,7 @@ def _beta_interval(S: int, n: int, level: float, a: float) -> tuple[float, float
 
 
 _MANY = 5_000
-"""Trials beyond which Blaker's and Clopper and Pearson's intervals differ by less than 0.1 % of the width."""
+"""Number of trials above which Blaker's and Clopper and Pearson's ends differ by < 0.1 % of the width."""
 
 
 def blaker(S: int, n: int, level: float = 0.95) -> tuple[float, float]:

@@ -89,8 +89,8 @@ def complementary_accuracy(K: float, S_c: int, n_c: int) -> float:
     -----
     It is valid if the refused option is uniform over the K − 1 wrong options (Eq. 1) and independent of the
     prediction given the truth. For K = 2, A_comp = q̂. It is unaffected by yes answers to false options, and
-    biased by no answers to true options. If it is compared with A_ord, both must use different items: if all
-    K − 1 wrong options of each item are refused, A_comp equals A_ord of the same items.
+    biased by no answers to true options. A_comp and A_ord can be compared only if they use different items:
+    if all K − 1 wrong options of each item are refused, A_comp equals A_ord of the same items.
 
     Raises
     ------
@@ -122,8 +122,8 @@ def complementary_variance(K: float, A: float, n_c: int) -> float:
 def moment_weights(groups: tuple[BinomialSample, ...]) -> tuple[float, ...]:
     """Return weights w_j ∝ n_j/(K_j − 1), with sum 1, that combine the A_comp,j of groups of different K_j.
 
-    The weights do not depend on the answers' agreement with predictions, so Σ w_j A_comp,j is unbiased. It
-    solves Σ S_j = Σ n_j q_j(A); for a single group this is Eq. 2.
+    The weights do not depend on the answers' agreement with predictions, so Σ w_j A_comp,j is unbiased. This
+    estimate solves Σ S_j = Σ n_j q_j(A); for a single group this is Eq. 2.
 
     Raises
     ------

@@ -1,14 +1,14 @@
 """Estimate the accuracy of a model from expert labels, for every protocol and with missing answers.
 
-Labels carry the design that their protocol states (`Labels`), which determines the estimator. A plain list
-of labels has no design: it is taken for uniformly drawn options, and refused if its propensities contradict
-that.
+`Labels` contain the design of their protocol, which determines the estimator. A plain list of labels has no
+design: its options count as uniformly drawn, and it is refused if its propensities contradict that.
 
-Uniformly drawn options of one K have an exact interval. Items of different K, and strata whose items weigh
-differently, are tested together (`oversight.harness.estimate.tilting`): pooled naively, yes-answers
-over-represent few options and no-answers many, and estimated apart, small groups are biased upwards.
+For uniformly drawn options and one K the interval is exact. If K differs between items, or strata have
+different weights, all groups are tested together (`oversight.harness.estimate.tilting`). Simple pooling would
+be biased, because items with few options get more yes answers, and items with many options more no answers.
+Separate estimates of small groups would be biased upwards.
 
-`accuracy` makes one estimate, `accuracies` all that a protocol allows, by name.
+`accuracy` makes one estimate; `accuracies` makes all estimates that a protocol allows, by name.
 """
 
 from __future__ import annotations
@@ -120,13 +120,13 @@ def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[Draw
 
 
 def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:
-    """Collect items of known correctness (`right`: 1 or 0) by draw, as if asked about the predictions."""
+    """Collect items of known correctness (`right`: 1 or 0) by draw, as if predictions were asked about."""
     one = np.ones(len(items), np.int64)
     return _part_draws(np.stack([one, one, one, right]), items, labels)
 
 
 def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
-    """Return K, and whether a prediction is readable, is asked about, and the answer is yes; shape (4, N).
+    """Return four rows: K, and 1 if a prediction is readable, if it was asked about, if the answer is yes.
 
     K is 1 if the question was certain to be about the prediction.
 
@@ -176,7 +176,7 @@ def _part_draws(seen: IntArray, items: IntArray, labels: LabelColumns) -> list[D
 
 
 def _scale(pool: ItemPool) -> tuple[IntArray, FloatArray, dict[int, int]]:
-    """Return the draw's number and v of every item, both of shape (N,), and N_b by number of the draw.
+    """Return every item's number of the draw and weight v (`DrawnAnswers`), and draw → N_b.
 
     A pool without numbers of draws counts as a single draw.
     """
@@ -217,9 +217,9 @@ def estimate_anytime(
     drawn with unequal probabilities `watch_unequal`.
 
     A = Σ_K W_K ρ_K A_K, where W_K is the share of items with K options, ρ_K the share of readable predictions
-    among them, and A_K the accuracy of these. W_K and ρ_K are computed from all predictions, so they are
-    known before any answer, and only A_K needs a sequence. With H values of K each sequence has the level
-    1 − (1 − level)/H, so by the union bound all hold jointly.
+    on these items, and A_K the accuracy of these readable predictions. W_K and ρ_K are computed from all
+    predictions, so they are known before any answer, and only A_K needs a sequence. With H values of K each
+    sequence has the level 1 − (1 − level)/H, so by the union bound all sequences hold jointly.
 
     Parameters
     ----------
@@ -380,20 +380,21 @@ def accuracy(
         ``ml`` (default), ``ord``, ``comp``, ``ivw`` or ``ivw_half``, see `make_point`. If options were not
         drawn uniformly, the protocol determines the estimator, and only the default is accepted.
     interval, level
-        Name of the interval, one of `INTERVALS` or ``anytime`` (`estimate_anytime`), by default ``exact``
-        (``wald`` with `published`); and its confidence level, in (0, 1).
+        Name of the interval, one of `INTERVALS` or ``anytime`` (`estimate_anytime`); by default ``exact``, or
+        ``wald`` with `published`. Confidence level of the interval, in (0, 1).
     strata
         Stratum of every item, see `Strata`.
     published
         Whether to use the paper's conventions: denominators n − 1 in ``ord`` and ``comp``, the observed q̂ in
         the standard error of ``ml``, and weights of Eq. 7 also for samples that do not vary.
     gold
-        Experts' answers about gold items (known truth). If given, the estimate is corrected for their errors.
+        Experts' answers about gold items (known truth). If given, the estimate is corrected for experts'
+        errors.
     n_options
         Item id → K for every predicted item; an ``anytime`` interval needs it if K varies.
     checks
-        Whether to check the assumptions (`run_checks`). If a check that voids the estimate fails, `why` of
-        the estimate names it, and the interval does not hold.
+        Whether to check the assumptions (`run_checks`). If a check fails without which the estimate is
+        invalid, the estimate's `why` names the check.
 
     Raises
     ------
@@ -401,7 +402,7 @@ def accuracy(
         If the data are contradictory or the estimator is undefined for them; the message names the data.
     NotIdentified
         If the protocol does not identify one model's accuracy, or a plain list of labels has propensities
-        that are not those of a uniform draw.
+        that a uniform draw cannot have.
 
     Examples
     --------
@@ -487,7 +488,7 @@ class Evaluation:
         return usual and self.strata is None and not self.published
 
     def make_estimate(self, labels: LabelColumns, *, tilted: bool = True) -> Estimate:
-        """Estimate from labels of the same items; with `tilted`, correct for unequal answering rates."""
+        """Make the estimate from labels of the same items; with `tilted`, correct for unequal answering."""
         predictions, level = self.predictions, self.level
         if self.is_anytime:
             return estimate_anytime(predictions, labels, level=level, n_options=self.n_options)
@@ -573,8 +574,8 @@ def complete(
 ) -> Estimate:
     """Add assumptions, counts, notes, and the reasons why the interval may not hold (`why`) to an estimate.
 
-    Reasons are those of the estimator itself, unanswered questions, failed checks, answering rates that
-    differ, an unfinished run, and failed calls.
+    Reasons come from the estimator itself, unanswered questions, failed checks, answering rates that differ,
+    an unfinished run, and failed calls.
 
     Parameters
     ----------
@@ -583,7 +584,7 @@ def complete(
     checks
         Whether to run the checks of the assumptions.
     tilted
-        Whether the estimate was corrected for answering rates if its design allows it.
+        Whether the estimate was corrected for unequal answering rates, if its design allows the correction.
     """
     counts = count_labels(predictions, labels)
     corrected = estimate.estimator in CORRECTED
@@ -617,7 +618,7 @@ def _allow_for_missing(
 ) -> tuple[Estimate, str]:
     """Widen the interval to allow for unanswered questions, if it becomes little wider.
 
-    Otherwise the estimate is unchanged and the second value is the reason why it may not hold.
+    Otherwise the estimate is unchanged, and the second value is the reason why its interval may not hold.
     """
     if estimate.estimator == "worst_case" or not (labels.kind == ABSTAINED).any():
         return estimate, ""

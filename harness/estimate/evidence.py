@@ -2,8 +2,7 @@
 
 `Evidence` holds the answers about the items of one or several models, together with the design of these
 items: clusters, strata of a draw, and weights. Estimates, comparisons, gates, results by class and plans use
-it. `Evidence.accuracy` is the one estimate of an accuracy; side information enters as the working
-distribution.
+it. `Evidence.accuracy` estimates an accuracy; side information is its argument `working`.
 
 **Interim subset** (`collected_part`). While questions are open, the answers so far are not a random part of
 the questions, for two reasons. Experts answer at different speeds: while only the cardiologist has answered,
@@ -20,9 +19,9 @@ of an expert who has answered any question counts as passed over.
 **Unequal answering rates** (`find_unequal`). Experts may leave more questions about some options unanswered
 than about others. If options are drawn uniformly and the answering rate r_k of an option does not depend on
 the truth, the answered items are a random part of all items, and option k was asked about with probability
-r_k/Σ_j r_j among them. So the estimators for recorded propensities apply with these in place of 1/K. This
-requires one question per item and one number of options; other designs get a reason why their intervals may
-not hold.
+r_k/Σ_j r_j among them. So the estimators for recorded propensities apply, with these probabilities in place
+of 1/K. This requires one question per item and one number of options; other designs get a reason why their
+intervals may not hold.
 
 **Missing answers** (`bound_missing`). Estimates assume that a missing answer is unrelated to the truth, which
 no data can test. So the estimate is repeated with all missing answers filled in for the model, and with all
@@ -78,7 +77,7 @@ PARTIAL_KINDS = (NoteKind.PARTIAL, NoteKind.PARTIAL_WITH_ADDED)
 
 
 def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[Note, ...]]:
-    """Select the labels in the share of their queues that all experts have reached, with notes on the rest.
+    """Select the labels in the share of their queues that all experts have reached; return them with notes.
 
     Passed-over questions in that share are added as abstentions (`LabelColumns.passed`). The subset only
     grows as answers arrive, so verdicts at several times use growing data.
@@ -144,8 +143,8 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
 def _find_draws(drawn: QuestionColumns) -> IntArray:
     """Return the number of the draw that first asked about each question's item, from 0; shape (R,).
 
-    Items that are added to a study are drawn after the others and asked about last, so items with answers
-    from the first draw are not a random part of all items.
+    Items that are added to a study are drawn after the earlier items and asked about last, so items with
+    answers from the first draw are not a random part of all items.
     """
     first = np.full(int(drawn.item.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, drawn.item, np.maximum(drawn.place, 0) // PLACES)
@@ -154,7 +153,7 @@ def _find_draws(drawn: QuestionColumns) -> IntArray:
 
 
 def _read_draws(drawn: QuestionColumns, draw: IntArray, answered: BoolArray) -> Queues:
-    """Return the queues of every draw (`read_queues`): those of all experts in draw 0, then in draw 1, etc.
+    """Return the queues of every draw (`read_queues`): all experts' queues of draw 0, then of draw 1, etc.
 
     An expert who has answered a question of a later draw has reached all questions of earlier draws.
     """
@@ -259,7 +258,7 @@ def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | Non
     ----------
     labels
         All labels, or a part with the same share of every expert's answers. If `LabelColumns.rates` is
-        given, these rates are used instead of those among the labels.
+        given, these rates are used instead of the answering rates among the labels.
     items
         Shape (N,): whether an item has a prediction.
 
@@ -371,7 +370,7 @@ class Evidence:
     ----------
     sample
         Questions with propensities, and answers. If answering rates differ between options, the propensities
-        are corrected to those of answered questions.
+        are corrected to the propensities of answered questions.
     predicted
         Shape (N, M): the predicted options, −1 if unreadable.
     index, items
@@ -572,8 +571,8 @@ def resolved_estimate(
 def find_drawn_strata(items: IntArray, labels: LabelColumns) -> DrawnStrata | None:
     """Return the strata from which the items at these positions were drawn.
 
-    None if there are fewer than two strata, and if items are clustered: dependence within clusters then
-    matters more.
+    Return None if there are fewer than two strata. Return None also if items are clustered, because
+    dependence within clusters matters more than strata.
     """
     if labels.pool is None or labels.cluster is not None:
         return None
@@ -646,7 +645,7 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
 
 
 def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
-    """Return `number_clusters` if there are enough for an interval; None also if no two items share one.
+    """Return `number_clusters` after checking that an interval is possible; None if no two items share one.
 
     Raises
     ------
@@ -729,7 +728,7 @@ def _mark_worst(steps: tuple[str, ...]) -> tuple[str, ...]:
 def find_hidden(
     estimate: Estimate, make: Estimator, predictions: PredictionColumns, labels: LabelColumns
 ) -> HiddenRange | None:
-    """Compute the range of the estimate over all missing answers; None if none is missing.
+    """Compute the range of the estimate over all missing answers; None if no answer is missing.
 
     Parameters
     ----------
@@ -780,7 +779,7 @@ def bound_missing(
     Returns
     -------
     Estimate or None
-        Estimate with the estimator name ``worst_case``; None if nothing is missing, or if it cannot be
+        Estimate with the estimator name ``worst_case``; None if nothing is missing, or if no estimate can be
         computed with the missing answers filled in.
     """
     failed, ran = (int(np.count_nonzero(x)) for x in (predictions.has_failed, predictions.ran))

@@ -7,9 +7,9 @@ An expert says yes to a true option with probability s (sensitivity) and no to a
     α = P(yes | hit)  = A s + (1 − A)(1 − t)
     β = P(yes | miss) = (1 − t) + (1 − A) J/(K − 1)
 
-Uniform data give the two moments α and β for the three unknowns A, s and t, so they do not identify A. It is
-identified by known rates (gold items, `GoldCounts`) or by two experts per question, and bounded by ranges of
-s and t (`ErrorRanges`). Ranges from the study's settings are taken as certain; those from gold items hold
+Uniform data give the two moments α and β for the three unknowns A, s and t, so they do not identify A. Known
+rates (gold items, `GoldCounts`) or two experts per question identify A, and ranges of s and t (`ErrorRanges`)
+bound it. Ranges from the study's settings are taken as certain; those from gold items hold
 with a stated probability.
 
 **Likelihood** (`bounded_accuracy`). A question about an option that is true with probability τ is put to y +
@@ -523,8 +523,8 @@ class _Cells:
     def split(self, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return P(answers, option true) and P(answers, option false), shape (grid, cells).
 
-        The probabilities are those of one order of a cell's answers. `s` and `t` have one entry per A of the
-        grid.
+        Each probability is for the answers of one cell in a fixed order. `s` and `t` have one entry per A of
+        the grid.
         """
         tau = self.base + _GRID[:, None] * self.slope
         s, t = s[:, None], t[:, None]
@@ -659,7 +659,7 @@ def _ratio(weight: FloatArray, successes: FloatArray, failures: FloatArray, kept
 
 
 def _check_exchangeable(data: RoutedSample, second: IntArray) -> None:
-    """Refuse second answers if, where they differ, first and second experts say yes unequally often.
+    """Refuse second answers if first and second experts say yes unequally often where they disagree.
 
     The test is a sign test at the level `_DOUBT`.
     """

@@ -1,10 +1,10 @@
-"""Verdicts whether a model's accuracy, or a difference of two models, reaches a bar.
+"""Decide whether a model's accuracy, or a difference of two accuracies, is at least a required value (bar).
 
 `gate_accuracy` and `gate_difference` give verdicts that hold at any time: they may be called after every
 answer, and a verdict is wrong with probability at most 1 − level over all calls together, also exactly at the
 bar. They use the same share of every expert's questions, in the order in which the questions were exported
-(`collected_part`), so that the evidence only grows. An unanswered question counts for the other side
-(`Gains`).
+(`collected_part`), so that the evidence only grows. An unanswered question counts as the answer that is worst
+for the verdict (`Gains`).
 
 `gate_at_look` gives the verdict of a planned interim analysis. It uses the interval of `oversight.accuracy`
 or `oversight.compare` at the level of this analysis, so that all verdicts together are wrong with probability
@@ -34,8 +34,8 @@ item's gain is multiplied by its weight, and each draw has separate bets, which 
 An unanswered question counts as the answer that is worst for the side that is bet on.
 
 **Items asked about until they are resolved** count as wrong for a pass, and as right for a failure, until
-they are resolved, because items that are resolved early are not a random part of all items. The unresolved
-answers cannot change such a decision, so the test of a fixed number of items may be repeated at any time:
+they are resolved, because items that are resolved early are not a random part of all items. Later answers
+cannot change such a decision, so the test of a fixed number of items may be repeated at any time:
 
 * accuracy: exact binomial tail
 * difference D = (n_+ − n_−)/N: the exact tail of n_+ − n_− of trinomial items, at its largest over the
@@ -96,7 +96,9 @@ _PORTION = 100_000
 
 
 def refuting_wealth(gains: FloatArray, least: float) -> float:
-    """Return the wealth of bets that the mean gain is above 0; 1/α rejects "at most 0" at level α.
+    """Return the wealth of bets that the mean gain is above 0.
+
+    A wealth of at least 1/α rejects the hypothesis "the mean gain is at most 0" at level α.
 
     Parameters
     ----------
@@ -455,11 +457,12 @@ class GateVerdict(Displayable):
         Interval of a planned interim analysis; NaN for other methods.
     further
         Forecast of the number of further answers after which the verdict is decided with probability 0.8, if
-        the quantity is as estimated; None if it is decided, or if more than a million answers are needed.
+        the quantity is as estimated; None if the verdict is decided, or if more than a million answers are
+        needed.
     why
-        Reason why the verdict is undecided; empty if it is decided.
+        Reason why the verdict is undecided; empty for a pass or fail.
     either_side
-        Whether it is undecided only because the answers are compatible with both sides of the bar.
+        Whether the verdict is undecided only because the answers are compatible with both sides of the bar.
 
     Examples
     --------
@@ -552,7 +555,8 @@ def judge(
     mean, square = float(gains.mean()), float((gains**2).mean())
     need = outcomes_to_settle(mean, square, level=known.level) / max(per_answer, 1e-9)
     if need <= known.answers:
-        # Evidence so far is less than usual; further answers add to it at the usual rate.
+        # By chance, the answers so far are weaker evidence than expected. The forecast assumes that further
+        # answers add evidence at the expected rate.
         p = min(1.0, p_below if mean > 0 else p_above)
         need = known.answers + need * (1 - math.log(p) / math.log(1 - known.level))
     further = further_answers(need, known.answers)
@@ -560,7 +564,7 @@ def judge(
 
 
 def further_answers(need: float, answers: int) -> int | None:
-    """Return how many more answers `need` answers require, at least 1; None if `need` exceeds a million."""
+    """Return `need` minus the present number of answers, at least 1; None if `need` exceeds a million."""
     return None if not need <= _FARTHEST else max(1, math.ceil(need - answers))
 
 
@@ -600,11 +604,11 @@ def gate_accuracy(
         Confidence level of the verdict, in (0, 1).
     errors
         What is known of experts' errors; None assumes that there are none. The verdict is valid for all
-        sensitivities and specificities in the ranges (`rate_ranges`). If the ranges follow from gold, they
-        use two fifths of the error probability 1 − level.
+        sensitivities and specificities in the ranges (`rate_ranges`). If the ranges follow from gold, two
+        fifths of the error probability 1 − level are used for the ranges.
     checks
-        Whether to check the assumptions (`run_checks`). If a check fails that voids the verdict, it is
-        undecided, and `GateVerdict.why` names the check.
+        Whether to check the assumptions (`run_checks`). If a check fails without which no verdict is valid,
+        the verdict is undecided, and `GateVerdict.why` names the check.
 
     Returns
     -------
@@ -805,7 +809,7 @@ def gate_at_look(
     level: float = 0.95,
     errors: ErrorRanges | None = None,
 ) -> GateVerdict:
-    """Gate one model's accuracy, or the difference of two, at the planned interim analysis J of L only.
+    """Decide whether an accuracy, or a difference of two, reaches a bar at planned interim analysis J of L.
 
     Parameters
     ----------

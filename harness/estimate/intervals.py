@@ -300,13 +300,13 @@ class DrawnStrata:
     share: float
 
     def take(self, rows: AnyIntArray) -> DrawnStrata:
-        """Return the strata of some of the items; the draw did not fix how many of each stratum these are."""
+        """Return the strata of some of the items, whose number per stratum the draw did not fix."""
         share = self.share * len(rows) / max(1, len(self.number))
         return DrawnStrata(number=self.number[rows], share=share)
 
 
 def design_effect(values: FloatArray, strata: DrawnStrata) -> float:
-    """Return the variance of a mean of values in [0, 1] over that for items drawn at random, at most 1.
+    """Return the variance of a mean of values in [0, 1] divided by that for random draws of items, at most 1.
 
     An item that is alone in its stratum counts as drawn at random, and so do the `FAR_ITEMS` added items.
     """
@@ -324,7 +324,7 @@ def drawn_interval(right: FloatArray, strata: DrawnStrata, level: float) -> tupl
     """Return the ends of an interval of the share of right items, and the name of its method.
 
     It is the narrower of Blaker's exact interval and the Clopper–Pearson interval with the effective number
-    of items (Korn & Graubard 1998, Surv. Methodol. 24). They differ much only if strata differ.
+    of items (Korn & Graubard 1998, Surv. Methodol. 24). The two intervals differ much only if strata differ.
 
     Parameters
     ----------
@@ -481,8 +481,8 @@ def exact_interval(
 
     Notes
     -----
-    The cost grows with the number of outcomes of all samples but the largest: given these, the extreme
-    outcomes of the largest sample are two tails.
+    The time grows with the number of outcomes of all samples except the largest. For each of these outcomes,
+    the extreme outcomes of the largest sample are two tails.
 
     Raises
     ------
@@ -533,7 +533,7 @@ class _Lattice:
 
         With `left` the cells lie left of the estimate, where the observed outcome is high: the upper set
         contains the outcomes at least as high as the observed one, and the lower set is its mirror image.
-        Right of the estimate it is the other way round.
+        Right of the estimate, "high" and "low" are exchanged.
         """
         A1, A2 = edges[:-1, None], edges[1:, None]
         near = np.zeros((A1.size, self.size))
@@ -582,7 +582,7 @@ def _tails_from_table(
 def _tails_one_by_one(
     c: BinomialSample, edges: FloatArray, at_most: IntArray, at_least: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the results of `_tails_from_table` by the incomplete beta function, which is faster for few."""
+    """Compute the results of `_tails_from_table` by the incomplete beta function: faster for few tails."""
     q = np.minimum(_q(c, edges), 1.0)[:, None]
     below = np.where(at_most < 0, 0.0, bdtr(np.maximum(at_most, 0.0), c.n, q[:-1]))
     above = np.where(at_least < 1, 1.0, bdtrc(np.maximum(at_least - 1.0, 0.0), c.n, q[1:]))
@@ -647,8 +647,8 @@ def likelihood_ratio_interval(
 def _hull(holds: Callable[[float], bool], A: float) -> tuple[float, float]:
     """Return the outermost points at which a condition holds, found by a grid and bisection.
 
-    The result is (A, A) if none exists. This happens only for A = 0, if predictions are refused more
-    often than any A in [0, 1] explains.
+    The result is (A, A) if the condition holds nowhere. This happens only for A = 0, if predictions are
+    refused more often than any A in [0, 1] explains.
     """
     return _edge(holds, A, 0.0), _edge(holds, A, 1.0)
 
@@ -665,10 +665,10 @@ def _edge(holds: Callable[[float], bool], A: float, end: float) -> float:
 
 
 _STEPS = 8
-"""Number of levels tried, each with a tenth of the error, before labels count as contradictory."""
+"""Number of levels tried before labels count as contradictory; 1 − level falls to a tenth at each step."""
 
 LATTICE_LIMIT = 10_000_000
-"""Number of outcomes up to which ``exact`` is exact (below 0.7 s); for two samples it is ten times larger."""
+"""Number of outcomes up to which ``exact`` is exact (in less than 0.7 s); ten times more for two samples."""
 
 _INVERTED: Mapping[str, Callable[..., tuple[float, float]]] = MappingProxyType(
     {

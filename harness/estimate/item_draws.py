@@ -148,8 +148,9 @@ def draw_in_proportion(
     """Draw `number` of N items without replacement, each with probability `number` / N; return positions.
 
     This is a systematic draw from the items ordered by stratum, then by `within`, with ties shuffled. Every
-    stratum, and every range of neighbouring strata, gets a number of items in proportion to its size, up to
-    one. Ordering by `within` makes estimates more precise than the variances within strata suggest.
+    stratum, and every range of neighbouring strata, gets a number of items in proportion to its size, up to a
+    difference of one. Ordering by `within` makes estimates more precise than the variances within strata
+    suggest.
 
     Parameters
     ----------
@@ -222,7 +223,8 @@ def draw_with_chances(chance: FloatArray, order: FloatArray, rng: np.random.Gene
     """Draw items without replacement with unequal probabilities; return their positions, ascending.
 
     This is a systematic draw (Madow 1949, Ann. Math. Stat. 20) from the items sorted by `order`, with ties
-    shuffled. The number of drawn items in any range of this order is its expected value, up to one.
+    shuffled. The number of drawn items in any range of this order differs from its expectation by at most
+    one.
 
     Parameters
     ----------
@@ -288,8 +290,8 @@ def second_rates(
     """Compute the probabilities of second questions.
 
     Item probabilities ρ are proportional to the standard deviation of a second answer's contribution
-    (Neyman). Option probabilities are q ∝ √(n_k p_k (1 − p_k)), where n_k models predict option k. Both are
-    mixed with a uniform distribution.
+    (Neyman). Option probabilities are q ∝ √(n_k p_k (1 − p_k)), where n_k models predict option k. Both kinds
+    of probabilities are mixed with a uniform distribution.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ def option_probabilities(features: OptionFeatures, parameters: FloatArray, width
     """Compute the probability of every option, shape (N, width), 0 beyond the item's options.
 
     An option to which a feature refers has the offset log(K − 1). So if all parameters are 0 and features
-    refer to one option, it is as likely as all others together.
+    refer to only one option, this option is as likely as all other options together.
     """
     found = np.empty((len(features.n_options), width))
     for start in range(0, len(found), _PORTION):
@@ -234,9 +234,9 @@ def judge_probabilities(judges: Sequence[PredictionColumns], n_options: IntArray
     """Compute judges' probability of every option before any answer; shape (N, K), rows sum to 1.
 
     The result is the mean of the judges' distributions. A judge's probability of its own option (½ if
-    unknown) is clipped to [.01, .99], and the rest is spread evenly over the other options. If no judge names
-    an option, the distribution is uniform. The result only decides which questions are asked, so it cannot
-    bias an estimate.
+    unknown) is clipped to [.01, .99], and the remaining probability is spread evenly over the other options.
+    If no judge names an option, the distribution is uniform. The result only decides which questions are
+    asked, so it cannot bias an estimate.
 
     Parameters
     ----------
@@ -304,8 +304,8 @@ def working_distribution(
 ) -> FloatArray:
     """Compute cross-fitted probabilities of options, shape (N, K), from judges and the model's prediction.
 
-    The row of an item does not depend on answers about the item or its cluster. It is mixed with the uniform
-    distribution with weight .05 (`FLAT`).
+    The row of an item does not depend on answers about the item or its cluster. Every row is mixed with the
+    uniform distribution with weight .05 (`FLAT`).
 
     Parameters
     ----------
@@ -409,8 +409,8 @@ def guess_by_judges(
     n_options
         Shape (N,): number of options of every item.
     answers
-        Answers from which the judges' quality is learned; they do not change the probabilities of their items
-        otherwise.
+        Answers from which the judges' quality is learned. An answer is not used as information about the
+        truth of its own item.
 
     Examples
     --------

@@ -1,12 +1,14 @@
-"""Comparisons and rankings of several models: one call for every protocol.
+"""Compare and rank several models, by one call for every protocol.
 
-Many models at once: a family of comparisons, simultaneous intervals, ranks that admit ties.
+The comparisons of all pairs of models form one family with simultaneous intervals. Models that do not differ
+significantly share ranks.
 
-Every pair has its own interval at the joint level, stretched around its estimate by c/z. Here c = q/√2, q
-is the quantile of the studentized range of M models, and z is the quantile of one pair, so all pairs hold at
-once (Tukey 1953; Kramer 1956, Biometrics 12, for unequal variances). With clusters, q and z are those of
-Student's t with one degree of freedom fewer than clusters. If few items differ, a pair's interval is exact
-and wide, and stretching keeps that: simulated in `benchmarks/coverage_matrix.py`.
+Every pair has its own interval at the joint level, stretched around its estimate by c/z. Here c = q/√2, q is
+the quantile of the studentized range of M models, and z is the quantile of one pair, so the intervals of all
+pairs hold at once (Tukey 1953; Kramer 1956, Biometrics 12, for unequal variances). With clusters, q and z are
+those of Student's t with one degree of freedom fewer than clusters. If two models differ on few items, their
+interval is exact and wide, and the stretched interval keeps its coverage (simulated in
+`benchmarks/coverage_matrix.py`).
 """
 
 from __future__ import annotations
@@ -253,11 +255,11 @@ class ModelComparison(Displayable):
         return "\n".join(map(str, self.pairs)) if self.ranking is None else f"{mark}{self.ranking}"
 
     def doubted(self, why: str) -> ModelComparison:
-        """Set `why` on every pair that has no reason yet why its interval may not hold; return a copy."""
+        """Return a copy in which `why` is the reason for doubt of every pair that had no such reason."""
         return self.with_pairs([replace(pair, why=pair.why or why) for pair in self.pairs])
 
     def with_pairs(self, pairs: Sequence[Comparison]) -> ModelComparison:
-        """Replace the pairs by changed ones, in the same order; return a copy."""
+        """Return a copy with `pairs` instead of the present pairs; the order must be the same."""
         ranking = None if self.ranking is None else replace(self.ranking, comparisons=tuple(pairs))
         return replace(self, pairs=tuple(pairs), ranking=ranking)
 
@@ -387,7 +389,7 @@ class _Family(NamedTuple):
 def _compare_resolved(
     labels: LabelColumns, predictions: Sequence[PredictionColumns], names: Sequence[str]
 ) -> _Family:
-    """Compare by exact correctness; without a ranking if some items are unknown, which would bias it."""
+    """Compare by exact correctness; no ranking if some items are unknown, because it would be biased."""
     found = resolved_correctness(labels, predictions, on_differences=True)
     correct, cluster = found.correct, enough_clusters(found.items, labels.index, labels.cluster)
 
@@ -515,7 +517,8 @@ def _resolved_shares(
     `correct` is used only as a fallback: it counts unresolved items on which the models agree as wrong for
     all, which is valid only for differences.
     """
-    # if too many questions are unanswered, accuracies are unknown, so the ranking shows those on known items
+    # if too many questions are unanswered, accuracies are unknown; the ranking then shows the accuracies on
+    # known items
     with contextlib.suppress(EstimateError):
         found = resolved_correctness(labels, predictions)
         own = [None if found.waiting else column for column in found.own.T]

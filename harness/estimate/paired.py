@@ -7,9 +7,10 @@ significant is a tie, and is shown as one.
 **One answer per item** (`difference_interval`). D = δ Δ: δ is the share of items on which the models differ,
 Δ the mean difference on these. The interval is that of `scale_by_share`. The interval of Δ is
 
-* that of one proportion if each prediction was equally likely to be asked about: P = (1 + Δ)/2 of the m items
-  asked about one of the two (a yes about the first, or a no about the second, is for the first)
-* that of `tilted_score` otherwise, with as many degrees of freedom as items asked about one of the two
+* that of one proportion if both predictions were equally likely to be asked about: of the m items asked about
+  one of the two predictions, the answer favours the first model (a yes about its prediction, or a no about
+  the other one) on a share P = (1 + Δ)/2
+* that of `tilted_score` otherwise, with as many degrees of freedom as items asked about a prediction
 
 If every differing item gives +1, 0 or −1 (resolved items, K = 2, or a coin between the two predictions), D is
 a difference of two dependent proportions n_+/N − n_−/N, with `paired_proportions`.
@@ -33,7 +34,8 @@ uncorrected difference is J D for all s and t. Therefore
   and added). If ranges of s and t are known instead, the interval is the union over these ranges
 * otherwise, gold corrects every answer (`corrected_mean`): other draws, unreadable predictions, clusters
 
-Both require that the error rates given the truth of an option do not depend on the model that predicted it.
+Both corrections require that experts' error rates about an option depend only on whether it is true, and not
+on the model that predicted it.
 """
 
 from __future__ import annotations
@@ -399,7 +401,7 @@ def student_p_value(value: float, se: float, groups: float) -> float:
 
 
 def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> FoundDifference:
-    """Estimate the mean of +1, 0 and −1 on clustered items.
+    """Estimate the mean of `votes` (+1, 0 or −1 per item) on clustered items.
 
     The interval is that of `paired_proportions` at the effective size; the p-value is that of Student's t.
 
@@ -414,7 +416,7 @@ def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> 
     size = effective_size(votes, cluster, level)
     plus, minus = float((votes > 0).mean()) * size, float((votes < 0).mean()) * size
     low, high = paired_proportions(plus, minus, size, level)
-    # variance around 0 (no difference), because the variance around the mean may be 0
+    # the variance is taken around 0 (no difference), because the variance around the mean may be 0
     se = math.sqrt(float((np.bincount(cluster, votes) ** 2).sum())) / n
     p_value = student_p_value(value, se, effective_clusters(cluster))
     return value, Interval(low=low, high=high, level=level, method="mcnemar"), p_value
@@ -612,7 +614,7 @@ def _clustered(
 
 _GRID = np.linspace(-1.0, 1.0, 4001)
 _LEAST = 1e-6
-"""Value of J = s + t − 1 at or below which answers count as carrying no information."""
+"""Value of J = s + t − 1 at or below which answers count as uninformative."""
 
 
 def corrected_difference(
@@ -673,10 +675,9 @@ def corrected_difference(
 
 
 def _has_even_draws(first: IntArray, second: IntArray, data: RoutedSample) -> bool:
-    """Return whether the even-draw formula applies.
+    """Return whether both predictions were equally likely to be asked about on items where models differ.
 
-    It applies if all items on which the models differ have one answer, two readable predictions that were
-    equally likely to be asked about, and the same K.
+    All items on which the models differ must also have one answer, two readable predictions, and the same K.
     """
     differ: BoolArray = first != second
     answers = np.bincount(data.item, minlength=len(first))[differ]

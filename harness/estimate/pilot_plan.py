@@ -3,7 +3,8 @@
 Each row of a plan uses the variance of the estimate that it names (`side_variances`): the protocol's own,
 with other models' votes, with a judge, or with a pool of items. Without side information, the number is as
 uncertain as the accuracy. With it, the number is also uncertain because the value of votes or of a judge was
-estimated from the pilot's answers. If these are too few, the row has the reason instead of a number.
+estimated from the pilot's answers. If the pilot has too few answers, the row has the reason instead of a
+number.
 
 **Variance per item of a planned study.** Outcomes vary with the planned draw of options and with the unknown
 truth. The interval of `oversight.harness.estimate.tilting` consists of outcomes g, whose variance depends on
@@ -15,11 +16,12 @@ is a number, with the planned propensities π, and g at the tilt of mean A. So E
 k}, which a pilot estimates like an accuracy, by equation (G) of `oversight.harness.estimate.routed_means`,
 for any draw of the pilot's options.
 
-The variance is that of the estimate itself: of the score interval's outcomes (`plan_outcomes`), the larger of
-the model's and the observed one, with the working distribution of votes or judges learned from the pilot. A
-proportional draw within strata subtracts the variance between strata: the squared covariance of being right
-with the mean guess of the stratum, over the variance of this guess (a lower bound, corrected for bias). If a
-judge's probabilities cover the whole pool, a drawn item varies around its expected value.
+The variance is that of the estimate itself: the variance of the score interval's outcomes (`plan_outcomes`),
+by the model or as observed, whichever is larger, with the working distribution of votes or judges learned
+from the pilot. A proportional draw within strata subtracts the variance between strata: the squared
+covariance of being right with the mean guess of the stratum, over the variance of this guess (a lower bound,
+corrected for bias). If a judge's probabilities cover the whole pool, only deviations of drawn items from
+their expected values count.
 """
 
 from __future__ import annotations
@@ -312,7 +314,7 @@ def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> Predict
     if labels.pool is not None:
         return keep_drawn(predictions, labels)
     asked, none = labels.asked_items, predictions.is_unreadable
-    if (none & asked).any():  # this pilot also asked about items with an unreadable prediction
+    if (none & asked).any():  # the pilot also asked about items with an unreadable prediction: none to add
         return predictions.on(asked)
     settled = np.flatnonzero(none)
     put, others = np.count_nonzero(asked), np.count_nonzero(predictions.ran & ~none)
@@ -343,7 +345,7 @@ def plan_outcomes(
     Parameters
     ----------
     c, propensities, n_options, working
-        As in `tilt_items`; `working` None means the one before any answer (`plan_working`).
+        As in `tilt_items`; if `working` is None, the distribution before any answer is used (`plan_working`).
     mean
         Mean A of the null hypothesis at which outcomes are computed.
 
@@ -519,7 +521,7 @@ def side_variances(
 
 
 def accuracy_variance(pilot: PilotAnswers, mean: float) -> float:
-    """Return the variance per item without side information, by the model and not by the observed answers."""
+    """Return the variance per item without side information, from the model, not from observed answers."""
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
     inner = min(1 - 1e-9, mean / share)
@@ -538,10 +540,10 @@ def _vary(
     pool: int | None,
     curved: bool,
 ) -> dict[str, ItemVariance]:
-    """Return the variances with one working distribution: the larger of the model's and the observed one.
+    """Return the variances with one working distribution, by the model or as observed, whichever is larger.
 
-    The accuracy is A = ρ A_r. So the variance consists of that of the outcomes of readable predictions, and
-    that of the readable share ρ.
+    The accuracy is A = ρ A_r. So the variance has two parts: the variance of the outcomes of readable
+    predictions, and the variance of the readable share ρ.
     """
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
@@ -586,8 +588,9 @@ def _is_uniform(pilot: PilotAnswers) -> bool:
 def _between_strata(pilot: PilotAnswers, best: FloatArray) -> float:
     """Estimate the variance between the pool's strata in the probability of being right, corrected for bias.
 
-    At least 0. Uses the items of the planned interval: all items if every readable prediction is asked about
-    with certainty, otherwise only items with a readable prediction, whose number is random.
+    The result is at least 0. It uses the items of the planned interval: all items if every readable
+    prediction is asked about with certainty, otherwise only items with a readable prediction, whose number is
+    random.
     """
     kept = np.arange(len(pilot.option)) if pilot.settles else np.flatnonzero(pilot.option >= 0)
     part = pilot.take(kept)
@@ -617,7 +620,7 @@ class Aim:
     Attributes
     ----------
     half_width, questions
-        The given one of the two; the other is None.
+        The half-width or the number of questions that was given; the other attribute is None.
     level
         Confidence level.
     answered
@@ -651,8 +654,8 @@ class Aim:
 def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> float:
     """Return half the width of the interval whose ends are the means m with (m − A)² = t² v(m)/n, in [0, 1].
 
-    If the variance v is known only at A (binomial shares without side information, comparisons), it is
-    z √(v/n).
+    If the variance v is known only at A (binomial shares without side information, comparisons), the result
+    is z √(v/n).
     """
     if variance.means is None:
         return z_value(level) * math.sqrt(variance.at(items) / items)
@@ -670,8 +673,8 @@ def find_ratios(
 ) -> dict[str, Ratio]:
     """Return the ratio of every result to the result without side information, with a jackknife interval.
 
-    The jackknife leaves out each of ten groups of items in turn and learns everything from the rest. Of more
-    than 5,000 items, a random sample is used. A kind of side information is left out if fewer than
+    The jackknife leaves out each of ten groups of items in turn and learns everything from the others. Of
+    more than 5,000 items, a random sample is used. A kind of side information is left out if fewer than
     `_LEAST_GROUPS` groups give a result.
     """
     n = len(pilot.option)
@@ -743,7 +746,7 @@ class PlannedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanText:
-    """Writes the rows of one model.
+    """Writer of one model's rows.
 
     Attributes
     ----------
@@ -912,7 +915,7 @@ def _plan(
         if not told and ratio:
             ends = _widen(sought[side], spread, ratio)
             yield words.fill(one, (sought[side], expected[side]), ends, sought[NONE], ratio)
-        elif "+" not in side:  # the rows of a combination's parts give the reason
+        elif "+" not in side:  # for combined side information, the rows of the single kinds give the reason
             yield words.explain(one, told)
 
 
@@ -921,9 +924,9 @@ def _keep_promise(
 ) -> float:
     """Return the factor on questions, or on the half-width, that makes 80 % of studies reach the goal.
 
-    Two parts are added as squares of logarithms: the pilot's uncertainty (from the upper end of its
+    The logarithms of two factors are squared and added: the pilot's uncertainty (from the upper end of its
     interval), and the variation of half-widths between studies (simulated without side information). `found`
-    holds the side information, the number sought, and the upper end of its confidence interval.
+    contains the kind of side information, the number sought, and the upper end of its confidence interval.
     """
     side, sought, high = found
     aim, settled = words.aim, study.protocol == SEQUENTIAL or pilot.settles

@@ -358,7 +358,7 @@ def tilted_accuracy(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> Estimate:
-    """Compute the accuracy A = ρ A_r of all predictions from that of the readable ones (`scale_by_share`).
+    """Compute the accuracy A = ρ A_r of all predictions from A_r, that of readable ones (`scale_by_share`).
 
     Parameters
     ----------
@@ -533,7 +533,7 @@ def _enclose(
 def _fill_in(
     z: IntArray, own: IntArray, level: float, cluster: IntArray | None
 ) -> tuple[float, float, float, str]:
-    """Return value, interval and method if unanswered own questions are right as often as answered ones.
+    """Return value, interval and method, with unanswered own questions assumed to be like answered ones.
 
     The interval is Clopper–Pearson at an effective number of items (Korn & Graubard 1998, Surv. Methodol.
     24). This number is N v/(v + u), where v is the binomial variance of a share of N items, and u = (m/N)²

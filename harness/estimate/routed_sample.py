@@ -126,7 +126,7 @@ class RoutedSample:
     def by_item(self) -> tuple[IntArray, FloatArray]:
         """Option asked about (−1 for none) and answer (1 yes, 0 no or none) by item, both of shape (N,).
 
-        If an item has several answers, these are the last one's.
+        If an item has several answers, the last answer is given.
         """
         asked, yes = np.full(len(self.propensities), -1), np.zeros(len(self.propensities))
         asked[self.item], yes[self.item] = self.asked, self.answer
@@ -311,8 +311,8 @@ class ItemAnswers:
     def was_heard(self, predicted: IntArray, items: IntArray, correct: IntArray) -> IntArray:
         """Return whether the question about each prediction was answered, shape (n, models).
 
-        1 if it was answered, `UNKNOWN` if the expert abstained, 0 if it was not asked. If it was not asked
-        and `correct` is `UNKNOWN`, also `UNKNOWN`.
+        1 if the question was answered, `UNKNOWN` if the expert abstained. If the question was not asked, the
+        value is `UNKNOWN` where `correct` is `UNKNOWN`, and 0 elsewhere.
         """
         said = self._said(predicted, items)
         found: IntArray = np.select(
@@ -367,7 +367,7 @@ def read_item_answers(labels: LabelColumns) -> ItemAnswers:
 
 
 FEW_OPEN = 0.02
-"""Largest share of items that may wait for an answer; they are then treated like abstentions."""
+"""Largest accepted share of items that wait for an answer; such items are treated like abstentions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -692,7 +692,7 @@ def neyman_rates(deviation: FloatArray, number: int, *, floor: float = 0.02) -> 
     item's `deviation`. Lagrange's condition under Σ ρ_i = number gives the proportionality (Neyman 1934, JRSS
     97). The floor is needed for unbiasedness, because every item must have a positive probability.
     """
-    from oversight.harness.estimate.core import find_root  # here, because it loads scipy
+    from oversight.harness.estimate.core import find_root  # imported here, because it loads scipy (slow)
 
     score = np.maximum(deviation, 1e-12)
     if number >= len(score):
@@ -707,7 +707,7 @@ def neyman_rates(deviation: FloatArray, number: int, *, floor: float = 0.02) -> 
 
 
 def draw_options(propensities: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Draw one option per item, shape (N,), by the propensities; −1 (no question) with the rest probability.
+    """Draw at most one option per item by its propensities, shape (N,); −1 if no option was drawn.
 
     Raises `EstimateError` if a row of propensities sums to more than 1.
 

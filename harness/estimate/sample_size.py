@@ -14,10 +14,10 @@ options (12,032 questions, TIGER-AI-Lab's published per-item results): median r 
 percentile .48–.65); two wrong models name the same wrong option on 35 % of the items, which d = .5 gives. A
 simulated population never enters an estimate.
 
-**Simulated studies.** The formula plans the mean half-width and takes every interval as normal. Real
-intervals are exact or tilted scores and vary from study to study. So studies of the simulated population are
-drawn and analysed like real ones. Let m be the mean of their half-widths over the formula's, q the 80 %
-quantile of the same ratio, and n₀ the number of questions of a simulated study. With n questions the
+**Simulated studies.** The formula plans the mean half-width and assumes normal intervals. Real intervals are
+exact or invert a score test, and their widths vary from study to study. So studies of the simulated
+population are drawn and analysed like real ones. Let m be the mean of their half-widths over the formula's, q
+the 80 % quantile of the same ratio, and n₀ the number of questions of a simulated study. With n questions the
 half-width is at most
 
     z √(v/n) (m + (q − m) √(n₀/n))
@@ -255,10 +255,10 @@ def accuracy_variances(
 ) -> dict[str, float]:
     """Return the variance per question of each model's accuracy if all models share questions, by protocol.
 
-    Uniform protocols are included for any number of models. One model: also targeted questions. Several
-    models: also shared questions (`shared_propensities` with ε = 0.1 and the votes' posterior) and sequential
-    resolution, with v = A(1 − A) times the number of questions per item. Sequential resolution is left out
-    if experts err, because it then does not determine correctness exactly.
+    Uniform protocols are included for any number of models. For one model, targeted questions are added. For
+    several models, shared questions (`shared_propensities` with ε = 0.1 and the votes' posterior) and
+    sequential resolution are added. For sequential resolution, v = A(1 − A) times the questions per item.
+    Sequential resolution is left out if experts err, because it then does not determine correctness exactly.
     """
     s, t = sensitivity, specificity
     variances = {
@@ -478,7 +478,7 @@ def _half_width(protocol: str, study: SimulatedPopulation, rng: np.random.Genera
 def share_widths(n: int, accuracy: float, level: float, share: float) -> tuple[float, float]:
     """Return the mean half-width of a binomial share's exact interval, and its quantile at `share`.
 
-    Both are over studies of n items at an expected accuracy.
+    Mean and quantile refer to studies of n items with an expected accuracy of `accuracy`.
     """
     number = np.arange(n + 1)
     ways = gammaln(n + 1) - gammaln(number + 1) - gammaln(n - number + 1)
@@ -616,7 +616,7 @@ class RehearsedProtocol:
         half_width: float,
         questions: int | None = None,
     ) -> tuple[int, WidthPromise]:
-        """Return the number of questions for the half-width, and the half-widths that they reach.
+        """Return the number of questions for the half-width, and the half-widths that this number reaches.
 
         If `questions` is given, it is returned unchanged, with the half-widths that it reaches.
         """
@@ -722,7 +722,7 @@ class PlannedTest:
 
     @property
     def distance(self) -> float:
-        """Distance from 0, in standard errors, of a difference detected with the power.
+        """Distance from 0, in standard errors, of a difference that the test detects with this power.
 
         z_{(1 + level)/2} + z_power.
         """
@@ -825,8 +825,10 @@ def plan(
         Number M of items per cluster, and their intraclass correlation R: M items of a cluster count as
         M/(1 + (M − 1)R) independent items.
 
-    Notes ----- Studies are simulated on a population (`synthesise_population`) whose experts never err and
-    whose items are independent. Experts' errors and clusters enter only as factors on the variance.
+    Notes
+    -----
+    Studies are simulated on a population (`synthesise_population`) whose experts never err and whose items
+    are independent. Experts' errors and clusters enter only as factors on the variance.
 
     Raises
     ------

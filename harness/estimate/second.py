@@ -72,7 +72,8 @@ class TwoPhase:
         Shape (N, K): probability q of every remaining option in the second question; 0 without a second
         answer.
     second, second_yes
-        Shape (N,): option of the second question, and its answer, 1 for yes and 0 for no; 0 without one.
+        Shape (N,): option of the second question, and its answer, 1 for yes and 0 for no; both 0 without a
+        second answer.
     reach
         Share of items with a first "no" that have a second answer, times the probability that the second
         question is about the prediction.
@@ -125,7 +126,7 @@ def _first_phase(
     """Return the first answers' part of the estimate under p, four arrays of shape (N,).
 
     The arrays are g₀; its variance; the variance r that first answers leave; and the expected c_y given the
-    first answer. `top` is E c_y before it.
+    first answer. `top` is E c_y before the first answer.
     """
     pi, valid = data.first.propensities, data.first.valid
     asked, yes = data.first.by_item
@@ -198,7 +199,7 @@ class SecondQuestions(SideInformation):
     second
         Second questions and their answers, which are not among the study's labels.
     least
-        Smallest number of second answers about a model's items with which they are used.
+        Smallest number of second answers about a model's items for which these answers are used.
 
     Examples
     --------
@@ -228,9 +229,9 @@ class SecondQuestions(SideInformation):
     def estimate(self, model: str, setting: Setting) -> Estimate:
         """Estimate one model's accuracy from first and second answers; unreadable predictions count as wrong.
 
-        Second questions with an abstention, or without an answer yet if these are few, count as not asked,
-        and probabilities are multiplied by the answered share. As for first questions, missing answers are
-        assumed to be unrelated to the truth.
+        Second questions with an abstention count as not asked, and so do open second questions if they are
+        few. Probabilities are then multiplied by the answered share. As for first questions, missing answers
+        are assumed to be unrelated to the truth.
 
         Raises
         ------

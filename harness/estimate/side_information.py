@@ -2,10 +2,10 @@
 
 `estimate_models` makes all estimates of all models; every command, page and search calls it.
 
-Each kind of side information adds one estimate per model beside the protocol's own. It never replaces this
-one, because side information changes when runs are added, and a reported number must not change. A kind is a
-class with a name and a method that estimates; `add_side_information` decides where it is used, and gives the
-reason if not.
+Each kind of side information adds one estimate per model to the protocol's own estimate. It never replaces
+the protocol's own, because side information changes when runs are added, and a reported number must not
+change. A kind is a class with a name and a method that estimates; `add_side_information` decides for which
+models a kind is used, and gives the reason if it is not used.
 
 **Votes** (`Votes`). Other models' answers to an item show which options are likely before an expert is asked.
 They enter the score interval of `oversight.harness.estimate.tilting` as the working distribution of every
@@ -24,8 +24,9 @@ judges, over the number of answers. It is a ratio of two variances of the same a
 with judges; each is the sum of squared deviations of the outcomes g at the estimate. The variance without
 judges weighs items drawn from a pool as if they had been drawn with equal probabilities. The standard error
 of the ratio's logarithm is the larger of two (Efron 1982, The Jackknife, the Bootstrap and Other Resampling
-Plans). One is the infinitesimal jackknife over items or clusters: each contributes its share of one sum minus
-its share of the other. The other is the jackknife over ten groups of them, with judges learned again.
+Plans). The first is the infinitesimal jackknife over items or clusters, each of which contributes its share
+of one sum minus its share of the other sum. The second is the jackknife over ten groups of items or clusters,
+with the judges' parameters learned again for each group.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ class SideInformation(ABC):
     name
         Name of its estimate among a model's estimates.
     feature
-        Name of the kind among the features in the rules of `combinations`; rules for it need not exist.
+        Name of the kind among the features in the rules of `combinations`, which may have no rule for it.
     subject
         Start of the message for settings in which the kind cannot be used, for example ``"votes are"``. Empty
         if it can be used in every setting.
@@ -188,7 +189,8 @@ def add_side_information(
     for kind in kinds:
         rule = find_rule("estimate", setting.labels.conditions | {kind.feature})
         if rule is not None and (rule.kind == NO_EFFECT or not rule.names(kind.feature)):
-            continue  # no message if the kind adds nothing, or if the protocol's own estimate gives it
+            # no message, because the kind has no effect, or the protocol's own estimate is refused as well
+            continue
         refused = kind.refuse(setting) if rule is None else rule.reason
         for name, estimates in made.items():
             plain = protocol_estimate(estimates)
@@ -267,7 +269,7 @@ class Votes(SideInformation):
         if len(self._models) < 2:
             return None
         drawn = {name: keep_drawn(one, setting.labels) for name, one in self._models.items()}
-        # checks compare answers with all models
+        # checks compare answers with the predictions of all models
         labels = replace(setting.labels, models=tuple(drawn.values()))
         predictions = drawn[model]
         part, notes = collected_part(labels, predictions.is_there)
@@ -299,7 +301,7 @@ def allow_for_errors(
     *,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate one model's accuracy, allowing for experts' errors without complete gold.
+    """Estimate one model's accuracy, allowing for experts' errors that gold does not determine.
 
     The estimate is named ``hui_walter`` if items have a second answer, otherwise ``bounded``.
 
@@ -924,7 +926,7 @@ def estimate_models(
 
 
 def joint_level(level: float, models: int) -> float:
-    """Return the level of each interval with which this number of models' intervals hold jointly at `level`.
+    """Return the level of each interval at which the intervals of several models hold jointly at `level`.
 
     0 models means that intervals need not hold jointly.
     """

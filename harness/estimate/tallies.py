@@ -3,20 +3,22 @@
 `Tally` and `Tallies` hold all counts that the estimators of a fixed design need. `estimate_tallies` turns
 them into an `Estimate`, with one stratum or several.
 
-**Conditioning.** Either way gives independent binomial samples (`BinomialSample`):
+**Conditioning.** Items are counted in one of two ways, which both give independent binomial samples
+(`BinomialSample`):
 
 ``answers``
     Items with a yes (the truth is known: K = 2), and items with refusals only (K' by their number).
     Valid if the asked option was drawn uniformly, or if an ordinary and a complementary set of fixed sizes
     were collected: the paper's n_o, S_o, n_c, S_c.
 ``questions``
-    Items whose predicted option was asked about (K = 2), and items for which only others were. Valid for
-    every design that satisfies the conditions of `oversight.harness.estimate.estimators`, for example
-    questions about the prediction itself, for which conditioning on the answers would leave no information.
+    Items whose predicted option was asked about (K = 2), and items with questions about other options only.
+    Valid for every design that satisfies the conditions of `oversight.harness.estimate.estimators`, for
+    example questions about the prediction itself, for which conditioning on the answers would leave no
+    information.
 
 ``auto`` uses ``answers`` if the recorded propensities are those of a uniform draw. The likelihood, and so the
 ML estimate, is the same for both; `ord`, `comp` and the intervals differ. Several questions about one item
-are one trial: counts are of items, and variances by item.
+are one trial, because items are counted, and not questions.
 
 **Strata** are combined with the weight of their share of the predictions, or of the labelled items. The
 interval of the sum uses the method of variance estimates recovery (MOVER; Zou & Donner 2008, Statistics in
@@ -31,10 +33,11 @@ contain that difference. Strata depend on the predictions alone, so the estimate
 calibration of the confidence; a useless confidence widens the interval a little (post-stratification, Holt &
 Smith 1979, JRSS A 142).
 
-**Unreadable predictions** are wrong, but must not enter the likelihood as known wrong answers. They are
-resolved with certainty, and a readable prediction only if the right question happened to be asked. So wrong
-predictions would be over-represented among the resolved, and the estimate too low: with A = .6 and 20 %
-unreadable by 14 points for K = 4, and by 35 for K = 10, for any number of labels. Instead A = ρ A_r: the
+**Unreadable predictions** are wrong, but must not enter the likelihood as known wrong answers. An unreadable
+prediction is known to be wrong with certainty, but a readable one only if the right question happened to be
+asked. So wrong predictions would be over-represented among predictions of known correctness, and the estimate
+too low. With A = .6 and 20 % unreadable, it would be too low by 14 points for K = 4, and by 35 for K = 10,
+for any number of labels. Instead A = ρ A_r: the
 readable share of the labelled items times the accuracy of the readable ones.
 """
 
@@ -221,13 +224,13 @@ class Tally:
     stratum
         Name of the stratum; empty without one.
     split
-        What the samples are conditioned on (see the module).
+        Condition of the samples: ``answers`` or ``questions`` (see the module).
     hits
-        n_o and S_o: items whose labels determine whether the readable prediction is right, and those of them
-        where it is.
+        n_o, the number of items whose labels determine whether the readable prediction is right; and S_o, the
+        number of these items on which it is right.
     misses
-        n_c and S_c for each effective number of options K': items known only by refused options, and those of
-        them whose prediction was not refused.
+        n_c and S_c for each effective number of options K': number of items known only by refused options,
+        and number of these items whose prediction was not refused.
     n_yes, n_no
         Number of yes and no labels on items whose prediction did not fail, readable or not.
     n_unreadable
@@ -251,9 +254,10 @@ class Tally:
 
     @property
     def outcomes(self) -> tuple[int, int, int, int]:
-        """Number of readable items by their one question and answer.
+        """Number of items with a readable prediction, by their only question and its answer.
 
-        Prediction asked about: yes, no; then another option asked about: no, yes.
+        The order is: the prediction was asked about, answer yes; the prediction, no; another option, no;
+        another option, yes.
         """
         wrong, refused = self.hits.n - self.hits.S, sum(m.n - m.S for m in self.misses)
         if self.split == "answers":
@@ -350,7 +354,7 @@ def estimate_tallies(
     level: float = 0.95,
     published: bool = False,
 ) -> Estimate:
-    """Estimate accuracy from existing tallies; saves counting again for many models or label sets.
+    """Estimate accuracy from existing tallies, without counting the labels again.
 
     Parameters
     ----------
@@ -820,7 +824,7 @@ class Design:
     certain
         Shape (n_items,): whether the item has a yes or no and all its questions had propensity 1.
     split
-        What the samples of every group are conditioned on (see the module).
+        Condition of every group's samples: ``answers`` or ``questions`` (see the module).
     mute
         Item and option of every abstention.
     labelled
@@ -850,7 +854,7 @@ class Design:
         self.group, self.K, self.strata = _groups(labels, strata)
         n_items, n_groups = labels.places.size, self.K.size
         rows = np.flatnonzero(labels.kind != ABSTAINED)
-        keep = slice(None) if rows.size == len(labels) else rows  # a slice copies nothing
+        keep = slice(None) if rows.size == len(labels) else rows  # indexing with a slice copies nothing
         self.item, self.option = labels.rank[keep], labels.option[keep]
         self.yes = labels.kind[keep] == YES
         n_yes = np.bincount(self.item[self.yes], minlength=n_items)
@@ -939,7 +943,7 @@ def _groups(
 def _choose_conditioning(
     split: Conditioning | Literal["auto"], labels: LabelColumns, group: AnyIntArray, K: AnyIntArray
 ) -> tuple[Conditioning, ...]:
-    """Choose for every group what its samples are conditioned on (see the module)."""
+    """Choose every group's condition of the samples: ``answers`` or ``questions`` (see the module)."""
     if split != "auto":
         return (split,) * K.size
     asked = np.bincount(labels.rank, minlength=group.size)[labels.rank]
@@ -990,7 +994,7 @@ def tally(
     strata
         Stratum of every labelled item, by id.
     split
-        What the samples are conditioned on (see the module).
+        Condition of the samples: ``answers``, ``questions`` or ``auto`` (see the module).
 
     Raises
     ------
@@ -1003,7 +1007,7 @@ def tally(
     return tally_columns(predicted, said, find_strata(predicted, said, strata), split)
 
 
-@lru_cache(maxsize=2)  # a report alternates between parts of the learning curve and all labels
+@lru_cache(maxsize=2)  # two, because a report alternates between parts of a learning curve and all labels
 def tally_columns(
     predictions: PredictionColumns,
     labels: LabelColumns,
@@ -1159,7 +1163,7 @@ def tally_pool(predictions: PredictionColumns, labels: LabelColumns, strata: Str
 def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     """Refuse designs that this likelihood does not cover.
 
-    Refused are unequal propensities, and unreadable predictions if only predictions were asked about.
+    It does not cover unequal propensities, nor unreadable predictions if only predictions were asked about.
     """
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):

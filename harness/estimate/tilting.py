@@ -14,13 +14,13 @@ and θ(λ) is accepted if |U| ≤ t √W, where t is the quantile of Student's t
 = 0 for every q, so a bad working distribution widens the interval but does not make it invalid. The model's
 variance M prevents samples without an error, or without a correct answer, from having variance 0. The
 observed variance S widens the interval if the answers contradict q. It counts in full (ε = 1) for clusters
-and for a q fixed before the answers, and by half for a q fitted to them.
+and for a q fixed before the answers, and by half for a q fitted to the answers.
 `oversight.harness.estimate.intervals` has the variances of clusters and of proportional draws within strata.
 `benchmarks/coverage_matrix.py` simulates the interval.
 
 **Working distribution** (`fit_working`). If options were drawn uniformly, the options named by c together
 have the same weight as all others together; p_λ is then one accuracy for all items, for any K. If options
-were drawn with unequal propensities, q is fitted to these and to the answers:
+were drawn with unequal propensities, q is fitted to the propensities and to the answers:
 
     q_i(k) ∝ π_ik^(γ + δ|c_ik|) e^{β|c_ik| + η c_ik}
 
@@ -157,7 +157,7 @@ def _find_mode(
         if np.abs(step).max() < _ENOUGH:
             break
         found, q_next, p_next = density(theta + step)
-        # tolerance, because near the mode rounding errors in the density exceed its increase
+        # compared with a tolerance, because near the mode rounding errors in the density exceed its increase
         if found > best - 1e-10 * (1 + abs(best)):
             theta, best, q, p, size = theta + step, found, q_next, p_next, min(1.0, 2 * size)
         else:
@@ -187,7 +187,7 @@ class TiltedRows:
     inverse_up, inverse_down
         1/π of the options with c = +1 and c = −1; 0 if the option is never asked about.
     linear, square
-        Σ q/π and Σ q²/π over the other options, without those never asked about.
+        Σ q/π and Σ q²/π over the other options, without options that are never asked about.
     constant
         C of equation (G), if an option that is never asked about determines it; otherwise NaN.
     asked_c, asked_q, asked_inverse, yes
@@ -231,7 +231,7 @@ def collapse_rows(rows: TiltedRows) -> TiltedRows:
     first, inverse = find_equal(table + 0.0)  # turns −0 into 0
     count = np.bincount(inverse, weights=rows.count)
     kept = table[first]
-    order = np.lexsort(kept.T[::-1])  # sums must not depend on the order of the items
+    order = np.lexsort(kept.T[::-1])  # sorted, so that sums do not depend on the order of the items
     kept, count = kept[order], count[order]
     kept[np.isinf(kept)] = np.nan
     columns = {name: kept[:, j] for j, name in enumerate(names)}
@@ -269,7 +269,7 @@ def tilt_items(
         Shape (N,): number of the item's stratum; None if items were not drawn from strata.
     working
         Shape (N, K): working distribution q, positive on the item's options, rows sum to 1; must not depend
-        on the item's own answer. None: uniform draws get `uniform_working`, others `fit_working`.
+        on the item's own answer. If None, it is `uniform_working` for uniform draws, otherwise `fit_working`.
 
     Raises
     ------
@@ -541,10 +541,11 @@ def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
 
 
 def fall_through_zero(falling: Callable[[float], float], side: int) -> float:
-    """Find the tilt at which a decreasing function is 0; an end of the range of tilts if it never is.
+    """Find the tilt at which a decreasing function is 0; if it never is, return an end of the range of tilts.
 
-    `side` is 1 for the lower end of an interval, −1 for the upper end, and 0 for the estimate. The gap U of
-    an estimate may increase if answers carry very little information; its zero is then found as well.
+    `side` is 1 for the lower end of an interval, −1 for the upper end, and 0 for the estimate. For the
+    estimate, the function may also increase if answers contain very little information; its zero is then
+    found as well.
     """
     left, right = -_FARTHEST, _FARTHEST
     at_left, at_right = falling(left), falling(right)

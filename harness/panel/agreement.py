@@ -259,7 +259,7 @@ class AgreementReport(Displayable):
     categories
         Class → α of this class against all other classes together; None if undefined.
     people
-        Agreement of every annotator with the others.
+        Agreement of every annotator with the other annotators.
     undefined
         Coefficient → reason why it is None.
     clusters, assumptions

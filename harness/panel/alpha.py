@@ -37,7 +37,7 @@ from oversight.harness.types import Note, NoteKind, ResultWithNotes
 
 NO_DRAWS = "bootstrap is 0, so no interval was computed"
 _MANY_CLASSES = 12
-"""Number of classes that are tried for the extra unit: if there are more, the most and least frequent."""
+"""Number of classes tried for the extra unit; if more exist, the most and least frequent ones are tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +233,7 @@ def _draw(
         together.alphas(_with_unit(np.tile(counts[place], (len(some), 1)), rows, some, size), n)
         for some in np.array_split(np.arange(R, rows), -(-(rows - R) // steps))
     ]
-    least = np.round(np.concatenate(reached), 12)  # ties that differ only by rounding: take the first
+    least = np.round(np.concatenate(reached), 12)  # rounding errors must not decide between ties
     lowest, highest = R + np.argmin(least), R + np.argmax(least)
     rng, more = np.random.default_rng(seed), size * draw_unit_more(times, seed)
     lowered, raised = list[FloatArray](), list[FloatArray]()
@@ -248,7 +248,7 @@ def _draw(
 def _with_unit(drawn: FloatArray, rows: int, one: IntArray, weight: FloatArray | float) -> FloatArray:
     """Append columns for extreme ratings to the drawn weights; the result has shape (draws, rows).
 
-    In every draw, the extreme rating `one` of this draw has the weight `weight`, and all others have 0.
+    In every draw, the extreme rating `one` of this draw has the weight `weight`, and all other ones 0.
     """
     found = np.zeros((len(drawn), rows))
     found[:, : drawn.shape[1]] = drawn
@@ -419,7 +419,7 @@ def _ratio_spread(w: FloatArray, x: FloatArray) -> FloatArray:
         decay = np.exp(-np.outer(x, part))
         weight = w.mean(axis=0) @ decay
         centre = divide((w.mean(axis=0) * x) @ decay, weight, where=weight > 0, empty=0.0)
-        y = x[:, None] - centre  # sums of squares around the mean do not cancel
+        y = x[:, None] - centre  # centred, because sums of squares around the mean avoid cancellation
         zero, one, two = (w @ (decay * y**power) for power in (0, 1, 2))
         found += _STEP * (2 * (zero * two - one**2)) @ part**2
     return found

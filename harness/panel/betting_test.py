@@ -19,8 +19,9 @@ If items are in clusters, one bet is made per cluster, on the sum of Z over its 
 cluster size M. This value has the same bounds as Z, and its mean has the same sign, whatever the dependence
 within clusters.
 
-Source: the paired form of the margin of "Humanly Certifying Superhuman Classifiers" (ICLR 2023) is ours;
-bets as in Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by betting".
+Source: the margin is that of "Humanly Certifying Superhuman Classifiers" (ICLR 2023); its paired form is this
+project's derivation. The bets are those of Waudby-Smith & Ramdas 2024, "Estimating means of bounded random
+variables by betting".
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Tangent = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
 def root(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the tangent of c(x) = √x at x0, for the ceilings U(e) and U(t)."""
+    """Return value and slope of c(x) = √x at every x0, for the ceilings U(e) and U(t)."""
     c = np.sqrt(np.maximum(x, 1e-3))
     return c, 1 / (2 * c)
 
@@ -64,7 +65,7 @@ def pool_tangent(C: int) -> Tangent:
 
 
 def itself(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the tangent of c(x) = x at x0, for the ceiling U(p)."""
+    """Return value and slope of c(x) = x at every x0, for the ceiling U(p)."""
     return x, np.ones_like(x)
 
 
@@ -108,7 +109,7 @@ def betting_confidence(
     order = np.random.default_rng(seed).permutation(n)
     rows = (hits, x, np.ones(len(hits)))
     d, x, size = (np.bincount(place, w)[order].astype(np.float64) for w in rows)
-    past = np.arange(1, n + 1)  # counts one invented unit before the first, so that means are defined
+    past = np.arange(1, n + 1)  # includes an invented unit before the first, so that means are defined
     x0 = (1 + _before(x)) / (1 + _before(size))
     c, slope = tangent(x0)
     z = (d - size * c - slope * (x - size * x0)) / size.max()

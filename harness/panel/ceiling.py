@@ -8,15 +8,16 @@ X is the share of an item's pairs of annotators that agree, and x = E X:
     U(p) = E max_c v_c/m                       the given annotators, v_c votes for class c
 
 U(p) needs no assumption: whatever the truth, the share of an item's annotators who name it is at most the
-share of the most frequent class. U(t) needs none either, although the paper derives it from its assumption
-(2): its square is E Σ_c (v_c/m)² ≥ E (share of right annotators)² ≥ (average accuracy)². U(e) needs
-assumption (2) and exchangeable slots (annotators drawn from a pool): with fixed accuracies a, mean(a)² may
-exceed x by var(a)/(m − 1). U* needs the pool, but no assumption on the truth: if an item's annotators are
+share of the most frequent class. U(t) needs no assumption either, although the paper derives it from its
+assumption (2): its square is E Σ_c (v_c/m)² ≥ E (share of right annotators)² ≥ (average accuracy)². U(e)
+needs assumption (2) and exchangeable slots (annotators drawn from a pool): with fixed accuracies a, mean(a)²
+may exceed x by var(a)/(m − 1). U* needs the pool, but no assumption on the truth: if an item's annotators are
 drawn from a pool with class shares p_c, accuracy is at most E max_c p_c. max_c p_c is at most the formula of
 U* at x = Σ p_c², which is concave, so Jensen's inequality applies. U* ≤ U(e) ≤ U(t), and U(p) is at most the
 formula of U* at 1/m + (m − 1)/m · x, which is at most U(t).
 
-Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023), equations 3 and 4; U* and U(p) are ours.
+Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023), equations 3 and 4; U* and U(p) are this
+project's derivation.
 
 `compute_bounds_by_size` computes the bounds for growing numbers of annotators (Figure 3 of the paper).
 """
@@ -114,8 +115,8 @@ def ceilings(votes: IntArray, C: int | None = None) -> Ceiling:
 def shuffled(grid: IntArray, seed: int) -> IntArray:
     """Return the grid with the labels of every item in random order, and missing labels last.
 
-    This makes the slots (columns) exchangeable, as U(e) requires. It does not change the mean pairwise
-    agreement, but bounds from only some of the slots.
+    This makes the slots (columns) exchangeable, as U(e) requires. The mean pairwise agreement stays the same,
+    but bounds that are computed from only some of the slots change.
     """
     rng = np.random.default_rng(seed)
     key = np.where(grid >= 0, rng.random(grid.shape), 2.0)

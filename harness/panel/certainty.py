@@ -1,11 +1,11 @@
 """Certainty p_d of an item's label, which is the vote share of its most frequent class, and bins of p_d.
 
-Raters who are scored by a majority that includes their own vote, in bins of a certainty that includes it too,
-have an advantage over a model: at p_d → 1 every rater is right by construction. `leave_rater_out` removes the
-rater's vote from majority and certainty, for the scores of the rater and of the model.
+If the majority that scores a rater, and the certainty that bins the items, include the rater's own vote, the
+rater has an advantage over a model: at p_d → 1 every rater is right by construction. `leave_rater_out`
+removes the rater's vote from majority and certainty, for the scores of the rater and of the model.
 
 Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500), section 2; the
-leave-one-out form is ours.
+leave-one-out form is this project's.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def bin_names(edges: tuple[float, ...]) -> tuple[str, ...]:
 
 
 def split_by_certainty(p_d: FloatArray, edges: tuple[float, ...]) -> dict[str, BoolArray]:
-    """Return name of each non-empty bin → mask of the p_d in this bin, shape of `p_d`."""
+    """Return the name of each non-empty bin → mask of the items in this bin, with the shape of `p_d`."""
     place = assign_bins(p_d, edges)
     return {name: place == b for b, name in enumerate(bin_names(edges)) if (place == b).any()}
 

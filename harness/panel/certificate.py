@@ -21,9 +21,9 @@ the items of a cluster depend on each other, and E W ≤ u is equivalent to θ �
 and Hoeffding for means of independent values in [0, 1] applies to W, whose mean over clusters is u + (θ̂ − u)
 m̄/M. With m = M = 1 this is the inequality for items.
 
-The paper's scores are HMS and OMS, here as published and with OMS at its true optimum too. They are
-S = 1 − exp(−2N t_u²) − exp(−2N t_l²) with t_l = L − √(t_u + U²): 1 minus the error probabilities of two
-Hoeffding bounds that share the margin between L and U.
+The paper's scores HMS and OMS are computed as published, and OMS also at its true optimum. Both scores are
+values of S = 1 − exp(−2N t_u²) − exp(−2N t_l²) with t_l = L − √(t_u + U²): 1 minus the error probabilities of
+two Hoeffding bounds that share the margin between L and U.
 
 Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023), Theorems 5 and 6 and section 2.5,
 Algorithms 1 and 2. Both algorithms choose the split after seeing L and U, so they guarantee only
@@ -285,7 +285,7 @@ def _upper_tail(ceiling: str, e: Evidence) -> tuple[float, PValue, str]:
 
 def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
     least = two_point(e)
-    if least is not None:  # if annotators split, the largest share is 1/2 of two or 2/3 of three
+    if least is not None:  # if annotators disagree, the largest class has 1 of 2 votes, or 2 of 3
         share = 1 / 2 if e.m == 2 else 2 / 3
         slope = (1 - share) / (1 - least)
         return 1 - slope * (1 - e.x), lambda u: p_x(max(0.0, 1 - (1 - u) / slope)), tail

@@ -7,8 +7,9 @@ neither is right:
 
     accuracy of the model − accuracy of the average annotator = (wins − losses)/N
 
-If the accuracies are equal, wins are Binomial(wins + losses, ½), which gives the exact sign test. It assumes
-nothing on the annotators' errors, and can succeed where bounds from agreement cannot certify.
+If the accuracies are equal, wins are Binomial(wins + losses, ½), which gives the exact sign test. The test
+assumes nothing about the annotators' errors. It can show that a model is better even if bounds from agreement
+cannot certify this.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ random order:
     (r/g) Σ_{j=1..g} (R' + 1 + (j − 1)(r − 1)/(g − 1)) / (n + j) to the sum
 
 Sources: "Are machines better than humans in image tagging?", sections 3.4 (best and worst case) and 4.2;
-Yang & Hauptmann 2008 for ΔAP, which is AP minus that of a random ranking. The formula of the expectation is
-ours.
+Yang & Hauptmann 2008 for ΔAP, which is AP minus the expected AP of a random ranking. The formula of the
+expectation is this project's derivation.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def paired_t(first: ArrayLike, second: ArrayLike) -> float:
 def sign(first: ArrayLike, second: ArrayLike) -> float:
     """Return the one-sided p of "first is not better" by the exact sign test (McNemar).
 
-    ``first`` and ``second`` have shape (N,): 1 if right, 0 if wrong, nan if not judged. Only items count on
-    which they differ.
+    ``first`` and ``second`` have shape (N,): 1 if right, 0 if wrong, nan if not judged. The test uses only
+    items on which they differ.
     """
     d = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     wins, losses = int((d > 0).sum()), int((d < 0).sum())
@@ -422,7 +422,7 @@ class AveragePrecision:
 
     @property
     def delta(self) -> float:
-        """ΔAP = expected − chance, which is 0 for a ranking without information at any class frequency."""
+        """Difference ΔAP of `expected` and `chance`; 0 if the ranking contains no information."""
         return self.expected - self.chance
 
 

@@ -86,9 +86,9 @@ class Detection:
     expected
         Expected scores of an expert (`Expected`), computed from the mean certainty and `positive`.
     delta_f1
-        F1 of the human − F1 of the model; None if one of them is undefined, or if it is withheld.
+        F1 of the human − F1 of the model; None if an F1 is undefined, or if the difference is withheld.
     undefined
-        ``"delta_f1"`` → reason why `delta_f1` is None; empty if it is given.
+        ``"delta_f1"`` → reason why `delta_f1` is None; empty if `delta_f1` is given.
     """
 
     positive: float
@@ -447,8 +447,8 @@ def measure_parity(
     predicted
         Shape (N,): the model's class; negative if its answer is unreadable, which counts as wrong.
     humans, voters
-        Annotators that are judged, and annotators whose votes form the reference; by default all. The own
-        vote of an annotator in both groups is left out of the reference that judges this annotator.
+        Annotators that are judged, and annotators whose votes form the reference; by default all. If an
+        annotator is in both groups, their own vote is left out of the reference by which they are judged.
     circular
         Whether to include the judged annotator's own vote in the reference, as published.
     edges
@@ -532,8 +532,8 @@ def _bin(
 ) -> ParityBin:
     """Compare human and model in one bin of certainty.
 
-    `size` is the mean number of rows per unit over all bins. An unseen unit is given this size, because the
-    units of one bin may have only part of their rows in it, for example only that of the dissenting rater.
+    `size` is the mean number of rows per unit over all bins. The unit that intervals add to the sample has
+    this size, because the bin may contain only some of a unit's rows, for example only a dissenting rater's.
     """
     human, model = rows.right(rows.human), rows.right(rows.model)
     items = len(np.unique(rows.item))

@@ -60,13 +60,13 @@ class AssumptionCheck:
         Number of items with an oracle label.
     right_given_right, right
         P(ℓ_i = ℓ* | ℓ_j = ℓ*) over pairs of different annotators, and P(ℓ_i = ℓ*). Theorem 1 assumes that
-        `right_given_right` ≥ `right`; its bound U(e) needs this, its bound U(t) does not. A fixed panel of
-        unequal skill may fail it although its errors are independent. `right_given_right` is None if no
-        item has two labels.
+        `right_given_right` ≥ `right`; its bound U(e) needs this assumption, its bound U(t) does not. A fixed
+        panel of annotators with unequal skill may violate the assumption although their errors are
+        independent. `right_given_right` is None if no item has two labels.
     model_right, model_repeats, model_wrong
         On items where the aggregate is wrong: P(model = ℓ*), P(model = the aggregate's wrong label), and
-        P(model = any wrong label), with which the paper compares. Theorem 3 needs `model_right` ≥
-        `model_repeats`. None if the aggregate is never wrong.
+        P(model = any wrong label), with which the paper compares `model_right`. Theorem 3 needs `model_right`
+        ≥ `model_repeats`. None if the aggregate is never wrong.
     wrong_items
         Number of items where the aggregate is wrong; a tie counts with the share of its wrong classes.
     human_accuracy, model_accuracy, aggregate_accuracy
@@ -294,8 +294,8 @@ class Superhuman(ResultWithNotes, Displayable):
         Valid ceilings that are exceeded with confidence ≥ `level`, up to the first that is not. The fixed
         order keeps the level of all tests together.
     items_needed
-        Number of items at which the split test would exceed the first valid ceiling with the same L and
-        agreement; None if no number of items suffices.
+        Number of items with which the split test would certify against the first valid ceiling if L and the
+        agreement stayed the same; None if no number of items suffices.
     disagreement
         P(model ≠ random annotator); None if unknown.
     direct
@@ -403,7 +403,7 @@ class Superhuman(ResultWithNotes, Displayable):
 
     @property
     def verdict(self) -> str:
-        """Sentence that says whether the model is certified, under which condition, or what it would take."""
+        """Sentence that says whether the model is certified, under which condition, or with more items."""
         if self.certified:
             found = f"better than the average annotator at {self.level:.0%}, by {', '.join(self.certified)}"
             if self.conditions:
@@ -550,7 +550,7 @@ def assess_superhuman(
     if predicted.shape != (len(panel.items),):
         raise EstimateError(f"predicted must have shape ({len(panel.items)},), has {predicted.shape}")
     C = panel.K
-    if aggregate != "dawid-skene":  # Dawid-Skene models confusions between named classes
+    if aggregate != "dawid-skene":  # Dawid and Skene's model needs the same classes in all items
         unknown = np.full(len(panel.items), NO_LABEL)
         panel, (predicted, true) = panel.numbered_within_items(
             predicted, unknown if oracle is None else oracle
@@ -573,7 +573,8 @@ def assess_superhuman(
         notes.append(Note(NoteKind.SINGLE_LABEL_ITEMS, {"items": int((m < 2).sum())}))
     if aggregate == "dawid-skene":
         notes.append(Note(NoteKind.LEARNED_AGGREGATE))
-    # A draw from a pool never needs all annotators; a missing label does not make a fixed panel a draw.
+    # An item with labels of all annotators shows that the panel is fixed. One such item is enough, because
+    # labels of a fixed panel may be missing on the other items.
     fixed = bool((m == len(panel.annotators)).any()) if pool is None else not pool
     check = None
     if oracle is not None:

@@ -1,7 +1,8 @@
 """Intervals of scores that depend on sums over independent units: items, or clusters of items.
 
-The units get random weights (Bayesian bootstrap, Rubin 1981, Ann. Stat. 9), and one unit is added. For the
-lower end it is the possible unit that lowers the score most, for the upper end the one that raises it most.
+The units get random weights (Bayesian bootstrap, Rubin 1981, Ann. Stat. 9), and one invented unit is added:
+of all possible units, the one that lowers the score most for the lower end, and the one that raises the score
+most for the upper end.
 So the interval has a positive width even for few units or if no unit is wrong. If each unit is right or wrong
 as a whole, the ends are those of Clopper & Pearson. For means with known bounds the ends are Gaffke's (2005,
 Math. Methods Stat. 14), for which no distribution with too low coverage is known (Learned-Miller & Thomas
@@ -59,8 +60,8 @@ def find_ends(
     Parameters
     ----------
     lowered, raised
-        Shape (draws,): draws of the score with the unit that lowers it most, and with the one that raises
-        it most.
+        Shape (draws,): draws of the score with the added unit that lowers the score most, and with the added
+        unit that raises the score most.
     effective
         Effective number of clusters; None if units are items. Random weights underestimate the variation of
         few or unequal clusters, so the tails are widened to those of Student's t with `effective` − 1

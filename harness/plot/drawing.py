@@ -19,7 +19,7 @@ _INK = "#010203"
 SERIES = ("#3f7cc4", "#d0692f", "#3a9a6b", "#a35bb5", "#b39000", "#5f6b7a")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 3)), (0, (8, 2)))
-"""Series also differ in markers and dashes, for readers who cannot distinguish colours, and for print."""
+"""Line styles: series differ in line style and marker, not only in colour, which print may not show."""
 THIN = (0, (4, 3))
 _STYLE: Any = {
     "svg.fonttype": "none",

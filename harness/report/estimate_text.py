@@ -59,7 +59,7 @@ def questions_text(answered: int, drawn: int, pool: tuple[int, int] | None = Non
 
 
 def label_texts(model: ModelReport) -> list[str]:
-    """Return the positive counts of experts' answers on a model's items, and of missing answers, as texts."""
+    """Return texts with all counts above 0 of experts' answers and missing answers on a model's items."""
     counts, items = next((e.n for e in model.estimates.values()), Counts()), model.items
     return [
         f"{number} {what}"
@@ -105,7 +105,7 @@ def cost_text(model: ModelReport) -> str:
 
 
 def group_reasons(undefined: Mapping[str, str]) -> dict[str, str]:
-    """Group withheld results by reason: return names of the results, joined by commas → reason."""
+    """Group withheld results by reason; the keys are the names of the results, joined by commas."""
     about = dict[str, list[str]]()
     for name, why in undefined.items():
         about.setdefault(why, []).append(name)

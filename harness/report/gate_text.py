@@ -26,7 +26,7 @@ def requirement_text(check: GateCheck) -> str:
 
 
 def found_text(check: GateCheck) -> str:
-    """Return for example ``84.1 %`` or ``-1.2 points``, with an interval if the verdict has one; or ``–``."""
+    """Return the value as text, for example ``84.1 %``, with its interval if known; ``–`` without a value."""
     v = check.verdict
     sign = "+" if check.baseline else ""
     has_interval = not math.isnan(v.value) and not math.isnan(v.low)
@@ -87,7 +87,10 @@ def gate_to_json(report: GateReport) -> dict[str, Any]:
 
 
 def gate_to_junit(report: GateReport) -> str:
-    """Return JUnit XML with one test case per model and bar; an undecided one is a failure of that type."""
+    """Return JUnit XML with one test case per model and bar.
+
+    A test case fails unless the verdict is a pass; the type of the failure is ``fail`` or ``undecided``.
+    """
     failures = sum(check.verdict.verdict != PASS for check in report.checks)
     counts = {"tests": str(len(report.checks)), "failures": str(failures), "errors": "0", "skipped": "0"}
     suites = ET.Element("testsuites", counts)
@@ -126,7 +129,7 @@ def _number(x: float) -> str:
 
 
 def _xml(text: str) -> str:
-    """Replace characters that XML 1.0 cannot contain; the XML writer escapes the others."""
+    """Replace characters that XML 1.0 cannot contain; the XML writer escapes special characters."""
     return _NO_XML.sub("\ufffd", make_printable(text))
 
 

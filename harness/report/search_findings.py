@@ -26,7 +26,7 @@ class SearchedCandidate:
     standing
         Score of the candidate; None while no answer to a labelled item can be scored.
     on_front
-        Whether no other candidate with all items is both better and cheaper.
+        Whether no other candidate that answered all items is both better and cheaper.
     raced_out
         Whether the candidate was dropped before it had answered all items.
     diff
@@ -63,9 +63,10 @@ class SearchedWinner:
     difference
         Text of the paired comparison of winner and start on the test items, with its interval.
     untested
-        Reason why the answers do not determine accuracies; empty if they do, or without test items.
+        Reason why the answers do not determine accuracies; empty if they determine them, or without test
+        items.
     truth, start_truth
-        Accuracies of winner and start by the opened key; None if it was not opened.
+        Accuracies of winner and start by the sealed key; None if the key was not opened.
     unanswered
         Text with the numbers of test items on which winner or start gave no option (counted as wrong) or
         failed.
@@ -145,7 +146,7 @@ class SearchReport(Displayable):
     picture: ClassVar[str] = "search"
 
     def __str__(self) -> str:
-        """Return the winner compared with the start, or the progress of the search."""
+        """Return the winner compared with the start or, without a winner yet, the progress of the search."""
         if self.winner is not None:
             return "\n".join(winner_lines(self.winner, self.scale))
         return f"no winner yet: {self.proposals} of {self.planned} proposals"

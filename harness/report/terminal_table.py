@@ -65,7 +65,7 @@ def estimates_table(study: StudyReport) -> RenderableType:
 
 
 def classes_tables(study: StudyReport) -> list[RenderableType]:
-    """Return the table of results by class, with remarks, as a list; empty if they were not requested."""
+    """Return the table of results by class, with remarks; an empty list if no such results were requested."""
     models = [(model.name, model.classes) for model in study.models if model.classes is not None]
     if not models:
         return []
@@ -256,7 +256,7 @@ def _plain_lines(study: StudyReport, options: EstimateOptions) -> list[str]:
     """Return the lines below the table; notes on estimates are added up to `_MOST_LINES` lines."""
     models = study.models
     estimated = {m.name: m.accuracy for m in models if m.accuracy is not None}
-    # The first of the reading lines has only counts; further lines warn.
+    # the first line contains only counts, and the further lines are warnings
     loosely = _group((m.name, line) for m in models for line in reading_lines(m.steps)[1:])
     none = _group((m.name, _reason(m)) for m in models if m.accuracy is None) if estimated else []
     lines = [

@@ -1,4 +1,4 @@
-"""Check answers against their events, one by one or as batches."""
+"""Check stored answers against the events of the audit trail, one by one or as batches."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class AuditFindings:
 
 
 class BatchCheck:
-    """Check of answers that were stored as one batch: the event at position `event` has their common digest.
+    """Check of answers stored as one batch; the event at position `event` contains their common digest.
 
     Raises
     ------
     KeyError, TypeError, ValueError
-        If the event lacks what a batch needs.
+        If a field that describes the batch is missing from the event or has a wrong type.
     """
 
     def __init__(self, record: AuditRecord) -> None:
@@ -67,7 +67,7 @@ class BatchCheck:
             self._flush()
 
     def replace(self) -> None:
-        """Count an answer of this batch that a later event describes instead."""
+        """Count an answer of this batch that a later event replaced."""
         self._replaced += 1
 
     def _flush(self) -> None:

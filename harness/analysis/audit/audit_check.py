@@ -1,4 +1,4 @@
-"""Check events, answers and design against each other, for a database or a bundle."""
+"""Check that the audit trail, the answers and the design agree, in a database or in a bundle."""
 
 from __future__ import annotations
 
@@ -40,14 +40,15 @@ class CheckedIds:
 def _check_id(
     found: CheckedIds, part: str, told: Mapping[str, Any], key: bytes | None, findings: AuditFindings
 ) -> None:
-    """Recompute the id of a row of the design, column → value; rows that are not questions are skipped.
+    """Recompute the id of one row of the design and report a wrong id; skip rows that are not questions.
 
-    `key` is the study's secret key: empty if it has none, None if it is not available.
+    `told` maps the row's columns to values. `key` is the study's secret key: empty if it has none, None if it
+    is not available.
     """
     if part not in ("questions", "controls"):
         return
     found.sealed = key != b""
-    if is_erased(told["expert"]):  # a control question's id is computed from the expert's name
+    if is_erased(told["expert"]):  # a control question's id cannot be computed without the expert's name
         found.unchecked += 1
         return
     follows = key is not None and _compute(part, told, key) == [told["id"]]
@@ -107,13 +108,15 @@ class Audit:
     findings
         Violations; for a bundle, their texts contain line numbers.
     events, head
-        Number of events, and the newest link of their chain; for a bundle, `head` is the last chain value.
+        Number of events, and the last link (hash) of their chain; for a bundle, `head` is the last chain
+        value.
     covered
-        Number of events up to the one whose link is the given head; None if no head was given or no event has
-        this link.
+        Number of events up to the event whose link is the given head; None if no head was given or no event
+        has this link.
     answers, uncovered, unchecked
         Number of answers; number of answers without an event, because an older version stored them; number
-        of answers in batches whose digest cannot be checked, because a part was replaced or withdrawn.
+        of answers in batches whose digest cannot be checked, because some answers of the batch were replaced
+        or withdrawn.
     redacted
         Number of events whose content was partly erased because an item was withdrawn or a person erased.
     freezes
@@ -186,7 +189,7 @@ class AuditCheck:
             self._about[event.asked_id] = event
 
     def add_row(self, part: str, told: Mapping[str, Any]) -> None:
-        """Add the next row of a part of the design, column → value; the column ``place`` may be missing."""
+        """Add the next row of a part of the design; `told` maps columns to values and may lack ``place``."""
         names = DESIGN_PARTS[part].columns
         self.parts[part].add([[told[name] for name in names if name != "place" or name in told]])
         _check_id(self.ids, part, told, self.key, self.findings)

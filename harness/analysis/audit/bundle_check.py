@@ -1,6 +1,6 @@
-"""Check a bundle line by line: its chain, the links and digests in it, and answers against events.
+"""Check a bundle line by line: the chain of lines, links and digests, and the answers against the events.
 
-Memory grows only with the number of answers with a separate event.
+Memory grows only with the number of answers that have a separate event.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from oversight.harness.store import DESIGN_PARTS, START, AuditRecord, Handover, 
 
 
 def audit_bundle(path: str | Path, head: str | None = None) -> Audit:
-    """Check a bundle that `write_bundle` wrote; `head` is a link or chain value that it must contain.
+    """Check a bundle that `write_bundle` wrote; `head` is a link or chain value that it has to contain.
 
     Raises
     ------
@@ -50,7 +50,10 @@ def audit_bundle(path: str | Path, head: str | None = None) -> Audit:
 
 
 def _expect_bundle(path: Path, stream: BinaryIO) -> None:
-    """Refuse a file that is no bundle or has another format version; one of its first lines may be wrong."""
+    """Refuse a file that is no bundle or has another format version.
+
+    A bundle in which one of the first two lines is damaged is accepted, so that the check reports the damage.
+    """
     lines = [stream.readline(LONGEST_LINE) for _ in range(2)]
     stream.seek(0)
     marked = f'"format":"{FORMAT}"'.encode() in lines[0]

@@ -111,7 +111,7 @@ def write_bundle(study: Study, path: str | Path, *, comments: bool = False) -> W
     path
         The file; it is written atomically, and only its owner can read it.
     comments
-        Whether to include texts and salts of comments; without, only their digests.
+        Whether to include texts and salts of comments; if False, only their digests are written.
 
     Raises
     ------

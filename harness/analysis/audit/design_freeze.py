@@ -31,7 +31,8 @@ _OF_EXPERT = ("name", "classes", "capacity", "absent")
 class DesignFreeze:
     """Records the design in the audit trail after a draw.
 
-    Create and end it inside the draw's transaction, so that draw and event are stored together or not at all.
+    Create the object, and call `end`, inside the draw's transaction, so that the draw and its event are
+    stored together or not at all.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class DesignFreeze:
         """Record a new freeze if `new` > 0 rows were drawn, or if settings or numbers of rows changed."""
         frozen = describe_settings(self._study)
         if self._before is None and not new:
-            return  # nothing was drawn, or a version without freezing drew it
+            return  # no rows were drawn, or an older version, which recorded no freezes, drew them
         if self._before is not None and not new:
             parts = self._before.detail["parts"]
             numbers = {name: part["number"] for name, part in parts.items()}
@@ -113,7 +114,7 @@ def find_changes(
     unset = _flatten(_defaults())
     found = []
     for name in dict.fromkeys([*before, *after]):
-        # a setting unknown to the version that froze the design had its default
+        # if the version that froze the design did not know a setting, the setting had its default
         old, new = before.get(name, unset.get(name)), after.get(name, unset.get(name))
         if old != new:
             found.append(f"setting {name}: {_show(old)} {then}, {_show(new)} {now}")
@@ -130,7 +131,7 @@ def _defaults() -> dict[str, Any]:
 
 
 def _flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``section.key`` → value."""
+    """Return the settings as a dictionary from ``section.key`` to value."""
     return {
         name if key is None else f"{name}.{key}": value
         for name, section in settings.items()

@@ -21,7 +21,7 @@ class RecordedHandover:
 
 
 class TrailCheck:
-    """Check of a trail's events in order; its memory does not grow with events about single answers.
+    """Check of an audit trail's events in order; memory does not grow with events about single answers.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class TrailCheck:
     head
         Link of the last event.
     covered
-        Number of events up to the one whose link is the given head; None if none has it.
+        Number of events up to the event whose link is the given head; None if no event has this link.
     comments, forgotten
         Number of comments that match their digests, and number of erased comments.
     batches
