@@ -32,7 +32,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """Limits of a program. A program that exceeds a limit is stopped, and its answer counts as missing.
+    """Limits of a program. A program that exceeds a limit is stopped, and its prediction counts as wrong.
 
     Attributes
     ----------
