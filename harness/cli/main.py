@@ -214,7 +214,7 @@ exit codes: 0 done, 1 the work failed, 2 the input is wrong (nothing was changed
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; return its exit code."""
-    # a file opened later, such as the database, would get the descriptor of the closed stream
+    # A file opened later, such as the database, would get the closed stream's descriptor and thus the output.
     if sys.stdout is None or sys.stderr is None:
         print("oversight: standard output or standard error is closed", file=sys.stderr)  # noqa: T201  either
         return 2

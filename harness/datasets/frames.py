@@ -125,6 +125,6 @@ def _plain(value: Any) -> Any:
 
 
 def _is_of(given: object, library: str) -> bool:
-    """Whether an object is a frame of this library; no import is needed, as the library would be loaded."""
+    """Whether an object is a frame of a library; without importing it, because a frame implies its import."""
     module = sys.modules.get(library)
     return module is not None and isinstance(given, getattr(module, "DataFrame", ()))

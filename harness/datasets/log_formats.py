@@ -28,7 +28,7 @@ _READ = {
 }
 """Columns of a table that are read; others are metadata."""
 _ASKED = ("question", "text")
-"""Columns that may contain the question; beside ``question``, the column ``text`` may be the reply."""
+"""Columns that may contain the question; if ``question`` exists, ``text`` may be the reply instead."""
 
 
 def read_table(path: Path) -> Iterator[ForeignAnswer]:

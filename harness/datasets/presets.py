@@ -55,7 +55,7 @@ EDINET_INDUSTRIES = (
     "金融（除く銀行）",
     "不動産",
 )
-"""The 33 industries of the Tokyo exchange, merged into its 17 sectors; the energy sectors are one here."""
+"""The Tokyo exchange's 17 sectors, of which the two energy sectors are merged, so that 16 remain."""
 
 
 def medical_abstracts(row: Row, _seed: int) -> Fields:
@@ -114,10 +114,10 @@ def gpqa(row: Row, _seed: int) -> Fields:
 def math_mc(row: Row, seed: int) -> Fields | str:
     """Read MATH as multiple choice: the authors' candidate answers, or finished questions.
 
-    A row with ``question, candidates`` lists the true answer first, and then other models' answers. Four
-    different ones are drawn, seeded by `seed` and the question, so that K is 5 as in the paper; problems with
-    fewer are left out. A row with ``Question, A, B, …, Answer`` (a letter) is a finished question with as
-    many options as letters.
+    A row with ``question, candidates`` lists the true answer first, and then models' answers. Four distinct
+    wrong answers are drawn, seeded by `seed` and the question, so that K is 5 as in the paper; problems with
+    fewer wrong answers are left out. A row with ``Question, A, B, …, Answer`` (a letter) is a finished
+    question with as many options as letters.
     """
     if "candidates" in row.fields:
         return _draw_distractors(row, seed)
@@ -291,7 +291,7 @@ class PresetReading:
     printed: int | None
 
     def lines(self) -> list[str]:
-        """Compare the numbers of rows and items with the published ones, and say which were not checked."""
+        """Compare numbers of rows and items with the published ones; name those that were not compared."""
         reasons = "".join(f", {n:,} {reason}" for reason, n in self.left_out.items())
         told = [f"{self.rows:,} rows read{reasons}; {len(self.items):,} items"]
         if not self.whole:

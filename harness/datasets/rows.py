@@ -176,8 +176,8 @@ T = TypeVar("T")
 def read_ahead(portions: Iterable[list[T]]) -> Iterator[list[T]]:
     """Read all portions of tuples now, and yield them later from a temporary file.
 
-    So the database is not locked while a source is read, and not opened if it is bad. Tuples may contain
-    texts, numbers, tuples, dictionaries and None, which `marshal` writes fast.
+    This way, the database is not locked while a source is read, and not opened if the source is bad. Tuples
+    may contain texts, numbers, tuples, dictionaries and None, which `marshal` writes fast.
     """
     given = _read_and_give(portions)
     next(given)

@@ -32,7 +32,7 @@ _WHAT_TO_DO = (
     "changed, import a table with the columns id and prediction alone"
 )
 _SIMILAR_CHECKED = 100
-"""Number of texts that are only similar to their item's text and are compared with all other items' texts."""
+"""Maximum number of texts for which all other items' texts are searched, if they only resemble their own."""
 
 
 def list_words(text: str) -> list[str]:

@@ -48,8 +48,7 @@ def refuse_other_kinds(path: Path, kind: str) -> None:
     Raises
     ------
     DataError
-        If the file is of another format, a web page, a pointer, or JSON that is not JSON
-        Lines.
+        If the file has another format, or is a web page, a Git LFS pointer, or JSON that is not JSON Lines.
     """
     try:
         with _open(path) as stream:

@@ -78,7 +78,7 @@ def keep_numbers(renderable: RenderableType, width: int) -> None:
             if _are_numbers(cells):
                 column.no_wrap, column.min_width = True, max(map(len, cells))
                 column.header = str(column.header).replace(" ", "\n")
-        if width < _NARROW:  # frames and margins take 16 of 60 columns
+        if width < _NARROW:  # remove frames and margins, which take 16 of 60 columns
             renderable.box, renderable.pad_edge, renderable.padding = box.SIMPLE_HEAD, False, (0, 1, 0, 0)
 
 
@@ -120,7 +120,7 @@ class _GuardedStream:
         self.stream, self._clean = stream, clean
 
     def write(self, text: str) -> int:
-        """Write printable text, keeping a carriage return at both ends, as progress bars use it.
+        """Write printable text; carriage returns at both ends are kept, because progress bars use them.
 
         If the reading end of the stream is closed, the text is dropped and the program continues.
         """

@@ -178,14 +178,15 @@ class Connections:
         written. If the file was removed or replaced, the function raises `StoreError`; call `watching` again
         to read the new file.
         """
-        # The whole snapshot, because the end of a long transaction does not change the newest transaction id.
+        # Compare whole snapshots, because the end of a long transaction does not change the newest
+        # transaction id.
         query = "PRAGMA data_version" if self.is_file else "SELECT pg_current_snapshot()::text"
         if self._held is not None:
             self._held.may_rescue = False  # a watcher only reads, and continues with a new file
             try:
                 self._expect_file()
             except LostDatabase:
-                self._dispose()  # its connections still read the removed file
+                self._dispose()  # open connections still read the removed file
             self._held.close()
         with self._raising_store_errors(), self._engine.connect() as connection:
             prepare_tables(connection, self._shown, read_only=True)

@@ -380,14 +380,15 @@ class ForeignAnswer(NamedTuple):
     model
         Name of the model, if the log contains several.
     status
-        `PredictionStatus`, in an export of a study. `answer` is then an option's whole text; without an
-        option, `error` is the reason.
+        A `PredictionStatus`, if the log is an export of a study. Then `answer` is an option's whole text; if
+        there is no option, `error` is the reason.
     step
         How the option was read, in an export of a study.
     left_out
         Why this sample is not a separate answer, for example ``"perturbed copy"``; it is only counted.
     gap
-        Why no item can be created from this record, and what the user can do; empty if one can.
+        Why no item can be created from this record, and what the user can do; empty if an item can be
+        created.
     shown
         Further text shown to the model that may contain the question, for example system messages.
     meta
@@ -519,7 +520,7 @@ def refuse_other_options(lists: Iterable[object]) -> None:
     Raises
     ------
     EstimateError
-        If they do; names the options.
+        If the options differ; the message names them.
     """
     known = {each.options for each in lists if isinstance(each, SharedOptions) and each.options}
     if len(known) > 1:

@@ -26,7 +26,7 @@ _LONGEST_FIELD = 1 << 16
 """Largest accepted size of a header in bytes; large, because browsers send the cookies of all local ports."""
 _PATIENCE = 15.0
 _SILENT = logging.getLogger(f"{__name__}.requests")
-"""A logger that drops everything, because a request's sender receives its error."""
+"""A logger that drops all messages, because errors of requests are reported in the responses."""
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 

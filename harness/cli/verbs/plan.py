@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the benefit of a study's further questions, or the cost of questions without a study."""
+    """Print the plan for the study, or for guessed values if ``--options`` is given."""
     if args.width is not None and not 0 < args.width < 1:
         raise BadInput(f"--width must be between 0 and 1, is {args.width:g}; 0.03 is 3 points")
     (_plan_study if args.options is None else _plan_anew)(args)

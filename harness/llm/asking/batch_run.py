@@ -266,7 +266,7 @@ class BatchRun:
     def _read(
         self, batch: Batch, lines: Mapping[str, Sequence[Any]], *, all_rows: bool
     ) -> Iterator[Prediction]:
-        """Yield the predictions of a batch; with `all_rows`, also a failed one per request without a line."""
+        """Yield the predictions of a batch; with `all_rows`, requests without a line give failed ones."""
         spec, settings, guess = self.target.spec, self.target.settings, TokenGuess()
         # The answers are paid for already, so a changed model name must not end the loop (hence patience=∞).
         served = make_served(self.store, self.target, self.store.runs.note_served_as, patience=math.inf)

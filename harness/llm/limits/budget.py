@@ -193,7 +193,8 @@ class Budget:
 
     Every call first reserves its maximum usage, so that all unfinished calls together cannot exceed the
     limit. The actual usage then replaces the reservation. The limit can be exceeded only by a call that uses
-    more than it reserved, and only by the difference; unfinished calls of the model then reserve as much.
+    more than it reserved, and only by the difference. The model's unfinished calls then reserve as many
+    output tokens as this call used.
 
     Parameters
     ----------

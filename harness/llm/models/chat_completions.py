@@ -27,7 +27,7 @@ _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529
 _FAULTS |= dict.fromkeys((504, 524, 598), Fault.TIMEOUT)
 _LONGEST_MESSAGE = 500
 _FIRST_EPOCH = 1e9  # larger numbers are points in time (this is 2001), smaller ones are durations
-_LONGEST_WINDOW = 7 * 86_400.0  # seconds; rate limits with longer windows are not known
+_LONGEST_WINDOW = 7 * 86_400.0  # seconds; longer windows are implausible
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
@@ -43,12 +43,12 @@ _NOT_TAKEN = re.compile(
 
 
 class LimitField:
-    """Name of an endpoint's field for the token limit, learned from the first request that it refuses.
+    """Name of an endpoint's field for the token limit, learned from the first request that is refused.
 
     Parameters
     ----------
     settings
-        Settings of the model; if `limit_as` is not "auto", it is the name, and nothing is learned.
+        Settings of the model; if `limit_as` is not "auto", its value is the name, and nothing is learned.
     """
 
     def __init__(self, settings: ModelSection) -> None:

@@ -48,8 +48,8 @@ class HttpClient:
     Raises
     ------
     ConfigError
-        If the URL, or the proxy set in the environment, is invalid. The message omits both, as they may
-        contain passwords.
+        If the URL, or the proxy set in the environment, is invalid. The message contains neither URL nor
+        proxy, because they may contain passwords.
     """
 
     def __init__(

@@ -99,7 +99,7 @@ def letter_position(name: str, k: int) -> int | None:
 
 @lru_cache(maxsize=4096)
 def make_comparable(options: tuple[str, ...]) -> tuple[Callable[[str], str], tuple[str, ...]]:
-    """Return the most lenient normalization under which all options remain different, and its results."""
+    """Return the most lenient normalization that keeps all options distinct, and the normalized options."""
     exact = any(_EXACT.search(option) for option in options)
     for fold in (_signs, _trimmed) if exact else (_words, _signs, _trimmed):
         folded = tuple(fold(option) for option in options)

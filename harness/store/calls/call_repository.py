@@ -27,7 +27,7 @@ _USED = ("requests", "input_tokens", "output_tokens")
 _KEY = ("run_id", "item_id", "sample")
 
 Booked: TypeAlias = Literal["charged", "paid", "under way"]
-"""Kinds of ledger rows that sum usage, one row per run; see `LedgerRow`."""
+"""Kinds of ledger rows that sum usage; a run has at most one row of each kind. See `LedgerRow`."""
 Uncertain: TypeAlias = Literal["retry", "hold"]
 """Choice for answers that a dead process left unfinished: ask again, or record them as failed."""
 
@@ -143,7 +143,7 @@ class Spending:
 
 _BATCH, _PROBE = BatchRow.__table__, ProbeRow.__table__
 _PROGRAM = "program"
-"""Feature whose detail is the digest of a program's files."""
+"""Name of the feature whose detail in the table is the digest of a program's files."""
 _CALL, _LEDGER = CallRow.__table__, LedgerRow.__table__
 _SUMS = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens", "answers")]
 _RESERVED = {"kind": "reserved", "answers": 1}
@@ -183,9 +183,9 @@ class CallRepository(Repository):
         return bool(rows[0].offered) if rows else None
 
     def note_program(self, where: str, model: str, digest: str, *, replaces: bool) -> str:
-        """Store the digest of a program's files, unless one is stored that it does not replace.
+        """Store the digest of a program's files, unless a digest is stored. Returns the stored digest.
 
-        Returns the stored digest.
+        With `replaces`, a stored digest is replaced.
         """
         same = (_PROBE.c.endpoint == where, _PROBE.c.model == model, _PROBE.c.feature == _PROGRAM)
         if replaces:

@@ -53,7 +53,7 @@ class RunLock:
         return self.machine != machine_id()
 
     def is_held(self, *, take_over: bool = False) -> bool:
-        """Whether the process may still run; `take_over` assumes that those on other machines have ended."""
+        """Whether the process may still run; with `take_over`, processes on other machines count as ended."""
         return not is_gone(self.machine, self.pid, self.started) and not (take_over and self.is_elsewhere)
 
 

@@ -61,7 +61,7 @@ class RunColumns:
 
 
 class RunColumnsRepository(Repository):
-    """Reads runs as columns, and caches these.
+    """Reads runs as columns, and caches the columns.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ def set_up_sqlite(connection: Any, _record: object) -> None:
 
 @contextmanager
 def keeping_few(connection: sa.Connection | None) -> Iterator[None]:
-    """Shrink SQLite's page cache during the block, for one scan of a file; None does nothing."""
+    """Shrink SQLite's page cache during the block, for one scan of a file; do nothing for None."""
     if connection is None or connection.dialect.name != "sqlite":
         yield
         return
@@ -88,7 +88,10 @@ _RIGHT = "SELECT has_table_privilege(current_user, 'item', 'INSERT')"
 
 
 def find_users(url: str) -> str:
-    """Return a text that names other users of a database; empty if none. Close it in this process first."""
+    """Return a text that names other users of a database; empty if none.
+
+    Close all connections of this process to the database first, because they would count as other users.
+    """
     file = find_file(read_address(url))
     if file is None:
         engine = sa.create_engine(read_address(url), poolclass=sa.NullPool)

@@ -237,7 +237,7 @@ class HeldFile:
                 raise TimeoutError("another program holds it")
 
         try:
-            with suppress(sqlite3.OperationalError):  # completes a file that was moved without its log
+            with suppress(sqlite3.OperationalError):  # adds changes that are only in the log
                 self._keeper.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
             with closing(sqlite3.connect(rescued)) as copy:
                 self._keeper.backup(copy, progress=give_up)

@@ -73,8 +73,8 @@ def _cut(words: list[str]) -> list[str]:
 def read_query(text: str) -> dict[str, bool]:
     """Return the words of a query, and for each whether it matches as a prefix.
 
-    The last word does if it has at least three characters. So do words that were cut to `LONGEST_WORD`, and
-    single characters of scripts without spaces.
+    The last word matches as a prefix if it has at least three characters. Words that were cut to
+    `LONGEST_WORD`, and single characters of scripts without spaces, also match as prefixes.
     """
     words = dict[str, bool]()
     runs = list(_find_runs(text))

@@ -14,7 +14,7 @@ from oversight.harness.types import Estimate, interval_text, plain_fields, value
 
 
 def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:
-    """Return a model's estimates from growing numbers of labels, in the order of the draw."""
+    """Return a model's estimates from the first n labels in the order of the draw, for increasing n."""
     try:
         found = close_interval(study, store, model)
     except StoreError:  # a database error may be temporary and says nothing about the study
