@@ -44,7 +44,7 @@ def find_equal(table: FloatArray) -> tuple[IntArray, IntArray]:
         key = (key ^ column) * _ODD
         key ^= key >> np.uint64(29)
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    if not (table[first][inverse] == table).all():  # different rows have the same hash, or there is a NaN
+    if not (table[first][inverse] == table).all():  # two different rows have the same hash, or a row has NaN
         _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
     return first, inverse.ravel()
 

@@ -120,7 +120,7 @@ def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return tuple(labels[j] for j in order), tuple(options[j] for j in order)
     references = state.find_field("instance.references") or ()
     if all("correct" in (reference.get("tags") or ()) for reference in references):
-        return (), ()  # these are alternative wordings of the right answer
+        return (), ()  # the references are alternative wordings of the right answer
     texts = (reference["output"]["text"] for reference in references)
     return (), read_texts(state, "instance.references", texts)
 

@@ -242,7 +242,7 @@ PRESETS: Mapping[str, Preset] = {
         "gpqa_extended",
         "train",
         rows={"gpqa_extended": {"train": 546}, "gpqa_main": {"train": 448}, "gpqa_diamond": {"train": 198}},
-        printed=546,  # 88 validation and 458 test items, App. G
+        printed=546,  # 88 validation and 458 test items, see App. G of the paper
         meta=("High-level domain",),
     ),
     "math-mc": Preset(math_mc, "guipenedo/math-mc", rows={"": {}}, printed=11_751, meta=("Type",)),

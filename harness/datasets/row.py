@@ -345,7 +345,7 @@ def split_records(records: Iterable[T]) -> Iterator[list[T]]:
     while number == PORTION:
         portion, bad = list[T](), None
         try:
-            portion.extend(islice(source, PORTION))  # raises at an unreadable record
+            portion.extend(islice(source, PORTION))  # raises an error at an unreadable record
         except DataError as error:
             bad = error
         if portion:

@@ -390,7 +390,7 @@ def read_choices(
 def _text(row: Row, column: str, *, required: bool = True) -> str:
     value = row.value(column)
     if isinstance(value, float) and value.is_integer():
-        value = int(value)  # 1.0 in one file and 1 in another must be the same label
+        value = int(value)  # so that 1.0 in one file equals 1 in another
     if value is not None and not isinstance(value, str | int | float):
         raise row.error(column, f"must be text or a number, is {value!r}")
     text = "" if value is None else str(value).strip()

@@ -185,14 +185,14 @@ def show(renderable: RenderableType) -> None:
 
     class _Console(Console):
         def render_str(self, text: str, **options: Any) -> Text:
-            # Clean texts before the table measures its cells.
+            # Make texts printable before the table measures its cells.
             return super().render_str(_showable(text, encoding), **options)
 
         def render(self, *given: Any, **options: Any) -> Iterator[Segment]:
             for text, style, control in super().render(*given, **options):
                 yield Segment(text if control else _showable(text, encoding), style, control)
 
-    # No markup, so that square brackets in items, names and paths are printed unchanged.
+    # Markup is off, so that square brackets in items, names and paths are printed unchanged.
     stream = cast("IO[str]", _GuardedStream(_plain(sys.stdout), str))  # the console makes texts printable
     console = _Console(markup=False, file=stream)
     if not console.is_terminal:

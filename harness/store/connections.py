@@ -32,7 +32,7 @@ from oversight.harness.store.serialization import (
 )
 
 _DATABASE = "SELECT database FROM database_mark"
-_LOSSES = 5  # repetitions after lost connections; a restart of the server causes fewer losses
+_LOSSES = 5  # maximum number of repetitions; a restart of the server causes fewer losses of connections
 T = TypeVar("T")
 
 
@@ -75,7 +75,7 @@ class Connections:
         sa.event.listen(self._engine, "connect", self._watch_commits)
         try:
             with self._raising_store_errors(), self._engine.connect() as connection:
-                make_private(self._file)  # before the file has content; its log inherits the permissions
+                make_private(self._file)  # the file is still empty; its log gets the same permissions
                 prepare_tables(connection, self._shown, read_only=self.read_only)
                 self.read_only = self.read_only or not may_write(connection)
                 self._remember_files()
@@ -148,7 +148,7 @@ class Connections:
                     if exclusive:
                         begin_exclusive(connection)
                     yield connection
-                    ended[0] = True  # from here on, only the commit can fail
+                    ended[0] = True  # an error from here on comes from the commit
             except sa.exc.IntegrityError as error:
                 raise StoreError(
                     f"another process wrote the same rows at the same time ({error.orig}); nothing was "
@@ -292,13 +292,13 @@ class Connections:
 
     @contextmanager
     def _raising_store_errors(self, ended: Sequence[bool] = (False,)) -> Iterator[None]:
-        # Code that fetches rows from the driver directly gets the driver's errors.
+        # The driver's errors are included, because some code fetches rows from the driver directly.
         errors = sa.exc.SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error
         try:
             yield
         except errors as error:
             if self._is_open:
-                self._expect_file()  # a lost file would explain the error, so report it instead
+                self._expect_file()  # report a lost file instead, because it would explain the error
             if self._mark is not None and is_read_only_failure(error):
                 raise self._mark.refuse(self._shown) from error
             raise describe_failure(

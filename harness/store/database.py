@@ -53,12 +53,12 @@ class Database(Connections):
     def read_portions(self, query: sa.Select[Any]) -> Iterator[tuple[Sequence[Any], ...]]:
         """Yield the rows of a query in large batches, each as one sequence per column, without conversion."""
         with self.transaction() as connection:
-            if self._engine.dialect.name == "sqlite":  # the driver reads further rows on demand
+            if self._engine.dialect.name == "sqlite":  # SQLite's driver reads further rows on demand
                 cursor: Any = connection.execute(query).cursor
                 while rows := cursor.fetchmany(_COLUMN):
                     yield tuple(zip(*rows, strict=True))
             else:
-                options = {"yield_per": _COLUMN}  # set on this query only, because the connection is shared
+                options = {"yield_per": _COLUMN}  # not set on the connection, because it is shared
                 # Close the result with the iteration, even if the iteration ends early.
                 with connection.execute(query, execution_options=options) as found:
                     for part in found.partitions():

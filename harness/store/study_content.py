@@ -101,7 +101,7 @@ class ContentRepository(Repository):
     def store_items(self, items: Iterable[Item]) -> Iterator[list[Item]]:
         """Store items as `add_items` does, yielding batches; commits only after the last batch is read."""
         given = set[str]()
-        # Exclusive, so that two processes cannot give the same position to two items.
+        # The transaction is exclusive, so that two processes cannot give the same position to two items.
         with self._database.transaction(exclusive=True) as connection:
             first = count = count_rows(connection, _ITEM)
             removed = WithdrawalRepository(self._database).read_removed() if first else set[str]()

@@ -114,7 +114,7 @@ class WithdrawalRepository(Repository):
                 connection.execute(sa.delete(table).where(condition))
             place = connection.execute(sa.select(_ITEM.c.position).where(_ITEM.c.id == item_id)).scalar_one()
             connection.execute(sa.delete(_ITEM).where(_ITEM.c.id == item_id))
-            # Columns are arrays over the items, so positions must have no gaps.
+            # Positions must have no gaps, because they are indices of arrays.
             moved = sa.update(_ITEM).where(_ITEM.c.position > place)
             connection.execute(moved.values(position=_ITEM.c.position - 1))
             self._forget_derived(connection)
@@ -306,7 +306,7 @@ def scrub_file(path: str | Path) -> None:
 
 
 def _of_item(table: sa.Table, item_id: str) -> Iterable[tuple[sa.Table, sa.ColumnElement[bool]]]:
-    """Return a table with the condition that selects questions about one of the study's items, not gold."""
+    """Return the table with the condition that selects questions about an item, except gold questions."""
     condition = table.c.item_id == item_id
     return [(table, sa.and_(condition, table.c.kind != "gold") if table is _CONTROL else condition)]
 

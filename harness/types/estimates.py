@@ -67,7 +67,7 @@ class Displayable(ABC):
         ConfigError
             If the ``report`` extra is missing.
         """
-        # Imported by name at call time, because `plot` is in a higher layer than this folder.
+        # The module is imported by name here, because it is in a higher layer than this folder.
         pictures = importlib.import_module("oversight.harness.plot")
         drawn: Axes = getattr(pictures, self.picture)(self, axes=axes)
         return drawn

@@ -139,7 +139,7 @@ class Item:
     meta: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
 
     def __post_init__(self) -> None:
-        # Only two cheap type checks, because a study may have millions of items.
+        # Only two cheap type checks are made, because a study may have millions of items.
         options: object = self.options
         meta: object = self.meta
         if isinstance(options, str):

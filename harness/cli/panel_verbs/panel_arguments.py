@@ -76,7 +76,7 @@ def panel_study(args: argparse.Namespace) -> PanelStudy:
 
 def _clusters(study: Study) -> dict[str, str]:
     from oversight.harness.analysis import (
-        study_clusters,  # imported here, because it loads the database's tables, which files do not need
+        study_clusters,  # imported here, because it loads the database code, which is not needed for files
     )
 
     return study_clusters(study)

@@ -155,7 +155,7 @@ def _recode(folder: str, items: str | None, encoding: str) -> str:
 
 
 def _begin_open(args: argparse.Namespace) -> None:
-    # Imported here, because it loads the readers of rubrics.
+    # The import is here, because it also loads the readers of rubrics.
     from oversight.harness.open_answers import begin_open_study
 
     if args.preset or args.classes:

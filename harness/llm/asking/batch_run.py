@@ -219,7 +219,7 @@ class BatchRun:
     async def _create(self, batch: Batch, data: bytes) -> str:
         try:
             return await self.endpoint.create(batch.marker, data)
-        except FatalModelError:  # no batch was created
+        except FatalModelError:  # the endpoint created no batch
             self._close(batch, "failed")
             raise
 

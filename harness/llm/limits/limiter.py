@@ -71,7 +71,7 @@ class CircuitBreaker:
     async def wait(self) -> None:
         """Wait until the outage is over, or until it is this call's turn to be the test call."""
         if self._answered is None:
-            self._answered = self._clock()  # an answer cannot arrive before the call starts
+            self._answered = self._clock()  # the time without answers starts with the first call
         while self.is_on:
             if self._looking:
                 await self._changed.wait()
@@ -313,7 +313,7 @@ class Limiter:
             Expected tokens of the call, sent and received; used only if tokens are limited.
         """
         await self.outage.wait()
-        # First come, first served, so that a model with fast calls does not starve another.
+        # Calls wait in order of arrival, so that a model with fast calls does not block other models.
         if self._waiting or self._under_way >= max(1, int(self.window)):
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)

@@ -23,10 +23,10 @@ from oversight.harness.llm.models.reported_usage import read_usage
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _OF_THE_ACCOUNT = frozenset({401, 402})
 _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}
-# After a gateway's timeout, the model may still answer, and the answer must be paid for.
+# These are timeouts of gateways: the model may still answer, and its answer must be paid for.
 _FAULTS |= dict.fromkeys((504, 524, 598), Fault.TIMEOUT)
 _LONGEST_MESSAGE = 500
-_FIRST_EPOCH = 1e9  # larger numbers are points in time (this is 2001), smaller ones are durations
+_FIRST_EPOCH = 1e9  # numbers from here on are points in time (this is in 2001), smaller numbers are durations
 _LONGEST_WINDOW = 7 * 86_400.0  # seconds; longer windows are implausible
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
@@ -164,7 +164,7 @@ def _read_seconds(value: str, now: datetime) -> float | None:
         seconds = float(value)
         if seconds < _FIRST_EPOCH:
             return seconds
-        while seconds >= 1000 * _FIRST_EPOCH:  # milliseconds, microseconds, nanoseconds
+        while seconds >= 1000 * _FIRST_EPOCH:  # the time is in ms, µs or ns
             seconds /= 1000
         return max(0.0, seconds - now.timestamp())
     parts = re.findall(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|s|m|h|d)", value)

@@ -173,7 +173,7 @@ class HttpClient:
 
 
 def _time_limits(seconds: float) -> aiohttp.ClientTimeout:
-    # Connecting has a shorter timeout, which distinguishes unsent requests from slow replies.
+    # Connecting has a shorter timeout, so that unsent requests can be distinguished from slow replies.
     return aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, 0.9 * seconds))
 
 

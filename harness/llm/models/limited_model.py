@@ -200,7 +200,7 @@ class LimitedModel:
             failures.append(error)
 
         async def ask_again() -> ModelReply:
-            # The first call is made without tenacity, whose set-up is slow, because most calls succeed.
+            # The first call is made without tenacity, because its set-up is slow and most calls succeed.
             if failures:
                 raise failures.pop()
             return await self._call(request, counts, hold)
@@ -230,7 +230,7 @@ class LimitedModel:
         except TransientModelError as error:
             self._tell(error, started, counts)
             raise
-        except FatalModelError:  # a fatal error shows that the endpoint answers
+        except FatalModelError:  # the endpoint answered, so there is no outage
             limiter.outage.answered()
             raise
         finally:
@@ -248,7 +248,7 @@ class LimitedModel:
     async def _send(self, request: Request, counts: Usage, held: Reservation | None) -> ModelReply:
         """Send a request and count its usage, whether it succeeds or fails."""
         counts.requests += 1
-        # None means an estimate, because a call with an unknown outcome may be charged.
+        # None: tokens are estimated, because a call with an unknown outcome may be charged.
         used: Sequence[int] | None = None if self.is_billed else (0, 0)
         is_guess = self.is_billed
         try:
@@ -260,7 +260,7 @@ class LimitedModel:
             if self.is_billed:
                 *used, is_guess = self.guess.charge(request, error)
             raise
-        except FatalModelError:  # a request that the endpoint rejects costs nothing
+        except FatalModelError:  # a rejected request costs nothing
             used, is_guess = (0, 0), False
             raise
         finally:

@@ -16,7 +16,7 @@ from typing import Literal
 Notation = Literal["letter", "option"]
 """Requested form of an answer: an option's letter, or its text."""
 
-# First letters of alphabets that enumerate options, in order.
+# The first letters, in order, of alphabets that are used to enumerate options.
 _ALPHABETS = ("ΑΒΓΔΕΖΗΘ", "АБВГДЕЖЗ", "ابجدهوزح", "אבגדהוזח", "甲乙丙丁戊己庚辛", "가나다라마바사아")
 _LOOKALIKES = {"В": "B", "Е": "E", "Н": "H"}
 """Cyrillic capitals that look like a Latin letter with another position, so they are ambiguous."""
@@ -128,7 +128,7 @@ _LATEX = re.compile(
 )
 _DECORATION = re.compile(r"[*_`\"“”„«»‘「」『』]+|(?<!\w)['’]|['’](?!\w)|~~")
 _CJK = r"\u3040-\u9fff\uac00-\ud7a3"
-# (?-i:…) turns off IGNORECASE, with which matching these large character ranges would be slow.
+# (?-i:…) turns off IGNORECASE, because it makes matching these large character ranges slow.
 _BEFORE, _AFTER = rf"(?<!(?-i:[^\W_{_CJK}]))", rf"(?!(?-i:[^\W_{_CJK}]))"
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 

@@ -224,7 +224,7 @@ def answer_probabilities(reply: ModelReply, item: Item, shown: int) -> tuple[flo
     listed = {**dict(reply.alternatives[found.start]), said: own}
     is_letter = said.strip(_AROUND).upper() == option_letters_of(len(item.options))[shown]
     shown_names = option_letters_of(len(item.options)) if is_letter else item.shown_options
-    # in capitals, only letters match: "A" is an option's letter, while "a" may begin a word
+    # A token in capitals matches only letters: "A" is an option's letter, while "a" may begin a word.
     fold = str if said.strip(_AROUND).isupper() else str.casefold
     names = [fold(name.strip(_AROUND)) for name in shown_names]
     if _begun(fold(said), names) != [shown]:

@@ -98,7 +98,7 @@ class RowsDigest:
     def add(self, rows: Sequence[Any]) -> None:
         """Add the next rows."""
         if rows:
-            # A value of another type, for example '1' instead of 1, changes the hash, as intended.
+            # A value of another type, for example '1' instead of 1, must change the hash.
             self._hash.update(memoryview(orjson.dumps(rows, default=repr))[1:-1])
             self._hash.update(b",")
             self.number += len(rows)

@@ -5,7 +5,8 @@ The ledger has one row per answer from before its first call is sent until its p
 usage in the row may have been paid, so it is charged to the run permanently.
 
 A workflow makes many calls per answer, so the ledger has two rows per workflow run: the usage of finished
-calls, and the maximum usage of unfinished calls. The latter is charged in the same way at the next start.
+calls, and the maximum usage of unfinished calls. The usage of unfinished calls is charged in the same way at
+the next start.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Uncertain: TypeAlias = Literal["retry", "hold"]
 
 
 def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) -> Usage:
-    """Remove the reservations of a dead process. Returns their usage, which counts as the run's.
+    """Remove the reservations of a dead process. Returns their usage, which is charged to the run.
 
     With ``"hold"``, each answer is stored as failed, with its maximum usage, and is not requested again
     automatically. With ``"retry"``, the usage is charged to the run, and the answers are requested again.
@@ -162,7 +163,7 @@ class CallRepository(Repository):
 
     def find_latest(self, *, has_schema: bool) -> StoredCall | None:
         """Return the latest successful call with (or without) a JSON Schema in its request, or None."""
-        # This matches only the field itself: in a text value, quotation marks follow a backslash.
+        # This matches only the field of the request: within a text, a backslash precedes quotation marks.
         free = _CALL.c.request.contains('"schema":null', autoescape=True)
         query = select_values(StoredCall, _CALL).where(
             _CALL.c.error == "", sa.not_(free) if has_schema else free

@@ -98,7 +98,7 @@ class LockRepository(Repository):
         try:
             yield HeldLocks(self, owner, len(runs))
         finally:
-            with suppress(StoreError):  # a lock may stay, because later commands see that its process ended
+            with suppress(StoreError):  # a lock may remain: later commands notice that its process has ended
                 self.release(owner)
 
     def acquire(self, runs: Collection[str], owner: str, *, take_over: bool = False) -> RunLock | None:

@@ -48,7 +48,7 @@ _IS_FOREIGN = sa.and_(_ANSWER.expert != _QUESTION.expert, _QUESTION.id.not_in(_H
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueOrder:
-    """Experts and places of the study's questions, except second questions; arrays have one entry each.
+    """Experts and places of questions, except second questions; arrays have one entry per question.
 
     Attributes
     ----------
@@ -241,7 +241,7 @@ class ColumnRepository(Repository):
         )  # fmt: skip
 
     def read_ids(self, places: Sequence[int]) -> dict[int, str]:
-        """Return the item ids at the given positions, by position in the given order."""
+        """Return position → item id, in the order of the given positions."""
         query = sa.select(_ITEM.position, _ITEM.id).where(_ITEM.position.in_(places))
         found = dict(self._read(query))
         return {place: found[place] for place in places}
@@ -268,7 +268,7 @@ class ColumnRepository(Repository):
         offered: Sequence[Sequence[float]],
         experts: Sequence[str],
     ) -> LabelColumns:
-        # Sorted here, because NumPy sorts faster than the database.
+        # The rows are sorted here, because NumPy sorts faster than the database.
         order = np.lexsort((columns[1], columns[0]))
         item, option, n_options, expert, kind, arrival, place = columns[:, order]
         _, first = np.unique(expert, return_index=True)

@@ -23,7 +23,7 @@ PATIENT = f"PRAGMA busy_timeout={ATTEMPT * 1000:.0f}"
 _SETTINGS = (
     "synchronous=NORMAL",
     "foreign_keys=ON",
-    "cache_size=-65536",  # in KiB; large, because ids are hashes, so index writes touch many pages
+    "cache_size=-65536",  # 64 MiB, because ids are hashes, so that writing an index touches many pages
 )
 _FEW = "cache_size=-2048"
 
@@ -61,7 +61,7 @@ def set_up_sqlite(connection: Any, _record: object) -> None:
     """Configure a new SQLite connection."""
     cursor = connection.cursor()
     cursor.execute(PATIENT)
-    if isinstance(connection, RetryingConnection):  # a database in memory has no log
+    if isinstance(connection, RetryingConnection):  # databases in memory have no log
         connection.use_log()
     for setting in _SETTINGS:
         cursor.execute(f"PRAGMA {setting}")
@@ -178,7 +178,7 @@ def make_engine(
     elif address.drivername == _SERVER[-1]:
         said = {name: value for name, value in _DEFAULTS.items() if name not in address.query}
         more |= {"connect_args": said, "pool_pre_ping": True}  # detects a restarted server
-        # Hides psycopg's messages about lost connections; this package prints its own.
+        # Hide psycopg's messages about lost connections, because this package prints its own messages.
         logging.getLogger("psycopg").addHandler(logging.NullHandler())
     try:
         engine = sa.create_engine(address, json_serializer=write_json, json_deserializer=read_json, **more)

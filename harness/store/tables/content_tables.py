@@ -159,7 +159,7 @@ class PoolItemRow(TableRow, table=True):
 
 
 class DatabaseMarkRow(TableRow, table=True):
-    """Random id of the database, and its mark if it is a copy or the old one of a moved study; one row."""
+    """Random id of the database, and its mark if it is a copy or its study was moved; a single row."""
 
     id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     database: str

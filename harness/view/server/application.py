@@ -55,7 +55,7 @@ def read_token(store_url: str) -> str:
     path = cache_dir() / "view" / f"{sha256(_name(store_url).encode()).hexdigest()[:32]}.token"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with hold_start_lock(path.parent):  # so that two servers that start at once use the same token
+        with hold_start_lock(path.parent):  # two servers that start at once must use the same token
             return _read(path) or _make(path)
     except OSError as error:
         raise ConfigError(f"{path}: the token cannot be stored: {error.strerror}") from error
