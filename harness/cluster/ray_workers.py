@@ -45,7 +45,7 @@ class Placement:
     address
         Address of the cluster, as for `ray.init`; None starts a temporary cluster on this machine.
     workers
-        Number of workers; None for one per node with enough resources.
+        Number of workers; None for one worker per node with enough resources.
     resources
         Resources that each worker reserves on its node, by Ray's names: ``CPU``, ``GPU``, ``memory`` or
         custom resources of the cluster.

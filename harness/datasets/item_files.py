@@ -89,7 +89,7 @@ def read_options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
     Raises
     ------
     DataError
-        If there are fewer than two, or one is empty, repeated or not a text.
+        If there are fewer than two options, or an option is empty, repeated or not a text.
     """
     if mapping.is_open:
         return (OPEN_ANSWER,)

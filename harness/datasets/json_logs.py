@@ -63,7 +63,7 @@ def is_label(text: str) -> bool:
 
 
 def read_label(text: str, labels: Sequence[str], *, with_words: bool) -> int | None:
-    """Return the label that a reply names; None if it does not clearly name one.
+    """Return the position of the label that a reply names; None if it does not clearly name a label.
 
     A reply counts if it, or its first line, consists of a label. With `with_words`, a label among other words
     counts too: ``2. heart``, ``The answer is 2``.
@@ -322,7 +322,7 @@ def read_each(records: Iterable[Any], path: Path, read: Callable[[Row], T]) -> I
     Raises
     ------
     DataError
-        If a record does not match the format; names the record.
+        If a record does not match the format; the message names the record.
     """
     for number, fields in enumerate(records, start=1):
         record = Row(str(path), number, fields)

@@ -32,7 +32,7 @@ _QUESTIONS = (
     *("sentence", "input", "inputs", "startphrase", "sent1", "problem", "Problem", "ctx", "text", "prompt"),
     *("scenario", "hypothesis", "sentence2", "question2"),
 )
-"""Fields of a document that may contain its question; the first existing one counts."""
+"""Fields of a document that may contain its question; the first existing field is used."""
 _CONTEXTS = (
     *("passage", "flores_passage", "support", "context", "Context", "contexts", "CONTEXTS", "narrative"),
     *("article", "story", "paragraph", "document", "text", "dialogue", "premise", "sentence1", "question1"),

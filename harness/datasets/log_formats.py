@@ -26,7 +26,7 @@ _READ = {
     *("id", "question", "text", "options", "prediction", "raw", "error", "confidence", "sample"),
     *("input_tokens", "output_tokens"),
 }
-"""Columns of a table that are read; others are metadata."""
+"""Columns of a table that are read; all other columns are metadata."""
 _ASKED = ("question", "text")
 """Columns that may contain the question; if ``question`` exists, ``text`` may be the reply instead."""
 
@@ -138,8 +138,8 @@ def iterate_foreign(
 ) -> Iterator[list[ForeignAnswer]]:
     """Read a log's answers in portions; an error may occur after good portions.
 
-    If a log names its models, only the answers of `model` are read, or all answers if they are of one model.
-    Samples that are not answers are counted in `left_out`, by reason.
+    If a log names its models, only the answers of `model` are read, or all answers if they are from the same
+    model. Samples that are not answers are counted in `left_out`, by reason.
 
     Raises
     ------

@@ -61,8 +61,8 @@ def labels_from_frame(
     ----------
     source
         Frame or file with columns for the item's id, the text of the option asked about, and the expert's
-        answer: ``yes``, ``no``, ``unsure`` or ``skip``, or a boolean. An empty answer is missing, as
-        ``unsure`` is. The column with the expert's name is optional.
+        answer: ``yes``, ``no``, ``unsure`` or ``skip``, or a boolean. An empty answer counts as missing, like
+        ``unsure``. The column with the expert's name is optional.
     items
         The items that were asked about, and possibly others. If all items have the same options, a list
         of these options may be given instead; then any id is accepted.
@@ -71,7 +71,7 @@ def labels_from_frame(
     ------
     DataError
         If a column is missing, an id belongs to no item, an option is not one of the item's or was asked
-        about twice, or an answer has another value; names row and column.
+        about twice, or an answer has another value; the message names row and column.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def predictions_from_frame(
     ------
     DataError
         If a column is missing, an id belongs to no item or occurs twice, a prediction is not one of the
-        item's options, or a confidence is out of range; names row and column.
+        item's options, or a confidence is out of range; the message names row and column.
 
     Examples
     --------
@@ -370,7 +370,7 @@ def read_choices(
     Raises
     ------
     DataError
-        As in `read_ratings`, or if an item occurs twice; names file, line and field.
+        As in `read_ratings`, or if an item occurs twice; the message names file, line and field.
     """
     found: dict[str, str | None] = {}
     lines: dict[str, int] = {}

@@ -222,7 +222,7 @@ def _lines(path: Path, encoding: str = _UTF_8) -> Iterator[str]:
 
 
 def _line_portions(path: Path) -> Iterator[Iterable[str]]:
-    """Yield many lines at once; if they cannot be decoded, yield the rest line by line up to the bad one."""
+    """Yield many lines at once; if decoding fails, yield single lines up to the bad line."""
     given, encoding = 0, _UTF_8
     try:
         with _open(path) as stream:

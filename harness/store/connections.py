@@ -90,7 +90,7 @@ class Connections:
         except StoreError:
             self.close()
             raise
-        # If the file is removed later, new connections must not create an empty one.
+        # If the file is removed later, new connections must not create an empty file.
         sa.event.listen(self._engine, "do_connect", self._expect_file)
 
     @property

@@ -1,7 +1,7 @@
 """SQL of replies: verdicts on questions, or labels for a panel's assignments.
 
-There is one row per question or assignment. Adding the same reply again does nothing; adding a different one
-is an error.
+There is one row per question or assignment. Adding the same reply again does nothing; adding a different
+reply is an error.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ def _leave_out(replies: Iterable[ReplyFields], known: Mapping[str, str]) -> list
     Raises
     ------
     StoreError
-        If a reply differs from the known one, or from an earlier one with the same id.
+        If a reply differs from the known one, or from an earlier given reply with the same id.
     """
     fresh, values = list[ReplyFields](), dict(known)
     for reply in replies:

@@ -156,7 +156,7 @@ class SearchRepository(Repository):
         ]
 
     def read_candidates(self, search: str, ids: Sequence[str] | None = None) -> list[Candidate]:
-        """Return all candidates of a search, or those with the given ids, in order of arrival.
+        """Return all candidates of a search, or the candidates with the given ids, in order of arrival.
 
         Raises
         ------

@@ -67,7 +67,7 @@ _OF_PEOPLE: tuple[tuple[sa.Table, str], ...] = (
     (_QUARANTINE, "expert"),
     (UnitDrawRow.__table__, "expert"),
 )
-"""Tables and columns that name a person and are kept when the name is erased."""
+"""Tables and columns with a person's name; if it is erased, a pseudonym replaces it and the rows remain."""
 _OF_PERSON_ALONE: tuple[tuple[sa.Table, str], ...] = (
     (AbsenceRow.__table__, "expert"),
     (AnswerLinkRow.__table__, "expert"),

@@ -331,7 +331,7 @@ class Estimate(ResultWithNotes, Displayable):
 
     @property
     def all_notes(self) -> tuple[Note, ...]:
-        """The notes; one is added if the estimate lies outside its interval and no note reports this."""
+        """The notes; a note is added if the estimate lies outside its interval and no note reports this."""
         is_inside = self.low - _ROUNDING <= self.value <= self.high + _ROUNDING
         kinds = {note.kind for note in self.notes}
         if is_inside or kinds & {NoteKind.OUT_OF_RANGE, NoteKind.VALUE_OUTSIDE_INTERVAL}:

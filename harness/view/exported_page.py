@@ -183,7 +183,7 @@ def _choose_items(store: Store, frame: Mapping[str, Any], *, texts: bool) -> lis
 
 
 def _order_items(store: Store, frame: Mapping[str, Any]) -> Iterator[int]:
-    """Yield positions of all items: first refuted items, then items models disagree about, then the rest."""
+    """Yield positions of all items: refuted items, then items on which models disagree, then the others."""
     items, models = StudyItems.read(store), tuple(frame["models"])
     wanted = [ItemFilter(outcome=ModelOutcome.REFUTED)] if models else []
     wanted += [ItemFilter(disagreed=models)] if len(models) > 1 else []

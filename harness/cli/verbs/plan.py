@@ -213,7 +213,7 @@ def _refuse(args: argparse.Namespace, names: Any, why: str) -> None:
     Raises
     ------
     BadInput
-        If one of the options is given; names the options.
+        If one of the options is given; the message names the options.
     """
     given = [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) is not None]
     if given:

@@ -163,7 +163,7 @@ def head_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def tail_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the last line of the output: the next step; empty if the first line already names one."""
+    """Return the last line of the output: the next step; empty if the first line already names it."""
     if any(result["failed"] or "stopped" in result for result in results.values()):
         return ""
     if any("sample" in result for result in results.values()):

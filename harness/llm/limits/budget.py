@@ -79,7 +79,7 @@ def read_prices(path: str | Path, *, required: bool = True) -> PriceTable:
     path
         The TOML file.
     required
-        Whether a missing file is an error; otherwise it gives an empty table.
+        Whether a missing file is an error; otherwise the table is empty.
 
     Raises
     ------
@@ -232,7 +232,7 @@ class Budget:
         self._account = _Account()
 
     def at(self, price: Price | None) -> Budget:
-        """Return a budget for calls of another model, which shares limits and spent amounts with this one."""
+        """Return a budget for calls of another model; both budgets share the limits and the spent usage."""
         other = Budget(self._usd, self._tokens, price, requests=self._requests)
         other._account = self._account
         return other

@@ -28,7 +28,7 @@ _FIRST, _LONGEST = 1.0, 30.0  # seconds between test calls
 
 
 class CircuitBreaker:
-    """Detects outages of an endpoint, and delays calls during an outage; for one event loop.
+    """Detects outages of an endpoint, and delays calls during an outage. Usable in one event loop.
 
     During an outage, one test call at a time is made, at growing intervals.
 
@@ -232,7 +232,7 @@ class AdaptiveRateLimit:
 
 
 LONGEST_PAUSE = 300.0
-"""Maximum pause in seconds, even if the endpoint asks for a longer one."""
+"""Maximum pause in seconds, even if the endpoint asks for a longer pause."""
 
 _BURST = 0.1  # seconds; after a pause, as many calls may start at once as the rate allows in this time
 _CATCH_UP = 0.25  # value of _BURST if the rate was learned from refusals
@@ -242,7 +242,7 @@ _BETWEEN = 1.0  # minimum seconds between two halvings of the window
 
 
 class Limiter:
-    """Limits the calls of one or several models that share an endpoint's limits; for one event loop.
+    """Limits the calls of one or several models that share an endpoint's limits. Usable in one event loop.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ class HttpClient:
         return url
 
     async def close(self) -> None:
-        """Close all connections; a later request opens new ones."""
+        """Close all connections; a later request opens new connections."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()

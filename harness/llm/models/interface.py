@@ -32,7 +32,7 @@ class Request:
     Attributes
     ----------
     messages
-        The turns of the conversation; the model answers the last one.
+        The turns of the conversation; the model answers the last turn.
     temperature, max_tokens
         Sampling temperature, and maximum number of tokens of the answer; None: the endpoint's default.
     stop

@@ -34,9 +34,9 @@ class TokenGuess:
     Before the first reported usage, three Latin letters or spaces, or one byte of any other text, count as
     one token, a request has at least 64 tokens, and an answer without a limit has 1,024 tokens. Afterwards,
     the estimates are 1.25 times the largest ratio of tokens to text and 1.25 times the longest answer so far,
-    and a request has at least as many tokens as the smallest one so far. A token limit is trusted until an
-    answer exceeds it. From then on, each answer is assumed to be at least as long as the longest answer that
-    exceeded its limit.
+    and a request has at least as many tokens as the smallest request so far. A token limit is trusted until
+    an answer exceeds it. From then on, each answer is assumed to be at least as long as the longest answer
+    that exceeded its limit.
     """
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ class LimitedModel:
     model
         The client that makes single calls.
     limiter
-        Limits of the endpoint; models of one endpoint may share them.
+        Limits of the endpoint; models of one endpoint may share a limiter.
     tries
         Attempts before a request counts as failed.
     recognise

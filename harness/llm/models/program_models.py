@@ -134,7 +134,7 @@ class CommandModel(_ProgramModel):
         return ModelReply(out.decode(errors="replace").strip())
 
     async def _talk(self, process: asyncio.subprocess.Process, text: bytes) -> tuple[bytes, bytes]:
-        """Send a text to the program. Returns its outputs; raises an error if one exceeds the limit."""
+        """Send a text to the program. Returns its outputs; raises an error if an output exceeds the limit."""
         stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
         assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101, PT018  pipes
 

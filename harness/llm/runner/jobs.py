@@ -201,14 +201,14 @@ def make_jobs(
 
 
 def _limits_of(settings: ModelSection) -> tuple[str, str]:
-    """Return the key of a model's limiter; models share one only with the setting `shared_limits`."""
+    """Return the key of a model's limiter; models share a limiter only with the setting `shared_limits`."""
     return settings.where, "" if settings.shared_limits else settings.model
 
 
 def _make_limiters(
     settings: Sequence[ModelSection], patience: float, workers: int
 ) -> dict[tuple[str, str], Limiter]:
-    """Create all limiters; a shared one has its models' largest concurrency and lowest rates."""
+    """Create all limiters; a shared limiter has its models' largest concurrency and lowest rates."""
     shared = defaultdict[tuple[str, str], list[ModelSection]](list)
     for one in settings:
         shared[_limits_of(one)].append(one)

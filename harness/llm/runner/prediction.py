@@ -245,7 +245,7 @@ def answer_probabilities(reply: ModelReply, item: Item, shown: int) -> tuple[flo
 
 
 def _begun(token: str, names: Sequence[str]) -> list[int]:
-    """Return the indices of the names that equal a token, or otherwise of those that begin with it."""
+    """Return the indices of the names that equal a token; if none does, of the names that begin with it."""
     said = token.strip(_AROUND)
     exact = [k for k, name in enumerate(names) if name == said]
     return exact or [k for k, name in enumerate(names) if said and name.startswith(said)]
@@ -312,7 +312,7 @@ def _read_exported(
 
 
 def read_named_options(answers: Iterable[str | int | None], options: tuple[str, ...]) -> dict[object, int]:
-    """Return answer → option for answers that are an option; others need `read_foreign_option`."""
+    """Return answer → option for answers that are an option; other answers need `read_foreign_option`."""
     found = {said: _read_brief(said, options) for said in set(answers) if isinstance(said, str)}
     return {
         said: read.option

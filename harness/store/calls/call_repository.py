@@ -173,7 +173,7 @@ class CallRepository(Repository):
 
     @repeated(twice=True)
     def write_calls(self, calls: Sequence[StoredCall]) -> None:
-        """Store calls in one transaction; a call replaces an earlier one with the same key."""
+        """Store calls in one transaction; a call replaces an earlier call with the same key."""
         with self._database.transaction() as connection:
             upsert(connection, _CALL, [row_of(call) for call in calls])
 

@@ -85,7 +85,7 @@ def row_of(value: Any) -> dict[str, Any]:
 
 
 def value_of(kind: type[Any], row: sa.Row[Any], **others: Any) -> Any:
-    """Create an instance of `kind` from the row's columns that are named like its fields, and `others`."""
+    """Create an instance of `kind` from `others` and the row's columns that are named like its fields."""
     names = kind.__dataclass_fields__.keys() & row._fields
     return kind(**{name: getattr(row, name) for name in names} | others)
 

@@ -139,7 +139,7 @@ def serve_study(
     host
         Address to listen at; if it is not a loopback address, other machines can connect with the token.
     port
-        Port to listen at; 0 takes any free one.
+        Port to listen at; 0 takes any free port.
     ready
         Called with the page's address, which contains the token, when the server is ready.
 
@@ -211,7 +211,7 @@ def make_application(guard: Guard, feed: ChangeFeed, parts: Parts) -> web.Applic
 
 @web.middleware
 async def _say_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer an error as text; an unexpected error is printed on the terminal and not shown to the reader."""
+    """Send an error as text; an unexpected error is printed on the terminal and not shown to the reader."""
     try:
         return await handler(request)
     except OversightError as error:
