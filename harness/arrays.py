@@ -34,9 +34,9 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 def find_equal(table: FloatArray) -> tuple[IntArray, IntArray]:
     """Find distinct rows.
 
-    Return the position of the first row of each distinct value, shape (R,), and the number of every row's
-    value, shape (N,). NaN does not equal NaN, and 0 does not equal −0. Rows are hashed, because sorting them
-    is slow.
+    Return the position of the first row of each distinct value, shape (R,), and for every row the index of
+    its value among the distinct values, shape (N,). NaN does not equal NaN, and 0 does not equal −0. Rows are
+    hashed, because sorting them is slow.
     """
     words = np.ascontiguousarray(table).view(np.uint64)
     key = np.zeros(len(table), dtype=np.uint64)
@@ -50,7 +50,7 @@ def find_equal(table: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def fix_constant(c: FloatArray, never: BoolArray) -> FloatArray:
-    """Return, per item, the common c of the options that are never asked about; NaN if none exists.
+    """Return, per item, the value c shared by all options that are never asked about; NaN if none exists.
 
     Parameters
     ----------

@@ -370,7 +370,7 @@ class RefusedRequest(FatalModelError):
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal ended the work; results finished before it are stored. `exit_code` is 128 + the signal."""
+    """A signal ended the work; earlier results are stored. `exit_code` is 128 + the signal's number."""
 
     def __init__(self, signal: int) -> None:
         super().__init__(signal)

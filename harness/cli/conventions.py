@@ -187,7 +187,7 @@ def parse_numbers(
 
 
 def parse_look(text: str) -> tuple[int, int]:
-    """Return J and L of ``J/L``, a planned interim analysis.
+    """Return the numbers J and L of ``J/L``, which names interim analysis J of L planned analyses.
 
     Raises
     ------

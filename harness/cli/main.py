@@ -322,7 +322,7 @@ def make_parser(verb: str, module: ModuleType) -> VerbParser:
 
 
 def _load(name: str, loaded: Callable[[], None]) -> ModuleType:
-    """Import a verb's module and all its imports without garbage collection, which is faster.
+    """Import a verb's module with the garbage collector off, because this is faster.
 
     Afterwards, `loaded` may freeze these objects, because the program needs them until its end.
     """

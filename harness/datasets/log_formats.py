@@ -180,7 +180,7 @@ def _why_left_out(answer: ForeignAnswer, model: str) -> str:
 
 
 def _choose_model(answers: Iterator[ForeignAnswer], path: Path, model: str | None) -> str:
-    """Return the model whose answers to read from a log with several models; empty if it names none."""
+    """Return the model whose answers to read from a log of several models; empty if the log names none."""
     first = next((answer for answer in answers if not answer.left_out), None)
     if first is None or not first.model:
         return ""

@@ -32,7 +32,7 @@ _WHAT_TO_DO = (
     "changed, import a table with the columns id and prediction alone"
 )
 _SIMILAR_CHECKED = 100
-"""Maximum number of texts for which all other items' texts are searched, if they only resemble their own."""
+"""Maximum number of texts that only resemble their item's text and are compared with all items' texts."""
 
 
 def list_words(text: str) -> list[str]:

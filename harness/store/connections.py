@@ -159,7 +159,7 @@ class Connections:
         """Run a transaction, and run it again if the connection to a server was lost meanwhile.
 
         Inside `together`, `work` is part of that transaction and runs once. With `twice`, `work` is repeated
-        even if the connection was lost during the commit, so that it may have been committed.
+        even if the connection was lost during the commit, when it may have been committed already.
         """
         is_part = getattr(self._here, "connection", None) is not None
         for _ in range(0 if is_part else _LOSSES):
@@ -217,7 +217,7 @@ class Connections:
             made.read_only = True
 
     def _expect_database(self, made: Any) -> None:
-        """Raise `LostDatabase` if a new connection reached another database than the first did."""
+        """Raise `LostDatabase` if a new connection reached another database than the first connection."""
         try:
             found = made.execute(_DATABASE).fetchone()
         except self._engine.dialect.loaded_dbapi.ProgrammingError:  # no such table

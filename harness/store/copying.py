@@ -1,4 +1,4 @@
-"""Copy a study's database into an empty one: from a file to a server, or back."""
+"""Copy a study's database into an empty database: from a file to a server, or back."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class Repository:
 
 
 def repeated(*, twice: bool) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a repository's method, which must be one transaction, to run through `Connections.repeat`."""
+    """Run a repository's method, which must be one transaction, through `Connections.repeat`; a decorator."""
 
     def wrap(method: Callable[P, T]) -> Callable[P, T]:
         @wraps(method)

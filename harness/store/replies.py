@@ -145,7 +145,7 @@ class ReplyRepository(Repository):
         return AuditEvent(kind="batch", way=", ".join(ways), value=str(batch.number), detail=told)
 
     def _pick_stored(self, connection: sa.Connection, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return the given rows that are stored at their position."""
+        """Return those of the given rows that the table contains at the same position."""
         t = self._table.c
         query = sa.select(t.position).where(t.position.between(rows[0][1], rows[-1][1]))
         stored = set(connection.execute(query).scalars())

@@ -143,7 +143,7 @@ class RunRepository(Repository):
         ]
 
     def count_over_limit(self, run_id: str, limit: int) -> int:
-        """Count answers from a single call that exceed the token limit by more than 10 % and 4 tokens."""
+        """Count answers from a single call that exceed the token limit by over 10 % and by over 4 tokens."""
         table = _PREDICTION.c
         is_over = sa.and_(table.attempts == 1, table.output_tokens > 1.1 * limit + 4)
         query = sa.select(sa.func.count()).where(table.run_id == run_id, is_over)

@@ -232,7 +232,7 @@ class WithdrawalRepository(Repository):
         return found
 
     def read_person(self, name: str) -> dict[str, list[dict[str, Any]]]:
-        """Return the rows that name a person, by table name, without columns that hash secrets."""
+        """Return the rows that name a person, by table name, without columns of hashed secrets."""
         found = dict[str, list[dict[str, Any]]]()
         for table, column in (*_OF_PEOPLE, *_OF_PERSON_ALONE):
             columns = [c for c in table.c if c.name not in _SECRET]

@@ -98,7 +98,7 @@ class PredictionStatus(StrEnum):
     UNREADABLE = "unreadable"
     """The model answered, but named no option; the answer counts as wrong."""
     TRUNCATED = "truncated"
-    """The token limit ended the answer before it named an option; it counts as wrong."""
+    """The token limit ended the answer before it named an option; the answer counts as wrong."""
     FAILED = "failed"
     """No answer arrived, even after all retries; the item is excluded and counted."""
 

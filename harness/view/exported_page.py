@@ -36,7 +36,7 @@ _MOST_BYTES = 16_000_000
 _AT_A_TIME = 100
 """Number of items that are read in full at once; small, because reading stops when the file is full."""
 _OPTIONS = frozenset({"option", "options"})
-"""Fields that contain options: texts if items have their own options, or numbers."""
+"""Fields that contain options; numbers replace their texts if items have their own options."""
 
 
 def write_page(

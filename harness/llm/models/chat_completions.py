@@ -197,7 +197,7 @@ def _load(data: bytes) -> Any:
 
 
 def base_url(settings: ModelSection) -> str:
-    """Return the base URL of a model's endpoint; for ``"local"``, that of the local server.
+    """Return the base URL of a model's endpoint; for ``"local"``, the URL of the local server.
 
     Raises
     ------

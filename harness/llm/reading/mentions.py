@@ -189,7 +189,7 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
     options
         The options in display order.
     asked
-        The requested notation, which decides if the text of one option is the letter of another. With None,
+        The requested notation, by which a letter that is also the text of another option is read. With None,
         such a letter is ambiguous.
     words
         Patterns of the words that may surround a letter.
@@ -225,7 +225,7 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
 def _letters(*, by_number: bool) -> tuple[re.Pattern[str], ...]:
     """Return three patterns: of letters in brackets, of letters at the start of a line, and of other letters.
 
-    Group 1 is text before the letter that is kept; group 2 is the letter.
+    Group 1 is the text before the letter, which is kept; group 2 is the letter.
     """
     name = r"\d{1,3}" if by_number else _NAME
     lower = r"\d{1,3}" if by_number else "[a-z]"

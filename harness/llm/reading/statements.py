@@ -23,7 +23,7 @@ class Findings:
     Attributes
     ----------
     affirmed
-        Options stated as the answer, in order, each with whether the sentence is a conclusion.
+        Options stated as the answer, in order, as pairs (option, whether the sentence is a conclusion).
     weakly
         Options stated by a weak claim, see `Grammar`.
     refuted, doubted, mentioned

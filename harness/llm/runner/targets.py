@@ -83,7 +83,7 @@ class Target:
             runs.add_run(spec)
 
     def _warn_of_change(self, store: Store) -> None:
-        """Print a warning if the program's files have changed since its first answers."""
+        """Print a warning if the program's files have changed since the run's first answers."""
         settings = self.settings
         function = load_function(settings.python) if settings.python else self.function
         now = digest_program(function, settings.command)
@@ -96,7 +96,7 @@ class Target:
             )
 
     def refuse_waiting(self, store: Store) -> None:
-        """Raise `BadInput` if a batch of this run is unfinished: its items would be paid for twice."""
+        """Raise `BadInput` if a batch of this run is unfinished, as its items would be paid for twice."""
         waiting = store.calls.read_batches(self.spec.id, UNDER_WAY)
         if waiting:
             n = sum(len(batch.requests) for batch in waiting)
@@ -190,7 +190,7 @@ def hold_runs(
 def make_served(
     store: Store, target: Target, fix: Callable[[str, str], None], patience: float = 20
 ) -> ServedModel:
-    """Return the object that checks the model names in a run's replies, beginning with the stored name.
+    """Return an object that compares the model names in a run's replies with the stored name.
 
     If no name is stored, `fix` is called with the run's id and the name in the first reply.
     """

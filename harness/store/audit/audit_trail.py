@@ -111,7 +111,7 @@ class AuditRecord:
         return isinstance(detail, dict) and detail.get("redacted") is True
 
     def find_seal(self) -> str:
-        """Return a hash of the link and of the current content, for a ``redacted`` event to contain."""
+        """Return a hash of the link and of the current content, which a ``redacted`` event contains."""
         return self.find_link(self.link)
 
     @property

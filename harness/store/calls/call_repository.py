@@ -1,8 +1,9 @@
 """SQL of model calls: the cache, the ledger, batches, and tested features of endpoints.
 
-The ledger has one row per answer from before its first call is sent until its prediction is stored
-(`RunRepository.store_predictions`). If such a row exists when a run starts, its process died. The reserved
-usage in the row may have been paid, so it is charged to the run permanently.
+The ledger has one row per answer that is being requested. The row is written before the first call is sent,
+and removed when the prediction is stored (`RunRepository.store_predictions`). If such a row exists when a run
+starts, the process that wrote it died. The reserved usage in the row may have been paid, so it is charged to
+the run permanently.
 
 A workflow makes many calls per answer, so the ledger has two rows per workflow run: the usage of finished
 calls, and the maximum usage of unfinished calls. The usage of unfinished calls is charged in the same way at

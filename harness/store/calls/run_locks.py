@@ -69,7 +69,7 @@ class LockRepository(Repository):
         take_over: bool = False,
         tell: Callable[[str], None] = lambda _: None,
     ) -> Iterator[HeldLocks]:
-        """Hold the locks of all runs, or of none, during a ``with`` block.
+        """Hold the locks of all given runs, or of none of them, during a ``with`` block.
 
         Parameters
         ----------

@@ -118,7 +118,7 @@ class ColumnRepository(Repository):
         return int(found[0][0]) if found else None
 
     def read_protocols(self) -> list[str]:
-        """Return the names of the protocols that drew questions, sorted, except that of second questions."""
+        """Return the names of the protocols that drew questions, sorted; second questions are ignored."""
         names = {name for (name,) in self._read(sa.select(_QUESTION.protocol).distinct())}
         return sorted(names - {SECOND_QUESTIONS})
 
@@ -134,8 +134,8 @@ class ColumnRepository(Repository):
     def read_meta(self, column: str) -> ItemValues:
         """Return every item's value in an extra column of the source.
 
-        A column with missing values is cached only from the second call on, because the first caller may
-        fill them in.
+        A column with missing values is cached only from the second call on, because the first caller may fill
+        in the missing values.
         """
         key, met = ("meta", column), ("gaps", column)
         with self._lock:

@@ -29,7 +29,7 @@ _FEW = "cache_size=-2048"
 
 
 def is_read_only(file: str) -> bool:
-    """Whether a database file exists and it, or the folder that contains its log, is read-only."""
+    """Whether a database file exists and is read-only, or is in a read-only folder."""
     path = Path(file)
     return path.is_file() and not (os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK))
 

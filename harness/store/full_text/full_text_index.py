@@ -177,7 +177,7 @@ class FullTextRepository(Repository):
 
 
 def index_new_words(connection: sa.Connection, first: int) -> None:
-    """Index the items from position `first` on, unless earlier items are unindexed; then a search does it."""
+    """Index items from position `first` on; if earlier items are unindexed, leave all to the next search."""
     if _count_indexed(connection) == first:
         _index(connection, first, _count_items(connection))
 

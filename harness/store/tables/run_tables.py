@@ -167,7 +167,7 @@ class CallRow(TableRow, table=True):
 
 
 class RunVersionRow(TableRow, table=True):
-    """Number of changes of a run's predictions, counted by database triggers."""
+    """Number of changes to a run's predictions, counted by database triggers."""
 
     run_id: str = Field(primary_key=True)
     version: int = Field(sa_type=BigInteger)
