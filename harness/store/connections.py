@@ -178,8 +178,7 @@ class Connections:
         written. If the file was removed or replaced, the function raises `StoreError`; call `watching` again
         to read the new file.
         """
-        # Compare whole snapshots, because the end of a long transaction does not change the newest
-        # transaction id.
+        # Compare snapshots, because the end of a long transaction does not change the newest transaction id.
         query = "PRAGMA data_version" if self.is_file else "SELECT pg_current_snapshot()::text"
         if self._held is not None:
             self._held.may_rescue = False  # a watcher only reads, and continues with a new file

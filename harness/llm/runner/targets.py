@@ -139,7 +139,7 @@ class RequestedItems:
 def refuse_without_keys(targets: Sequence[Target]) -> None:
     """Raise `ConfigError` if a model's API key is not set; call this before anything is written."""
     for target in targets:
-        # An endpoint that is not a URL causes a clearer error later.
+        # Skip endpoints that are not URLs, because they cause a clearer error later.
         if not target.is_program and target.settings.endpoint.startswith("http"):
             api_key(target.settings)
 

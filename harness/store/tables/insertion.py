@@ -175,8 +175,7 @@ def _compile_insertion(
     sql, order = str(compiled), compiled.positiontup or ()
     listed = f"({', '.join(order)})"
     if dialect.name == "sqlite" and listed in sql:
-        # All parameters are "?", so it suffices to reorder the column names instead of the values of every
-        # row.
+        # All parameters are "?", so it suffices to reorder the column names, not the values of every row.
         return sql.replace(listed, f"({', '.join(names)})", 1), list
     arrange = itemgetter(*(names.index(name) for name in order))
     return sql, lambda rows: list(map(arrange, rows))

@@ -74,7 +74,7 @@ function orderPicture({ order }, what, names) {
   });
 }
 
-/** Everybody who answered, people with known times first, so that a person's line looks the same in both charts. */
+/** Everybody who answered, people with known times first, so that a person's line looks the same in all charts. */
 function peopleInOrder(people, { bins, order }) {
   const known = people.map((row) => row.name).filter((name) => Object.hasOwn(order, name));
   return [...known.filter((name) => Object.hasOwn(bins, name)), ...known.filter((name) => !Object.hasOwn(bins, name))];

@@ -10,7 +10,7 @@ export function verdictStrip({ verdict, warning = null, details = [] }) {
     details.filter(Boolean).map((detail) => el("p", { class: "quiet" }, detail)));
 }
 
-/** A section that is closed until the reader clicks on its heading. */
+/** A collapsible section, which the reader opens by its heading. */
 export function foldedSection(title, ...content) {
   return el("details", { class: "fold" }, el("summary", {}, el("h2", {}, title)), content);
 }

@@ -141,7 +141,7 @@ function searchStrip(search) {
   });
 }
 
-/** Tokens per item of the leading candidate, divided by those of the start; null if either is unknown. */
+/** Tokens per item of the leading candidate, divided by those of the start; null for the start, or if either is unknown. */
 function costRatio(search) {
   const tokens = (id) => search.rows.find((row) => row.id === id)?.standing?.tokens;
   const [own, start] = [tokens(search.headline.candidate), tokens(search.start)];
