@@ -34,9 +34,9 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 def find_equal(table: FloatArray) -> tuple[IntArray, IntArray]:
     """Find distinct rows.
 
-    Return the position of the first row of each distinct value, shape (R,), and the number of every row's
-    value, shape (N,). NaN does not equal NaN, and 0 does not equal −0. Rows are hashed, because sorting them
-    is slow.
+    Return the position of the first row of each distinct value, shape (R,), and for every row the index of
+    its value among the distinct values, shape (N,). NaN does not equal NaN, and 0 does not equal −0. Rows are
+    hashed, because sorting them is slow.
     """
     words = np.ascontiguousarray(table).view(np.uint64)
     key = np.zeros(len(table), dtype=np.uint64)
@@ -44,13 +44,13 @@ def find_equal(table: FloatArray) -> tuple[IntArray, IntArray]:
         key = (key ^ column) * _ODD
         key ^= key >> np.uint64(29)
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    if not (table[first][inverse] == table).all():  # different rows have the same hash, or there is a NaN
+    if not (table[first][inverse] == table).all():  # two different rows have the same hash, or a row has NaN
         _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
     return first, inverse.ravel()
 
 
 def fix_constant(c: FloatArray, never: BoolArray) -> FloatArray:
-    """Return, per item, the common c of the options that are never asked about; NaN if none exists.
+    """Return, per item, the value c shared by all options that are never asked about; NaN if none exists.
 
     Parameters
     ----------

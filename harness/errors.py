@@ -9,7 +9,7 @@
     │   ├── StoreError              the study database is unreadable, too new, or of another study
     │   │   ├── LostConnection      the connection to the database server was lost (exit code 1)
     │   │   ├── FullDisk            the disk is full (exit code 1)
-    │   │   └── LostDatabase        it was moved, deleted or replaced while a command ran (exit code 1)
+    │   │   └── LostDatabase        the database was moved, deleted or replaced while in use (exit code 1)
     │   ├── WrongType               an argument has the wrong type (also a TypeError)
     │   └── ProgramRefused          a workflow's source uses something forbidden, or its test run failed
     ├── EstimateError               exit code 2: the estimate is undefined for these data
@@ -370,7 +370,7 @@ class RefusedRequest(FatalModelError):
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal ended the work; results finished before it are stored. `exit_code` is 128 + the signal."""
+    """A signal ended the work; earlier results are stored. `exit_code` is 128 + the signal's number."""
 
     def __init__(self, signal: int) -> None:
         super().__init__(signal)
@@ -378,6 +378,6 @@ class Stopped(KeyboardInterrupt):
 
 
 def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first error of a group of concurrent tasks, which caused the others to end."""
+    """Return the first error of a group of concurrent tasks: the error that made the other tasks end."""
     error = group.exceptions[0]
     return first_of(error) if isinstance(error, BaseExceptionGroup) else error

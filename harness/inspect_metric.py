@@ -32,7 +32,10 @@ def _register() -> Any:
 def _expert_accuracy(
     level: float | None = None, estimator: str = "ml"
 ) -> Callable[[Sequence[Any]], dict[str, float]]:
-    """Make the metric; arguments as in `oversight.accuracy`, `level` None for the study's level."""
+    """Make the metric. Arguments are as in `oversight.accuracy`.
+
+    If `level` is None, the level of the study is used.
+    """
 
     def measure(scores: Sequence[Any]) -> dict[str, float]:
         items, settings = unpack_scores([sample.score.metadata for sample in scores])

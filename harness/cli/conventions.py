@@ -117,7 +117,7 @@ def check_address(port: int, host: str = "127.0.0.1", option: str = "--host") ->
     Raises
     ------
     ConfigError
-        If there is no such port, or the address is empty; names the option.
+        If there is no such port, or the address is empty; the message names the option.
     """
     if not 0 <= port <= 65535:
         raise ConfigError(f"--port must be 0 to 65535, is {port}")
@@ -155,7 +155,7 @@ def parse_json(option: str, text: str) -> Any:
     Raises
     ------
     BadInput
-        If the text is not JSON; names the option.
+        If the text is not JSON; the message names the option.
     """
     try:
         return json.loads(text)
@@ -166,14 +166,14 @@ def parse_json(option: str, text: str) -> Any:
 def parse_numbers(
     option: str, text: str, needed: Mapping[str, type], known: Mapping[str, type] | None = None
 ) -> dict[str, Any]:
-    """Parse a JSON object of numbers that has all `needed` names, and possibly `known` ones.
+    """Parse a JSON object of numbers that has all `needed` names, and may have `known` names.
 
     `needed` and `known` map each name to ``int``, if the number must be whole, or ``float``.
 
     Raises
     ------
     BadInput
-        If a name is missing or unknown, or a value is not a number; names the option.
+        If a name is missing or unknown, or a value is not a number; the message names the option.
     """
     numbers, kinds = parse_json(option, text), {**needed, **(known or {})}
     if not isinstance(numbers, dict) or not needed.keys() <= numbers.keys() <= kinds.keys():
@@ -187,7 +187,7 @@ def parse_numbers(
 
 
 def parse_look(text: str) -> tuple[int, int]:
-    """Return J and L of ``J/L``, a planned interim analysis.
+    """Return the numbers J and L of ``J/L``, which names interim analysis J of L planned analyses.
 
     Raises
     ------

@@ -214,13 +214,13 @@ exit codes: 0 done, 1 the work failed, 2 the input is wrong (nothing was changed
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; return its exit code."""
-    # a file opened later, such as the database, would get the descriptor of the closed stream
+    # A file opened later, such as the database, would get the closed stream's descriptor and thus the output.
     if sys.stdout is None or sys.stderr is None:
         print("oversight: standard output or standard error is closed", file=sys.stderr)  # noqa: T201  either
         return 2
     gc.set_threshold(20_000, 20, 20)
-    if argv is None:  # called as a program, not as a function
-        os.umask(0o077)  # no other user may read answers about patients
+    if argv is None:  # the command was called as a program
+        os.umask(0o077)  # new files are private, because answers may be about patients
         stop_in_order()
     with guarded_terminal():
         return _main(sys.argv[1:], gc.freeze) if argv is None else _main(list(argv))
@@ -286,12 +286,12 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
         sys.stderr.write(f"oversight: {error}\n")
         return error.exit_code
     except KeyboardInterrupt as stop:
-        # all work is stopped already, so ignore further signals
+        # All work has stopped, so ignore further signals.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         sys.stderr.write("\noversight: stopped; the same command continues from here\n")
         return stop.exit_code if isinstance(stop, Stopped) else 130
-    except BrokenPipeError as error:  # of a subprocess; a closed standard output is handled elsewhere
+    except BrokenPipeError as error:  # a subprocess closed its pipe; standard output is handled elsewhere
         sys.stderr.write(f"oversight: a pipe broke before the work was done: {error}\n")
         return 1
     except OSError as error:
@@ -305,7 +305,7 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
 
 def _run(module: ModuleType, args: argparse.Namespace) -> int:
     code = int(module.run(args) or 0)
-    sys.stdout.flush()  # reports write errors here, not at interpreter exit
+    sys.stdout.flush()  # so that write errors are reported here, not at interpreter exit
     return code
 
 
@@ -322,7 +322,7 @@ def make_parser(verb: str, module: ModuleType) -> VerbParser:
 
 
 def _load(name: str, loaded: Callable[[], None]) -> ModuleType:
-    """Import a verb's module and all its imports without garbage collection, which is faster.
+    """Import a verb's module with the garbage collector off, because this is faster.
 
     Afterwards, `loaded` may freeze these objects, because the program needs them until its end.
     """

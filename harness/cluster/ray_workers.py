@@ -45,7 +45,7 @@ class Placement:
     address
         Address of the cluster, as for `ray.init`; None starts a temporary cluster on this machine.
     workers
-        Number of workers; None for one per node with enough resources.
+        Number of workers; None for one worker per node with enough resources.
     resources
         Resources that each worker reserves on its node, by Ray's names: ``CPU``, ``GPU``, ``memory`` or
         custom resources of the cluster.
@@ -250,7 +250,7 @@ class RayWorkers:
         return _RayModel(self, settings)
 
     async def stream(self, service: str, *args: Any) -> AsyncIterator[tuple[Any, Any]]:
-        """Run a service on the next actor, in turn. Yields pairs of that actor and a message of the service.
+        """Run a service on an actor, chosen in turn. Yields pairs of the actor and a message of the service.
 
         Raises
         ------

@@ -80,7 +80,7 @@ def read_frame(frame: Frame) -> Iterator[Row]:
 
 
 def _columns(frame: Any) -> Mapping[str, Sequence[Any]]:
-    """Return column name → values; the library's own methods are used because they keep lists."""
+    """Return column name → values; pandas and polars convert their own frames, because this keeps lists."""
     if _is_of(frame, "pandas"):
         return _pandas_columns(frame)
     if _is_of(frame, "polars"):
@@ -93,7 +93,7 @@ def _columns(frame: Any) -> Mapping[str, Sequence[Any]]:
         raise DataError("frames of this library need: pip install pyarrow", file=FRAME) from None
     try:
         table = pa.table(frame) if hasattr(frame, "__arrow_c_stream__") else from_dataframe(frame)
-    except Exception as error:  # each library raises different errors
+    except Exception as error:  # every library raises other types of errors
         raise DataError(f"cannot be read: {error}", file=FRAME) from error
     _refuse_double(table.column_names)
     return {name: column.to_pylist() for name, column in zip(table.column_names, table.columns, strict=True)}
@@ -116,7 +116,7 @@ def _refuse_double(names: Sequence[str]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value without the library's wrapper: numpy numbers and arrays, its NaN, and tuples."""
+    """Convert a library's value to plain Python: numpy numbers and arrays, missing values, and tuples."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, tuple):
@@ -125,6 +125,6 @@ def _plain(value: Any) -> Any:
 
 
 def _is_of(given: object, library: str) -> bool:
-    """Whether an object is a frame of this library; no import is needed, as the library would be loaded."""
+    """Whether an object is a frame of a library; a library that is not imported has no frames."""
     module = sys.modules.get(library)
     return module is not None and isinstance(given, getattr(module, "DataFrame", ()))

@@ -120,7 +120,7 @@ def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return tuple(labels[j] for j in order), tuple(options[j] for j in order)
     references = state.find_field("instance.references") or ()
     if all("correct" in (reference.get("tags") or ()) for reference in references):
-        return (), ()  # these are alternative wordings of the right answer
+        return (), ()  # the references are alternative wordings of the right answer
     texts = (reference["output"]["text"] for reference in references)
     return (), read_texts(state, "instance.references", texts)
 
@@ -128,8 +128,8 @@ def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _read_labelled(answer: ForeignAnswer, labels: tuple[str, ...]) -> ForeignAnswer:
     """Read the label that a completion names.
 
-    If the labels are A, B, … in this order, a completion that is not just a label is left to the reader of
-    replies, which distinguishes letters from words more reliably; but only if no option looks like a label.
+    If the labels are A, B, … in this order and no option looks like a label, a completion that is not just a
+    label is left to the reader of replies, which distinguishes letters from words more reliably.
     """
     are_letters = [strip_label(label) for label in labels] == [chr(ord("a") + j) for j in range(len(labels))]
     are_mixed_up = any(map(is_label, answer.options))

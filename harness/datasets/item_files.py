@@ -52,8 +52,8 @@ class ItemMapping:
     skip_bad
         Whether bad rows are left out and counted; otherwise they are an error.
     is_open
-        Whether items have no options, because answers are texts. Their text may then be a list of messages,
-        each with ``role`` and ``content``.
+        Whether items have no options, because answers are texts. The text of an item may then be a list of
+        messages, each with ``role`` and ``content``.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def read_options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
     Raises
     ------
     DataError
-        If there are fewer than two, or one is empty, repeated or not a text.
+        If there are fewer than two options, or an option is empty, repeated or not a text.
     """
     if mapping.is_open:
         return (OPEN_ANSWER,)
@@ -150,8 +150,8 @@ def read_items(source: Source, mapping: ItemMapping | None = None, **columns: An
     ------
     DataError
         If a column is missing, a text is empty, an id occurs twice, there are fewer than two options, or an
-        option occurs twice. Names file, line and field of at most twenty bad rows; for a frame, row
-        (counted from 0) and column.
+        option occurs twice. The message names file, line and field of at most twenty bad rows; for a frame,
+        row (counted from 0) and column.
     WrongType
         If the source is neither a path nor a frame.
 

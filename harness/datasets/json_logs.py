@@ -63,7 +63,7 @@ def is_label(text: str) -> bool:
 
 
 def read_label(text: str, labels: Sequence[str], *, with_words: bool) -> int | None:
-    """Return the label that a reply names; None if it does not clearly name one.
+    """Return the position of the label that a reply names; None if it does not clearly name a label.
 
     A reply counts if it, or its first line, consists of a label. With `with_words`, a label among other words
     counts too: ``2. heart``, ``The answer is 2``.
@@ -127,8 +127,8 @@ _RESTORED = re.compile(r"\s*ANSWER: [A-Z](, [A-Z])*\s*")
 def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
     """Read the samples of a log; epochs become samples of the same item.
 
-    The answer is the one that the first scorer read. If no scorer read one, the model's reply is read as that
-    of any other model. The question is the input's text, or the user turns of its messages. Invalidated
+    The answer is the one that the first scorer read. If no scorer read an answer, the model's reply is parsed
+    like any other reply. The question is the input's text, or the user turns of its messages. Invalidated
     samples and further choices of an output are left out.
 
     Raises
@@ -271,7 +271,7 @@ def _content(sample: Row, message: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def _resolve(sample: Row, text: str) -> str:
-    """Return the attachment that stands for a long text, or the text itself."""
+    """Return the attachment that a text refers to; other texts are returned unchanged."""
     if text.startswith(("attachment://", "tc://")):
         text = sample.text(f"attachments.{text.partition('://')[2]}") or text
     return text
@@ -322,7 +322,7 @@ def read_each(records: Iterable[Any], path: Path, read: Callable[[Row], T]) -> I
     Raises
     ------
     DataError
-        If a record does not match the format; names the record.
+        If a record does not match the format; the message names the record.
     """
     for number, fields in enumerate(records, start=1):
         record = Row(str(path), number, fields)

@@ -32,7 +32,7 @@ _QUESTIONS = (
     *("sentence", "input", "inputs", "startphrase", "sent1", "problem", "Problem", "ctx", "text", "prompt"),
     *("scenario", "hypothesis", "sentence2", "question2"),
 )
-"""Fields of a document that may contain its question; the first existing one counts."""
+"""Fields of a document that may contain its question; the first existing field is used."""
 _CONTEXTS = (
     *("passage", "flores_passage", "support", "context", "Context", "contexts", "CONTEXTS", "narrative"),
     *("article", "story", "paragraph", "document", "text", "dialogue", "premise", "sentence1", "question1"),
@@ -147,7 +147,7 @@ def _read_choice(
     said = [str(request[1]) for request in requests]
     half = len(said) // 2
     if half > 1 and said[:half] == said[half:] and not any(_read_prompt(r[0]) for r in requests[half:]):
-        # Drop the second half, which repeats the first half without the question, for mutual information.
+        # The second half repeats the continuations without the question (for mutual information); drop it.
         said, scores = said[:half], scores[:half]
     if len(said) < 2:
         told = "there is only one continuation, so no option was chosen; such tasks cannot be read"
@@ -258,7 +258,7 @@ def _read_list(value: Any) -> _Listed:
             return (), ()
     if isinstance(value, dict):
         texts = next((value[name] for name in _TEXTS if isinstance(value.get(name), list)), None)
-        if texts is None:  # the keys are the labels
+        if texts is None:  # the dictionary maps labels to texts
             return list(map(str, value)), _read_texts(value.values())
         labels = value.get("label")
         return (list(map(str, labels)) if isinstance(labels, list) else ()), _read_texts(texts)

@@ -26,9 +26,9 @@ _READ = {
     *("id", "question", "text", "options", "prediction", "raw", "error", "confidence", "sample"),
     *("input_tokens", "output_tokens"),
 }
-"""Columns of a table that are read; others are metadata."""
+"""Columns of a table that are read; all other columns are metadata."""
 _ASKED = ("question", "text")
-"""Columns that may contain the question; beside ``question``, the column ``text`` may be the reply."""
+"""Columns that may contain the question; if ``question`` exists, ``text`` may be the reply instead."""
 
 
 def read_table(path: Path) -> Iterator[ForeignAnswer]:
@@ -138,8 +138,8 @@ def iterate_foreign(
 ) -> Iterator[list[ForeignAnswer]]:
     """Read a log's answers in portions; an error may occur after good portions.
 
-    If a log names its models, only the answers of `model` are read, or all answers if they are of one model.
-    Samples that are not answers are counted in `left_out`, by reason.
+    If a log names its models, only the answers of `model` are read, or all answers if they are from the same
+    model. Samples that are not answers are counted in `left_out`, by reason.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def _why_left_out(answer: ForeignAnswer, model: str) -> str:
 
 
 def _choose_model(answers: Iterator[ForeignAnswer], path: Path, model: str | None) -> str:
-    """Return the model whose answers to read from a log with several models; empty if it names none."""
+    """Return the model whose answers to read from a log of several models; empty if the log names none."""
     first = next((answer for answer in answers if not answer.left_out), None)
     if first is None or not first.model:
         return ""

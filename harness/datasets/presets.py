@@ -55,7 +55,7 @@ EDINET_INDUSTRIES = (
     "金融（除く銀行）",
     "不動産",
 )
-"""The 33 industries of the Tokyo exchange, merged into its 17 sectors; the energy sectors are one here."""
+"""The Tokyo exchange's 17 sectors, of which the two energy sectors are merged, so that 16 remain."""
 
 
 def medical_abstracts(row: Row, _seed: int) -> Fields:
@@ -114,10 +114,10 @@ def gpqa(row: Row, _seed: int) -> Fields:
 def math_mc(row: Row, seed: int) -> Fields | str:
     """Read MATH as multiple choice: the authors' candidate answers, or finished questions.
 
-    A row with ``question, candidates`` lists the true answer first, and then other models' answers. Four
-    different ones are drawn, seeded by `seed` and the question, so that K is 5 as in the paper; problems with
-    fewer are left out. A row with ``Question, A, B, …, Answer`` (a letter) is a finished question with as
-    many options as letters.
+    A row with ``question, candidates`` lists the true answer first, and then models' answers. Four distinct
+    wrong answers are drawn, seeded by `seed` and the question, so that K is 5 as in the paper; problems with
+    fewer wrong answers are left out. A row with ``Question, A, B, …, Answer`` (a letter) is a finished
+    question with as many options as letters.
     """
     if "candidates" in row.fields:
         return _draw_distractors(row, seed)
@@ -165,7 +165,7 @@ def edinet(row: Row, _seed: int) -> Fields:
 
 
 def _filled(row: Row, options: Sequence[Any]) -> list[Any]:
-    """Return the options; none may be missing, because the answer is a position among them."""
+    """Return the options; an empty option is an error, because the answer is a position among them."""
     if None in options:
         raise row.error("options", f"option {options.index(None) + 1} is empty")
     return list(options)
@@ -242,7 +242,7 @@ PRESETS: Mapping[str, Preset] = {
         "gpqa_extended",
         "train",
         rows={"gpqa_extended": {"train": 546}, "gpqa_main": {"train": 448}, "gpqa_diamond": {"train": 198}},
-        printed=546,  # 88 validation and 458 test items, App. G
+        printed=546,  # 88 validation and 458 test items, see App. G of the paper
         meta=("High-level domain",),
     ),
     "math-mc": Preset(math_mc, "guipenedo/math-mc", rows={"": {}}, printed=11_751, meta=("Type",)),
@@ -291,7 +291,7 @@ class PresetReading:
     printed: int | None
 
     def lines(self) -> list[str]:
-        """Compare the numbers of rows and items with the published ones, and say which were not checked."""
+        """Compare numbers of rows and items with the published ones; name those that were not compared."""
         reasons = "".join(f", {n:,} {reason}" for reason, n in self.left_out.items())
         told = [f"{self.rows:,} rows read{reasons}; {len(self.items):,} items"]
         if not self.whole:

@@ -284,7 +284,7 @@ class CsvPortion(Portion):
     records: Sequence[list[str]]
 
     def attempts(self) -> Iterator[Row | DataError]:
-        """See `Portion`."""
+        """Yield rows and errors as `Portion.attempts` does."""
         header = self.header
         for line, record in zip(self.lines, self.records, strict=True):
             if len(record) == len(header):
@@ -309,7 +309,7 @@ class JsonPortion(Portion):
     texts: Sequence[str]
 
     def attempts(self) -> Iterator[Row | DataError]:
-        """See `Portion`."""
+        """Yield rows and errors as `Portion.attempts` does."""
         for line, text in zip(self.lines, self.texts, strict=True):
             try:
                 fields = parse_json(text, self.file, line)
@@ -329,7 +329,7 @@ class RowPortion(Portion):
     rows: Sequence[Row]
 
     def attempts(self) -> Iterator[Row | DataError]:
-        """See `Portion`; every record is a row."""
+        """Yield the rows; no record is malformed."""
         return iter(self.rows)
 
 
@@ -345,7 +345,7 @@ def split_records(records: Iterable[T]) -> Iterator[list[T]]:
     while number == PORTION:
         portion, bad = list[T](), None
         try:
-            portion.extend(islice(source, PORTION))  # raises at an unreadable record
+            portion.extend(islice(source, PORTION))  # raises an error at an unreadable record
         except DataError as error:
             bad = error
         if portion:

@@ -127,7 +127,7 @@ def read_hub(
 def _brief(error: BaseException) -> str:
     """Return the first and last line of an error, because the library lists all columns in between."""
     if type(error).__name__ == "DatasetGenerationError" and error.__cause__:
-        error = error.__cause__  # the message of this error does not name the reason
+        error = error.__cause__  # only the cause's message names the reason
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return " … ".join(dict.fromkeys((lines[0], lines[-1])))
 
@@ -176,8 +176,8 @@ T = TypeVar("T")
 def read_ahead(portions: Iterable[list[T]]) -> Iterator[list[T]]:
     """Read all portions of tuples now, and yield them later from a temporary file.
 
-    So the database is not locked while a source is read, and not opened if it is bad. Tuples may contain
-    texts, numbers, tuples, dictionaries and None, which `marshal` writes fast.
+    This way, the database is not locked while a source is read, and not opened if the source is bad. Tuples
+    may contain texts, numbers, tuples, dictionaries and None, which `marshal` writes fast.
     """
     given = _read_and_give(portions)
     next(given)
@@ -188,7 +188,7 @@ def _read_and_give(portions: Iterable[list[T]]) -> Iterator[list[T]]:
     with TemporaryFile() as spool:
         sizes = [spool.write(marshal.dumps(portion)) for portion in portions]
         spool.seek(0)
-        yield []  # tells the caller that everything is read
+        yield []  # this tells the caller that all portions were read
         for size in sizes:
             yield marshal.loads(spool.read(size))  # noqa: S302  written above
 

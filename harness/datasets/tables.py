@@ -38,7 +38,7 @@ from oversight.harness.types import (
 from oversight.harness.types import Source as Origin
 
 _ROUNDED = 0.01
-"""Largest relative difference of a probability from that of a uniform draw, as files contain rounded ones."""
+"""Largest relative difference of a propensity from that of a uniform draw, as files may round it."""
 _KINDS = {Verdict.YES: LabelKind.ORDINARY, Verdict.NO: LabelKind.COMPLEMENTARY}
 
 
@@ -61,17 +61,17 @@ def labels_from_frame(
     ----------
     source
         Frame or file with columns for the item's id, the text of the option asked about, and the expert's
-        answer: ``yes``, ``no``, ``unsure`` or ``skip``, or a boolean. An empty answer is missing, as
-        ``unsure`` is. The column with the expert's name is optional.
+        answer: ``yes``, ``no``, ``unsure`` or ``skip``, or a boolean. An empty answer counts as missing, like
+        ``unsure``. The column with the expert's name is optional.
     items
-        The items that were asked about, and possibly others. Or, without a list of items, the options that
-        every item has; then any id is accepted.
+        The items that were asked about, and possibly others. If all items have the same options, a list
+        of these options may be given instead; then any id is accepted.
 
     Raises
     ------
     DataError
         If a column is missing, an id belongs to no item, an option is not one of the item's or was asked
-        about twice, or an answer has another value; names row and column.
+        about twice, or an answer has another value; the message names row and column.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def labels_from_frame(
 
 
 def _refuse_unequal_draw(items: Iterable[Sequence[tuple[Row, int]]]) -> None:
-    """Refuse a probability other than m/K, with m rows of the item, and its number K of options."""
+    """Refuse a propensity other than m/K, where an item has m rows and K options."""
     for rows in items:
         for row, options in rows:
             drawn = row.number("propensity")
@@ -179,14 +179,14 @@ def predictions_from_frame(
         Frame or file with columns for the item's id and the text of the predicted option; an empty prediction
         was unreadable and counts as wrong. The column with the confidence in [0, 1] is optional.
     items
-        The items; an item without a row counts as not asked about. Or, without a list of items, the options
-        that every item has; then any id is accepted.
+        The items; an item without a row counts as not asked about. If all items have the same options, a list
+        of these options may be given instead; then any id is accepted.
 
     Raises
     ------
     DataError
         If a column is missing, an id belongs to no item or occurs twice, a prediction is not one of the
-        item's options, or a confidence is out of range; names row and column.
+        item's options, or a confidence is out of range; the message names row and column.
 
     Examples
     --------
@@ -250,19 +250,15 @@ def read_ratings(
     ------
     DataError
         If a column is missing, an item or annotator is empty, a label is not a class, an annotator rates an
-        item twice, or there is no rating; names file, line and field. Also if a column of a table with one
-        row per item does not seem to be an annotator's; without `classes`, if a label may mean that there is
-        none, or two labels differ only in case.
+        item twice, or there is no rating. In a table with one row per item, also if a column does not seem to
+        be an annotator's. Without `classes`, also if a label may stand for a missing label, or two labels
+        differ only in case. The message names file, line and field.
 
     Examples
     --------
     >>> import pandas as pd
     >>> read_ratings(pd.DataFrame({"item": ["i1"], "ana": ["yes"], "bo": ["yes"]}))[1]
     Rating(item='i1', annotator='bo', label='yes')
-
-    Examples
-    --------
-    >>> import pandas as pd
     >>> frame = pd.DataFrame({"item": ["a", "a"], "annotator": ["ann", "bob"], "label": ["x", "y"]})
     >>> read_ratings(frame)[1]
     Rating(item='a', annotator='bob', label='y')
@@ -341,7 +337,7 @@ def _split_rows(rows: Iterable[Row], item: str, annotator: str, label: str) -> I
 
 
 def _refuse_other_columns(ratings: Sequence[Rating], file: object, *, are_known: bool) -> None:
-    """Refuse columns that are no annotator's, by their names or because most labels are in no other column.
+    """Refuse columns that seem not to be annotators': by name, or if most labels occur in no other column.
 
     `are_known` says whether the labels were compared with given classes.
     """
@@ -374,7 +370,7 @@ def read_choices(
     Raises
     ------
     DataError
-        As in `read_ratings`, or if an item occurs twice; names file, line and field.
+        As in `read_ratings`, or if an item occurs twice; the message names file, line and field.
     """
     found: dict[str, str | None] = {}
     lines: dict[str, int] = {}
@@ -394,7 +390,7 @@ def read_choices(
 def _text(row: Row, column: str, *, required: bool = True) -> str:
     value = row.value(column)
     if isinstance(value, float) and value.is_integer():
-        value = int(value)  # 1.0 in one file and 1 in another must be the same label
+        value = int(value)  # so that 1.0 in one file equals 1 in another
     if value is not None and not isinstance(value, str | int | float):
         raise row.error(column, f"must be text or a number, is {value!r}")
     text = "" if value is None else str(value).strip()

@@ -25,14 +25,14 @@ _SAME_PAIRS, _SAME_SIGNS = 0.6, 0.9
 _SHOWN, _SHOWN_BEFORE = 3, 40
 """Number of contradictions shown, and length in characters from which a shared beginning is cut."""
 _FEW_SIGNS = 30  # characters; a shorter text counts as contained only if it occurs as whole words
-_SHORTEST_CUT = 10  # characters from which a text may be cut within a word
+_SHORTEST_CUT = 10  # minimum characters of a text that may be cut within a word
 _WHAT_TO_DO = (
     "nothing was imported. If the log is about other items, give them their ids in the study, or import a "
     "table without ids, whose rows are matched by text. If the ids are right and only the wording has "
     "changed, import a table with the columns id and prediction alone"
 )
 _SIMILAR_CHECKED = 100
-"""Number of texts that are only similar to their item's text and are compared with all other items' texts."""
+"""Maximum number of texts that only resemble their item's text and are compared with all items' texts."""
 
 
 def list_words(text: str) -> list[str]:
@@ -59,7 +59,7 @@ def find_shared_ends(texts: Iterable[list[str]]) -> tuple[int, int]:
 
 
 def _count_shared(lists: Sequence[list[str]]) -> int:
-    # A beginning that the first and the last of the sorted texts share is shared by all.
+    # All texts share a beginning if the first and the last in sorted order share it.
     low, high = min(lists), max(lists)
     return next(
         (j for j, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high))
@@ -153,7 +153,7 @@ class TextCheck:
 
     def _contradict(self, own: list[str], other: list[str]) -> bool:
         if " ".join(other) in self._known:
-            return True  # identical to another item's text
+            return True  # equal to the text of another item
         if contains_either(own, other):
             return False
         first, last = self._shared_ends

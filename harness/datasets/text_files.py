@@ -48,8 +48,7 @@ def refuse_other_kinds(path: Path, kind: str) -> None:
     Raises
     ------
     DataError
-        If the file is of another format, a web page, a pointer, or JSON that is not JSON
-        Lines.
+        If the file has another format, or is a web page, a Git LFS pointer, or JSON that is not JSON Lines.
     """
     try:
         with _open(path) as stream:
@@ -62,14 +61,14 @@ def refuse_other_kinds(path: Path, kind: str) -> None:
             raise DataError(explain_kind(stream.read(_BYTES), path.name) or told, file=path) from None
     is_marked = start.startswith(_MARKS.get(kind, b"\0"))
     told = "" if is_marked else explain_kind(start, path.name)
-    if not start and kind != ".csv":  # reading reports these errors
+    if not start and kind != ".csv":  # if .csv, reading reports the error
         told = "the file is empty"
     if not told and kind in _MARKS and not is_marked and b"\0" not in start:
         what = "Excel workbook" if kind == ".xlsx" else "Parquet file"
         told = f"is a text file, not a complete {what}; give it the right ending, such as .csv or .jsonl"
     elif not told and kind not in _MARKS:
         encoding = "utf-16" if start.startswith(UTF_16_MARKS) else _UTF_8
-        # an incremental decoder, because the beginning may end within a character
+        # The decoder is incremental, because the beginning may end within a character.
         text = codecs.getincrementaldecoder(encoding)("ignore").decode(start)
         told = _explain_json(text.lstrip(), is_csv=kind != ".jsonl")
     if told:
@@ -115,7 +114,7 @@ def read_csv_portions(path: Path, *, as_saved: bool = False) -> Iterator[Portion
     while number == PORTION:
         start, records, bad = reader.line_num + 1, list[list[str]](), None
         try:
-            records.extend(islice(reader, PORTION))  # up to an unreadable record
+            records.extend(islice(reader, PORTION))  # adds records before an unreadable record
         except csv.Error as error:
             bad = _name_malformed(error, path, skipped + reader.line_num)
         except DataError as error:
@@ -223,7 +222,7 @@ def _lines(path: Path, encoding: str = _UTF_8) -> Iterator[str]:
 
 
 def _line_portions(path: Path) -> Iterator[Iterable[str]]:
-    """Yield many lines at once; if they cannot be decoded, yield the rest line by line up to the bad one."""
+    """Yield many lines at once; if decoding fails, yield single lines up to the bad line."""
     given, encoding = 0, _UTF_8
     try:
         with _open(path) as stream:
@@ -266,7 +265,7 @@ def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
 
 def _find_delimiter(head: str) -> str:
     """Return the most frequent separator between column names; a comma for a single column."""
-    outside = "".join(head.split('"')[::2])  # quoted text is part of a name
+    outside = "".join(head.split('"')[::2])  # separators in quotes are part of a name
     return max(_DELIMITERS, key=outside.count)
 
 

@@ -87,7 +87,7 @@ def _open_book(path: Path) -> tuple[Any, list[Any]]:
         raise DataError(f"Excel workbooks need: {install_line('xlsx')}", file=path) from None
     _refuse_bomb(path)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the library warns about features of a workbook other than values
+        warnings.simplefilter("ignore")  # warnings are about features that are not read
         try:
             book = openpyxl.load_workbook(path, read_only=True, data_only=True)
             sheets = [sheet for sheet in book.worksheets if _holds_something(sheet)]

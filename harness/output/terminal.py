@@ -78,7 +78,7 @@ def keep_numbers(renderable: RenderableType, width: int) -> None:
             if _are_numbers(cells):
                 column.no_wrap, column.min_width = True, max(map(len, cells))
                 column.header = str(column.header).replace(" ", "\n")
-        if width < _NARROW:  # frames and margins take 16 of 60 columns
+        if width < _NARROW:  # remove frames and margins, which take 16 of 60 columns
             renderable.box, renderable.pad_edge, renderable.padding = box.SIMPLE_HEAD, False, (0, 1, 0, 0)
 
 
@@ -120,7 +120,7 @@ class _GuardedStream:
         self.stream, self._clean = stream, clean
 
     def write(self, text: str) -> int:
-        """Write printable text, keeping a carriage return at both ends, as progress bars use it.
+        """Write printable text; carriage returns at both ends are kept, because progress bars use them.
 
         If the reading end of the stream is closed, the text is dropped and the program continues.
         """
@@ -185,14 +185,14 @@ def show(renderable: RenderableType) -> None:
 
     class _Console(Console):
         def render_str(self, text: str, **options: Any) -> Text:
-            # Clean texts before the table measures its cells.
+            # Make texts printable before the table measures its cells.
             return super().render_str(_showable(text, encoding), **options)
 
         def render(self, *given: Any, **options: Any) -> Iterator[Segment]:
             for text, style, control in super().render(*given, **options):
                 yield Segment(text if control else _showable(text, encoding), style, control)
 
-    # No markup, so that square brackets in items, names and paths are printed unchanged.
+    # Markup is off, so that square brackets in items, names and paths are printed unchanged.
     stream = cast("IO[str]", _GuardedStream(_plain(sys.stdout), str))  # the console makes texts printable
     console = _Console(markup=False, file=stream)
     if not console.is_terminal:

@@ -95,10 +95,10 @@ def write_whole(text: str | Iterable[bytes], path: str | Path, mode: int = 0o600
     path = Path(path)
     part = path.parent / (path.name + ".part")
     try:
-        if not path.name or (path.exists() and not path.is_file()):  # the rename would replace it
+        if not path.name or (path.exists() and not path.is_file()):  # the rename would replace a device
             raise ConfigError(f"{path}: cannot be written: it is not a file")
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.unlink(missing_ok=True)  # a leftover file would keep its permissions
+        part.unlink(missing_ok=True)  # otherwise a leftover file would keep its permissions
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with os.fdopen(descriptor, "wb") as stream:
             try:

@@ -54,7 +54,7 @@ def process_start(pid: int) -> str:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    return stat.rpartition(")")[2].split()[19]  # the name in parentheses may contain anything
+    return stat.rpartition(")")[2].split()[19]  # skip the name in parentheses, which may contain spaces
 
 
 def is_gone(machine: str, pid: int, start: str) -> bool:
@@ -66,7 +66,7 @@ def is_gone(machine: str, pid: int, start: str) -> bool:
         `machine_id`, process id and `process_start` that were recorded for the process. A new process with
         the same id has another start time.
     """
-    if machine != machine_id() or sys.platform == "win32":  # on Windows, os.kill would end the process
+    if machine != machine_id() or sys.platform == "win32":  # on Windows, os.kill(pid, 0) ends the process
         return False
     try:
         os.kill(pid, 0)

@@ -130,7 +130,7 @@ def is_alive(directory: Path) -> bool:
     fcntl = _locks()
     with (directory / _LOCK).open("a") as lock:
         try:
-            # A shared lock, so that two simultaneous callers do not mistake each other for a server.
+            # The lock is shared, so that two simultaneous callers do not take each other for a server.
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True

@@ -75,7 +75,7 @@ class AllReplies(ReplyRepository):
     def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
     ) -> list[AuditEvent]:
-        """Replace the replies from one source to these questions. Returns the audit events to append."""
+        """Replace the replies from one source to the given questions. Returns the audit events to append."""
         names, events = list(ids), list[AuditEvent]()
         apart = self._controls.pick_controls([*names, *(reply.id for reply in replies)])
         for is_control in (False, True):

@@ -32,7 +32,7 @@ from oversight.harness.store.serialization import (
 )
 
 _DATABASE = "SELECT database FROM database_mark"
-_LOSSES = 5  # repetitions after lost connections; a restart of the server causes fewer losses
+_LOSSES = 5  # maximum number of repetitions; a restart of the server causes fewer losses of connections
 T = TypeVar("T")
 
 
@@ -75,7 +75,7 @@ class Connections:
         sa.event.listen(self._engine, "connect", self._watch_commits)
         try:
             with self._raising_store_errors(), self._engine.connect() as connection:
-                make_private(self._file)  # before the file has content; its log inherits the permissions
+                make_private(self._file)  # the file is still empty; its log gets the same permissions
                 prepare_tables(connection, self._shown, read_only=self.read_only)
                 self.read_only = self.read_only or not may_write(connection)
                 self._remember_files()
@@ -90,7 +90,7 @@ class Connections:
         except StoreError:
             self.close()
             raise
-        # If the file is removed later, new connections must not create an empty one.
+        # If the file is removed later, new connections must not create an empty file.
         sa.event.listen(self._engine, "do_connect", self._expect_file)
 
     @property
@@ -148,7 +148,7 @@ class Connections:
                     if exclusive:
                         begin_exclusive(connection)
                     yield connection
-                    ended[0] = True  # from here on, only the commit can fail
+                    ended[0] = True  # an error from here on comes from the commit
             except sa.exc.IntegrityError as error:
                 raise StoreError(
                     f"another process wrote the same rows at the same time ({error.orig}); nothing was "
@@ -159,7 +159,7 @@ class Connections:
         """Run a transaction, and run it again if the connection to a server was lost meanwhile.
 
         Inside `together`, `work` is part of that transaction and runs once. With `twice`, `work` is repeated
-        even if the connection was lost during the commit, so that it may have been committed.
+        even if the connection was lost during the commit, when it may have been committed already.
         """
         is_part = getattr(self._here, "connection", None) is not None
         for _ in range(0 if is_part else _LOSSES):
@@ -178,14 +178,14 @@ class Connections:
         written. If the file was removed or replaced, the function raises `StoreError`; call `watching` again
         to read the new file.
         """
-        # The whole snapshot, because the end of a long transaction does not change the newest transaction id.
+        # Compare snapshots, because the end of a long transaction does not change the newest transaction id.
         query = "PRAGMA data_version" if self.is_file else "SELECT pg_current_snapshot()::text"
         if self._held is not None:
             self._held.may_rescue = False  # a watcher only reads, and continues with a new file
             try:
                 self._expect_file()
             except LostDatabase:
-                self._dispose()  # its connections still read the removed file
+                self._dispose()  # open connections still read the removed file
             self._held.close()
         with self._raising_store_errors(), self._engine.connect() as connection:
             prepare_tables(connection, self._shown, read_only=True)
@@ -216,7 +216,7 @@ class Connections:
             made.read_only = True
 
     def _expect_database(self, made: Any) -> None:
-        """Raise `LostDatabase` if a new connection reached another database than the first did."""
+        """Raise `LostDatabase` if a new connection reached another database than the first connection."""
         try:
             found = made.execute(_DATABASE).fetchone()
         except self._engine.dialect.loaded_dbapi.ProgrammingError:  # no such table
@@ -291,13 +291,13 @@ class Connections:
 
     @contextmanager
     def _raising_store_errors(self, ended: Sequence[bool] = (False,)) -> Iterator[None]:
-        # Code that fetches rows from the driver directly gets the driver's errors.
+        # The driver's errors are included, because some code fetches rows from the driver directly.
         errors = sa.exc.SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error
         try:
             yield
         except errors as error:
             if self._is_open:
-                self._expect_file()  # a lost file would explain the error, so report it instead
+                self._expect_file()  # report a lost file instead, because it would explain the error
             if self._mark is not None and is_read_only_failure(error):
                 raise self._mark.refuse(self._shown) from error
             raise describe_failure(

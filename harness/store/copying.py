@@ -1,4 +1,4 @@
-"""Copy a study's database into an empty one: from a file to a server, or back."""
+"""Copy a study's database into an empty database: from a file to a server, or back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COUNTED = RunVersionRow.__table__  # a trigger writes this table when predictio
 
 
 def copy_store(source: Store, target: Store) -> dict[str, int]:
-    """Copy all rows of a study in one transaction, read every row back, and compare both.
+    """Copy all rows of a study in one transaction, and check that the copied rows equal the source's.
 
     Other processes may write to the source meanwhile; the copy contains its state at the start. The copy is
     marked, so it collects no answers until it is adopted.

@@ -36,7 +36,7 @@ class Database(Connections):
         return column == sa.any_(sa.literal(list(values), sa.ARRAY(sa.Text)))
 
     def gather(self, column: sa.ColumnElement[Any]) -> sa.ColumnElement[str]:
-        """Return an expression for the JSON array of a group's values; all columns have the same order."""
+        """Return an expression for the JSON array of a group's values, in the same order for all columns."""
         if self._engine.dialect.name == "sqlite":
             return sa.func.json_group_array(column, type_=sa.Text)
         return sa.cast(sa.func.json_agg(column), sa.Text)
@@ -53,12 +53,12 @@ class Database(Connections):
     def read_portions(self, query: sa.Select[Any]) -> Iterator[tuple[Sequence[Any], ...]]:
         """Yield the rows of a query in large batches, each as one sequence per column, without conversion."""
         with self.transaction() as connection:
-            if self._engine.dialect.name == "sqlite":  # the driver reads further rows on demand
+            if self._engine.dialect.name == "sqlite":  # SQLite's driver reads further rows on demand
                 cursor: Any = connection.execute(query).cursor
                 while rows := cursor.fetchmany(_COLUMN):
                     yield tuple(zip(*rows, strict=True))
             else:
-                options = {"yield_per": _COLUMN}  # set on this query only, because the connection is shared
+                options = {"yield_per": _COLUMN}  # not set on the connection, because it is shared
                 # Close the result with the iteration, even if the iteration ends early.
                 with connection.execute(query, execution_options=options) as found:
                     for part in found.partitions():
@@ -129,7 +129,7 @@ class Repository:
 
 
 def repeated(*, twice: bool) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a repository's method, which must be one transaction, to run through `Connections.repeat`."""
+    """Run a repository's method, which must be one transaction, through `Connections.repeat`; a decorator."""
 
     def wrap(method: Callable[P, T]) -> Callable[P, T]:
         @wraps(method)

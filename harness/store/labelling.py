@@ -80,7 +80,7 @@ class Revision:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the stored content still has the hash in `version`."""
+        """Whether the hash of the stored content still equals `version`."""
         told = hash_annotation(self.author, self.editor, self.cancelled, self.result, self.updated_at)
         return self.version.partition("-")[0] == told
 

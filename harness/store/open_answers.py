@@ -121,7 +121,7 @@ class OpenAnswerRepository(Repository):
         return self._add(_DRAW, DrawnExpert, drawn)
 
     def note_questions(self, put: Mapping[tuple[int, int], str]) -> None:
-        """Store the ids of the questions that are asked, given by (number, attempt)."""
+        """Store the ids of the questions that are asked, by (number, attempt) as in `DrawnExpert`."""
         change = sa.update(_DRAW).where(
             _DRAW.c.number == sa.bindparam("n"), _DRAW.c.attempt == sa.bindparam("a")
         )

@@ -1,7 +1,7 @@
 """SQL of replies: verdicts on questions, or labels for a panel's assignments.
 
-There is one row per question or assignment. Adding the same reply again does nothing; adding a different one
-is an error.
+There is one row per question or assignment. Adding the same reply again does nothing; adding a different
+reply is an error.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ class ReplyRepository(Repository):
         return {(expert, value): n for expert, value, n in rows}
 
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
-        """Cut the order of arrival into at most `most` portions, and count each person's replies in each."""
+        """Cut the order of arrival into at most `most` portions; count each person's replies per portion."""
         t = self._table.c
         last = self._database.read_rows(sa.select(sa.func.max(t.position)))[0][0]
         if last is None:
             return []
         # Portions have equal ranges of positions. Withdrawn replies leave gaps, so sizes vary a little.
         size = -(-(last + 1) // most)
-        # A literal, because PostgreSQL takes the parameters in SELECT and GROUP BY as different expressions.
+        # The size is a literal, because PostgreSQL treats parameters in SELECT and GROUP BY as different.
         portion = t.position // sa.literal_column(str(size), sa.Integer)
         rows = self._database.read_rows(
             sa.select(portion, t.expert, sa.func.count()).group_by(portion, t.expert)
@@ -123,10 +123,10 @@ class ReplyRepository(Repository):
                 known = {} if last is None else self._read_values(connection, portion)
                 fresh = _leave_out(portion, known) if known else portion
                 rows = [(i, at, e, v, s, c) for (i, e, v, s, c), at in zip(fresh, places, strict=False)]
-                # The sort is stable, so of two replies with one id the first stays first.
+                # The sort is stable, so of two replies with the same id, the earlier one stays first.
                 arrived, rows = rows, sorted(rows, key=itemgetter(0))
                 stored = insert_tuples(connection, self._table, self._names, rows)
-                if stored < len(rows):  # a duplicate in this portion or an earlier one
+                if stored < len(rows):  # some id occurs twice, here or in an earlier portion
                     _leave_out(portion, self._read_values(connection, portion))
                     arrived = self._pick_stored(connection, arrived)
                 if arrived:
@@ -145,7 +145,7 @@ class ReplyRepository(Repository):
         return AuditEvent(kind="batch", way=", ".join(ways), value=str(batch.number), detail=told)
 
     def _pick_stored(self, connection: sa.Connection, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return the given rows that are stored at their position."""
+        """Return those of the given rows that the table contains at the same position."""
         t = self._table.c
         query = sa.select(t.position).where(t.position.between(rows[0][1], rows[-1][1]))
         stored = set(connection.execute(query).scalars())
@@ -242,7 +242,7 @@ def _leave_out(replies: Iterable[ReplyFields], known: Mapping[str, str]) -> list
     Raises
     ------
     StoreError
-        If a reply differs from the known one, or from an earlier one with the same id.
+        If a reply differs from the known one, or from an earlier given reply with the same id.
     """
     fresh, values = list[ReplyFields](), dict(known)
     for reply in replies:

@@ -62,7 +62,7 @@ class RunRepository(Repository):
     """Runs and predictions."""
 
     def add_run(self, spec: RunSpec) -> str:
-        """Store a run's specification, and make the run the newest of its model, whose answers count.
+        """Store a run's specification, and make the run the newest of its model. Only its answers then count.
 
         A stored specification with this id can differ only in how answers are read. Returns the id of another
         run of this model that was the newest before; empty if none exists.
@@ -143,7 +143,7 @@ class RunRepository(Repository):
         ]
 
     def count_over_limit(self, run_id: str, limit: int) -> int:
-        """Count answers from a single call that exceed the token limit by more than 10 % and 4 tokens."""
+        """Count answers from a single call that exceed the token limit by over 10 % and by over 4 tokens."""
         table = _PREDICTION.c
         is_over = sa.and_(table.attempts == 1, table.output_tokens > 1.1 * limit + 4)
         query = sa.select(sa.func.count()).where(table.run_id == run_id, is_over)
@@ -176,7 +176,7 @@ class RunRepository(Repository):
         query = sa.select(*names).order_by(_RUN.c.created, _RUN.c.name)
         runs = self._database.read_values(dict, query)
         for run in runs:
-            run["spec"].pop(_PRICES, None)  # prices are no setting of the run: they do not change its answers
+            run["spec"].pop(_PRICES, None)  # prices are no setting of the run; they do not change answers
         return runs
 
     @repeated(twice=True)
@@ -257,7 +257,7 @@ class RunRepository(Repository):
         answered = _PREDICTION.c.status != PredictionStatus.FAILED.value
         refused = _PREDICTION.c.reason.startswith(f"{Fault.REFUSED}:")
         done = done.where(answered if retry_failed else answered | ~refused)
-        # Skip the lookups of a new run, because they take long.
+        # Without answers, the slow lookups below are skipped.
         is_new = not self._database.read_rows(done.limit(1))
         for portion in split_into_batches(ids):
             of_these = done.where(self._database.among(_PREDICTION.c.item_id, portion))
@@ -300,8 +300,8 @@ def take_vote(samples: Sequence[Prediction]) -> Prediction:
 
     A single prediction is returned unchanged. Among several, the most frequent option wins, and the option
     that occurs first wins a tie; `confidence` is the option's share of all predictions that did not fail. If
-    no prediction has an option, the first one that did not fail is returned; if all failed, the first one.
-    Tokens, seconds and attempts are summed.
+    no prediction has an option, the first prediction that did not fail is returned; if all failed, the first
+    prediction. Tokens, seconds and attempts are summed.
     """
     if len(samples) == 1:
         return samples[0]
@@ -309,7 +309,7 @@ def take_vote(samples: Sequence[Prediction]) -> Prediction:
     came = [p for p in samples if p.status is not PredictionStatus.FAILED]
     confidence = None
     if votes:
-        option, count = votes.most_common(1)[0]  # among ties, the option that occurred first
+        option, count = votes.most_common(1)[0]  # in a tie, this is the option that occurred first
         chosen = next(p for p in samples if p.option == option)
         confidence = count / len(came)
     else:

@@ -27,7 +27,7 @@ _COUNT = """INSERT INTO run_version (run_id, version) {runs}
 _WORDS = {
     "sqlite": (
         "CREATE VIRTUAL TABLE item_words USING fts5(words, content='', tokenize='ascii', detail='none')",
-        # Four times the default buffer, because flushing it less often makes indexing faster.
+        # The buffer has four times its default size, because fewer flushes make indexing faster.
         "INSERT INTO item_words (item_words, rank) VALUES ('hashsize', 4194304)",
     ),
     "postgresql": (

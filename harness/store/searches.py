@@ -88,7 +88,7 @@ class SearchRepository(Repository):
             connection.execute(sa.insert(_ITEM), rows)
 
     def read_splits(self, search: str) -> dict[str, list[str]]:
-        """Return the item ids of each split, in their order."""
+        """Return the item ids of each split, in the order of the split."""
         found: dict[str, list[str]] = {}
         for row in self._rows(_ITEM, search, _ITEM.c.split, _ITEM.c.position):
             found.setdefault(row.split, []).append(row.item_id)
@@ -156,7 +156,7 @@ class SearchRepository(Repository):
         ]
 
     def read_candidates(self, search: str, ids: Sequence[str] | None = None) -> list[Candidate]:
-        """Return all candidates of a search, or those with the given ids, in order of arrival.
+        """Return all candidates of a search, or the candidates with the given ids, in order of arrival.
 
         Raises
         ------

@@ -101,7 +101,7 @@ class ContentRepository(Repository):
     def store_items(self, items: Iterable[Item]) -> Iterator[list[Item]]:
         """Store items as `add_items` does, yielding batches; commits only after the last batch is read."""
         given = set[str]()
-        # Exclusive, so that two processes cannot give the same position to two items.
+        # The transaction is exclusive, so that two processes cannot give the same position to two items.
         with self._database.transaction(exclusive=True) as connection:
             first = count = count_rows(connection, _ITEM)
             removed = WithdrawalRepository(self._database).read_removed() if first else set[str]()
@@ -204,7 +204,7 @@ class ContentRepository(Repository):
     def add_question_fields(self, questions: Iterable[tuple[Any, ...]], draws: int) -> int:
         """Store questions as `add_questions` does, given as tuples of the fields of `Question`.
 
-        Their places follow those of the `draws` earlier draws, see `count_draws`.
+        Their places come after the places of the `draws` earlier draws, see `count_draws`.
         """
         first = draws * PLACES
         rows = (
@@ -353,7 +353,7 @@ class PanelRepository(Repository):
             return [Choice(given[r.id], r.value, r.source, r.comment) for r in replies]
 
     def read_ratings(self) -> list[Rating]:
-        """Return the ratings in item order; skipped assignments have none."""
+        """Return the ratings in item order; skipped assignments have no rating."""
         said = self.replies.read_replies()
         return [
             Rating(a.item_id, a.annotator, said[a.id].value)

@@ -184,7 +184,7 @@ def _open_file(new: Path, old: str) -> Iterator[sa.Connection]:
     if new.exists():
         with engine.connect() as connection:
             is_whole = bool(sa.inspect(connection).get_table_names())
-            if is_whole:  # a finished copy that was not renamed; the old database may have changed since
+            if is_whole:  # the old database may have changed since this copy was finished
                 new.unlink(missing_ok=True)
     with engine.connect() as connection:
         repair_rights(str(new))
@@ -222,7 +222,7 @@ def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
     if "database_mark" in stored:
         _copy_mark(connection, old)
     rows = {table.name: count_rows(connection, table) for table in tables}
-    if connection.dialect.name == "sqlite":  # SQLite does not check foreign keys during the copy
+    if connection.dialect.name == "sqlite":  # SQLite did not check foreign keys during the copy
         broken = connection.exec_driver_sql("PRAGMA main.foreign_key_check").first()
         if broken is not None:
             told = f"a row of {broken[0]} refers to a missing row of {broken[2]}"
@@ -232,7 +232,7 @@ def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
 
 
 def _select_rows(connection: sa.Connection, table: sa.Table, old: str) -> Iterator[sa.Insert]:
-    """Yield statements that copy the columns shared by old and new table; for predictions, one per run."""
+    """Yield statements that copy columns of both the old and the new table; for predictions, one per run."""
     known = {column["name"] for column in sa.inspect(connection).get_columns(table.name, old)}
     names = [column.name for column in table.columns if column.name in known]
     source = sa.table(table.name, *map(sa.column, names), schema=old)

@@ -67,7 +67,7 @@ _OF_PEOPLE: tuple[tuple[sa.Table, str], ...] = (
     (_QUARANTINE, "expert"),
     (UnitDrawRow.__table__, "expert"),
 )
-"""Tables and columns that name a person and are kept when the name is erased."""
+"""Tables and columns with a person's name; if it is erased, a pseudonym replaces it and the rows remain."""
 _OF_PERSON_ALONE: tuple[tuple[sa.Table, str], ...] = (
     (AbsenceRow.__table__, "expert"),
     (AnswerLinkRow.__table__, "expert"),
@@ -114,7 +114,7 @@ class WithdrawalRepository(Repository):
                 connection.execute(sa.delete(table).where(condition))
             place = connection.execute(sa.select(_ITEM.c.position).where(_ITEM.c.id == item_id)).scalar_one()
             connection.execute(sa.delete(_ITEM).where(_ITEM.c.id == item_id))
-            # Columns are arrays over the items, so positions must have no gaps.
+            # Positions must have no gaps, because they are indices of arrays.
             moved = sa.update(_ITEM).where(_ITEM.c.position > place)
             connection.execute(moved.values(position=_ITEM.c.position - 1))
             self._forget_derived(connection)
@@ -232,7 +232,7 @@ class WithdrawalRepository(Repository):
         return found
 
     def read_person(self, name: str) -> dict[str, list[dict[str, Any]]]:
-        """Return the rows that name a person, by table name, without columns that hash secrets."""
+        """Return the rows that name a person, by table name, without columns of hashed secrets."""
         found = dict[str, list[dict[str, Any]]]()
         for table, column in (*_OF_PEOPLE, *_OF_PERSON_ALONE):
             columns = [c for c in table.c if c.name not in _SECRET]
@@ -306,7 +306,7 @@ def scrub_file(path: str | Path) -> None:
 
 
 def _of_item(table: sa.Table, item_id: str) -> Iterable[tuple[sa.Table, sa.ColumnElement[bool]]]:
-    """Return a table with the condition that selects questions about one of the study's items, not gold."""
+    """Return the table with the condition that selects questions about an item, except gold questions."""
     condition = table.c.item_id == item_id
     return [(table, sa.and_(condition, table.c.kind != "gold") if table is _CONTROL else condition)]
 

@@ -67,7 +67,7 @@ class Displayable(ABC):
         ConfigError
             If the ``report`` extra is missing.
         """
-        # Imported by name at call time, because `plot` is in a higher layer than this folder.
+        # The module is imported by name here, because it is in a higher layer than this folder.
         pictures = importlib.import_module("oversight.harness.plot")
         drawn: Axes = getattr(pictures, self.picture)(self, axes=axes)
         return drawn
@@ -165,7 +165,7 @@ _WORDS = {
 
 
 def method_words(method: str) -> str:
-    """Convert ``score + share + mover`` to ``score test, readable share, strata combined``."""
+    """Translate method names to words, for example ``score + share`` to ``score test, readable share``."""
     parts = [part.strip().replace("_", "-") for part in method.split("+")]
     return ", ".join(" or ".join(_WORDS.get(name, name) for name in part.split("/")) for part in parts)
 
@@ -331,7 +331,7 @@ class Estimate(ResultWithNotes, Displayable):
 
     @property
     def all_notes(self) -> tuple[Note, ...]:
-        """The notes; one is added if the estimate lies outside its interval and no note reports this."""
+        """The notes; a note is added if the estimate lies outside its interval and no note reports this."""
         is_inside = self.low - _ROUNDING <= self.value <= self.high + _ROUNDING
         kinds = {note.kind for note in self.notes}
         if is_inside or kinds & {NoteKind.OUT_OF_RANGE, NoteKind.VALUE_OUTSIDE_INTERVAL}:
@@ -413,7 +413,7 @@ def value_text(estimate: Estimate) -> str:
 
 
 def interval_text(estimate: Estimate) -> str:
-    """Format the interval as ``66.4 % – 75.7 %``, for a cost as plain numbers; (!) marks a doubtful one."""
+    """Format the interval as ``66.4 % – 75.7 %``, a cost as plain numbers; (!) marks a doubtful interval."""
     numbers = f"{estimate.low:.4g} – {estimate.high:.4g}"
     text = numbers if estimate.is_cost else span(estimate.low, estimate.high)
     return text + ("" if estimate.holds else " (!)")
@@ -425,7 +425,7 @@ def caution_text(estimate: Estimate) -> str:
 
 
 def caution_lines(estimates: Mapping[str, Estimate]) -> list[str]:
-    """Return one warning for each reason why intervals may not hold, with the names of the estimators."""
+    """Return one warning per reason why intervals may not hold, with the names of their estimators."""
     about: dict[str, list[str]] = {}
     for name, estimate in estimates.items():
         if not estimate.holds:
@@ -485,7 +485,7 @@ def protocol_estimate(estimates: Mapping[str, Estimate]) -> Estimate | None:
 
 
 def main_name(estimates: Mapping[str, Estimate]) -> str:
-    """Return the name of the one estimate to show; empty if no candidate was computed.
+    """Return the name of the one estimate to show; empty if no main estimate was computed.
 
     The estimate corrected for experts' errors comes first if the study corrects for them, then the estimate
     of the protocol. The rule does not depend on the data. Intervals are never compared, because the narrowest
@@ -518,7 +518,7 @@ _MOST_LOOSE = 0.05
 
 
 def reading_lines(steps: Mapping[str, int]) -> list[str]:
-    """Summarise how answers were read, and warn if over 5 % come from free statements; empty for logs.
+    """Summarise how answers were read; warn if over 5 % come from free statements. Empty for imported logs.
 
     Examples
     --------

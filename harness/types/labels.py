@@ -1,4 +1,4 @@
-"""Statements about the use of a protocol's labels, and labels with the design that collected them."""
+"""Protocols' statements about the use of their labels, and labels with the design that collected them."""
 
 from __future__ import annotations
 

@@ -31,10 +31,10 @@ _WORDS = _Words()
 
 @unique
 class NoteKind(Enum):
-    """Every kind of note, as its sentence, its remark and its flag.
+    """Every kind of note: its sentence for people, and optionally a remark and a flag for programs.
 
-    In JSON, the remark follows the flag. The default flag is the kind's name in lower case. Names in braces
-    are keys of `Note.data`; ``{}`` in a sentence stands for the remark.
+    In JSON, a note is its flag, followed by the remark. The default flag is the kind's name in lower case.
+    Names in braces are keys of `Note.data`; ``{}`` in a sentence stands for the remark.
 
     Examples
     --------

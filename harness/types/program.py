@@ -82,20 +82,20 @@ class Standing:
         Number of labelled selection items that it answered, and its estimated accuracy on them, unclipped.
     mean, sd, low, high
         Posterior mean and standard deviation of its accuracy, and an interval of about 95 %. `sd` excludes
-        the uncertainty of the level that all candidates share. The interval includes that uncertainty and
-        the probability of a large improvement; its ends count all failed answers as wrong and as right.
-        Candidates are ranked by the mean.
+        the uncertainty of the level that all candidates share. The interval includes that uncertainty and the
+        probability of a large improvement. Failed answers count as wrong for its lower end and as right for
+        its upper end. Candidates are ranked by the mean.
     p_best
         Posterior probability that the candidate is the best in the archive.
     p_better, verdict
-        Probability of being better than its first parent, and the verdict on this comparison, on items that
-        both answered; None without a parent.
+        Probability that the candidate is better than its first parent, and the verdict on this comparison.
+        Both use only items that candidate and parent answered; None without a parent.
     tokens
         Tokens per item, sent and received together.
     invalid_rate, error_rate
-        Share of answers that named no option, and share of answers that failed at the same time as answers
-        of other programs. The former score 0 and include failures that the program may have caused; the
-        latter are excluded.
+        Share of answers that named no option, and share of answers that failed at the same time as answers of
+        other programs. Answers without an option score 0; they include failures that the program may have
+        caused. Answers that failed together with those of other programs are excluded from the score.
     """
 
     n_items: int

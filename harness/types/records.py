@@ -98,7 +98,7 @@ class PredictionStatus(StrEnum):
     UNREADABLE = "unreadable"
     """The model answered, but named no option; the answer counts as wrong."""
     TRUNCATED = "truncated"
-    """The token limit ended the answer before it named an option; it counts as wrong."""
+    """The token limit ended the answer before it named an option; the answer counts as wrong."""
     FAILED = "failed"
     """No answer arrived, even after all retries; the item is excluded and counted."""
 
@@ -139,7 +139,7 @@ class Item:
     meta: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
 
     def __post_init__(self) -> None:
-        # Only two cheap type checks, because a study may have millions of items.
+        # Only two cheap type checks are made, because a study may have millions of items.
         options: object = self.options
         meta: object = self.meta
         if isinstance(options, str):
@@ -380,14 +380,15 @@ class ForeignAnswer(NamedTuple):
     model
         Name of the model, if the log contains several.
     status
-        `PredictionStatus`, in an export of a study. `answer` is then an option's whole text; without an
-        option, `error` is the reason.
+        A `PredictionStatus`, if the log is an export of a study. Then `answer` is an option's whole text; if
+        there is no option, `error` is the reason.
     step
         How the option was read, in an export of a study.
     left_out
         Why this sample is not a separate answer, for example ``"perturbed copy"``; it is only counted.
     gap
-        Why no item can be created from this record, and what the user can do; empty if one can.
+        Why no item can be created from this record, and what the user can do; empty if an item can be
+        created.
     shown
         Further text shown to the model that may contain the question, for example system messages.
     meta
@@ -519,7 +520,7 @@ def refuse_other_options(lists: Iterable[object]) -> None:
     Raises
     ------
     EstimateError
-        If they do; names the options.
+        If the options differ; the message names them.
     """
     known = {each.options for each in lists if isinstance(each, SharedOptions) and each.options}
     if len(known) > 1:

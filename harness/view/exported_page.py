@@ -36,7 +36,7 @@ _MOST_BYTES = 16_000_000
 _AT_A_TIME = 100
 """Number of items that are read in full at once; small, because reading stops when the file is full."""
 _OPTIONS = frozenset({"option", "options"})
-"""Fields that contain options: texts if items have their own options, or numbers."""
+"""Fields that contain options; numbers replace their texts if items have their own options."""
 
 
 def write_page(
@@ -183,7 +183,7 @@ def _choose_items(store: Store, frame: Mapping[str, Any], *, texts: bool) -> lis
 
 
 def _order_items(store: Store, frame: Mapping[str, Any]) -> Iterator[int]:
-    """Yield positions of all items: first refuted items, then items models disagree about, then the rest."""
+    """Yield positions of all items: refuted items, then items on which models disagree, then the others."""
     items, models = StudyItems.read(store), tuple(frame["models"])
     wanted = [ItemFilter(outcome=ModelOutcome.REFUTED)] if models else []
     wanted += [ItemFilter(disagreed=models)] if len(models) > 1 else []

@@ -1,6 +1,7 @@
 """Assemble the page from its HTML, style and script, with a Content-Security-Policy.
 
-The served page and the exported file run the same script. The policy of the file allows it by its hash.
+The served page and the exported file run the same script. The policy of the exported file allows the script
+by its hash.
 """
 
 from __future__ import annotations

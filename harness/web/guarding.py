@@ -1,8 +1,8 @@
 """Protect a local web page: refuse requests from other pages, check secrets, set headers, bundle its script.
 
-A page of another origin cannot read responses, but it can send requests. If its name resolves to this machine
-(DNS rebinding), it could also read responses. So the names in Host and Origin must be the server's names, and
-data require a cookie, which the server sets in exchange for a token.
+A page of another origin cannot read responses, but it can send requests. If the page's host name resolves to
+this machine (DNS rebinding), the page could also read responses. So the names in Host and Origin must be the
+server's names, and data require a cookie, which the server sets in exchange for a token.
 
 A script consists of modules that import each other. It is sent as one text, in which each module follows the
 modules that it imports, without import and export statements.
@@ -44,8 +44,8 @@ class PublicAddress:
     host, port
         Address that the server listens on.
     public
-        Scheme and host of the page behind a proxy, for example ``https://answers.example.org``; empty if
-        there is none.
+        Scheme and host of the page behind a proxy, for example ``https://answers.example.org``; empty without
+        a proxy.
     """
 
     host: str
@@ -69,11 +69,11 @@ class PublicAddress:
         return plain or not is_loopback(self.host)
 
     def knows(self, host: str) -> bool:
-        """Return whether a value of the header Host, a name with a port, is the page's."""
+        """Return whether a Host header (name and port) names this page."""
         return (bool(self.public) and host.lower() == urlsplit(self.public).netloc) or self._is_own(host)
 
     def sent_from_here(self, origin: str, host: str) -> bool:
-        """Return whether a value of the header Origin is the page itself, for a request with this Host."""
+        """Return whether an Origin header names this page, for a request with this Host header."""
         if self.public and origin == self.public:
             return True
         return origin == f"http://{host}" and self._is_own(host)
@@ -198,7 +198,7 @@ def refuse_foreign(request: web.Request, address: PublicAddress) -> web.Response
     if len(hosts) != 1 or not address.knows(hosts[0]):
         return refuse(403, "this server does not have that name")
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site", "none")
-    is_page = request.path == "/" and request.method in ("GET", "HEAD")  # so that links in mails can open it
+    is_page = request.path == "/" and request.method in ("GET", "HEAD")  # links in mails may open the page
     is_foreign = origin is not None and not address.sent_from_here(origin, hosts[0])
     if is_foreign or (site not in ("same-origin", "none") and not is_page):
         return refuse(403, "requests from other pages are refused")

@@ -26,7 +26,7 @@ _LONGEST_FIELD = 1 << 16
 """Largest accepted size of a header in bytes; large, because browsers send the cookies of all local ports."""
 _PATIENCE = 15.0
 _SILENT = logging.getLogger(f"{__name__}.requests")
-"""A logger that drops everything, because a request's sender receives its error."""
+"""A logger that drops all messages, because errors of requests are reported in the responses."""
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 
@@ -113,8 +113,8 @@ async def _end_silent(runner: web.AppRunner, heard: set[asyncio.BaseProtocol], p
 async def run_apart(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function in its own daemon thread and return its value.
 
-    Unlike the threads of a pool, this thread does not delay the end of the program. A locked database or a
-    large study could delay it by minutes.
+    Unlike the threads of a pool, this thread does not delay the end of the program. A thread of a pool could
+    do so by minutes, if a database is locked or a study is large.
     """
     loop = asyncio.get_running_loop()
     found = loop.create_future()

@@ -97,7 +97,7 @@ def _tell_answers(found: Audit) -> str:
 def _tell_freezes(found: Audit) -> list[str]:
     """Describe how the design was frozen, and what changed between freezes."""
     if not found.freezes:
-        is_drawn = found.drawn or found.lines  # a bundle has lines
+        is_drawn = found.drawn or found.lines  # only a bundle has lines
         why = "drawn by a version that did not freeze designs" if is_drawn else "nothing was drawn"
         return [f"design not covered: {why}"]
     lines = []

@@ -163,7 +163,7 @@ def _condition_lines(found: Superhuman) -> list[str]:
 
 
 def _direct_lines(found: Superhuman) -> list[str]:
-    """Describe the cost of the direct route if nothing is certified, or only under a condition."""
+    """Describe the cost of asking experts directly, if nothing is certified or only under a condition."""
     if found.direct:
         name = (
             "the cheapest direct check, which assumes none of this" if found.certified else "the direct route"

@@ -40,7 +40,7 @@ def add_panel(parser: argparse.ArgumentParser) -> None:
 
 
 class OnlyOnce(argparse.Action):
-    """Store the value of an option, and refuse a second one, of which argparse would keep only the last."""
+    """Store the value of an option; refuse a repeated option, because argparse would keep only the last."""
 
     def __call__(  # noqa: D102
         self, parser: argparse.ArgumentParser, args: argparse.Namespace, value: Any, option: str | None = None
@@ -76,7 +76,7 @@ def panel_study(args: argparse.Namespace) -> PanelStudy:
 
 def _clusters(study: Study) -> dict[str, str]:
     from oversight.harness.analysis import (
-        study_clusters,  # imported here, because it loads the database's tables, which files do not need
+        study_clusters,  # imported here, because it loads the database code, which is not needed for files
     )
 
     return study_clusters(study)

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     )
     study = study_of(args)
     if study.is_open:
-        from oversight.harness.open_answers import gate_open_study  # also loads the reader of rubrics
+        from oversight.harness.open_answers import gate_open_study  # imported here, because it is slow
 
         report = gate_open_study(study, bars, names=args.model)
     else:

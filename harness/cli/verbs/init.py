@@ -155,7 +155,7 @@ def _recode(folder: str, items: str | None, encoding: str) -> str:
 
 
 def _begin_open(args: argparse.Namespace) -> None:
-    # Imported here, because it loads the readers of rubrics.
+    # The import is slow, because it loads the readers of rubrics, so it is not at the top.
     from oversight.harness.open_answers import begin_open_study
 
     if args.preset or args.classes:
@@ -172,7 +172,7 @@ def _begin_open(args: argparse.Namespace) -> None:
 
 
 def _find_items(folder: str, given: str | None, *, asks: bool) -> str | None:
-    """Return the file with the items relative to the folder, or None."""
+    """Return the path of the items file, relative to the folder; None if there is no such file."""
     if given:
         if (Path(folder) / given).is_file():
             return given
@@ -216,7 +216,7 @@ def _put(question: str, default: str) -> str:
 
 
 def _tell(found: StudyProposal, items: str) -> list[str]:
-    """Return the choices, one per line."""
+    """Return the chosen settings, one per line."""
     options = found.options if isinstance(found.options, str) else ", ".join(found.options)
     said = {
         "id": found.id or "made from text and options",

@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the benefit of a study's further questions, or the cost of questions without a study."""
+    """Print the plan for the study, or for guessed values if ``--options`` is given."""
     if args.width is not None and not 0 < args.width < 1:
         raise BadInput(f"--width must be between 0 and 1, is {args.width:g}; 0.03 is 3 points")
     (_plan_study if args.options is None else _plan_anew)(args)
@@ -128,7 +128,7 @@ def _plan_study(args: argparse.Namespace) -> None:
 
 
 def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan) -> list[PricedPlan]:
-    """Price the plan, and the plans of other protocols if none is named; empty if --questions is given."""
+    """Return the plan with its cost, and other protocols' plans if none is named; empty with --questions."""
     from oversight.harness.analysis import plan_study
     from oversight.harness.judges import price_plans
 
@@ -141,7 +141,7 @@ def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan
             continue
         experts = study.experts.model_copy(update={"protocol": protocol})
         other = study.model_copy(update={"experts": experts})
-        with contextlib.suppress(EstimateError, BadInput):  # this pilot cannot plan the protocol
+        with contextlib.suppress(EstimateError, BadInput):  # leave out a protocol that this pilot cannot plan
             plans.append(plan_study(store, other, runs=args.model, half_width=args.width))
     pool = store.count_rows("item")["item"]
     return price_plans(plans, study.costs, pool=pool, judges=len(study.judges))
@@ -213,7 +213,7 @@ def _refuse(args: argparse.Namespace, names: Any, why: str) -> None:
     Raises
     ------
     BadInput
-        If one of the options is given; names the options.
+        If one of the options is given; the message names the options.
     """
     given = [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) is not None]
     if given:

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     if args.workflow:
         if study.is_open:
             raise ConfigError("--workflow does not apply to open answers: a workflow chooses an option")
-        # loaded by name, because this package must not import one that uses it
+        # The module is loaded by name, because this package must not import packages that use it.
         results, text = load_module("oversight.agents.cli.workflow_run").run(args, study)
         emit(args, {"workflows": results}, text)
         return 1 if any(result["failed"] for result in results.values()) else 0
@@ -163,7 +163,7 @@ def head_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def tail_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the last line of the output: the next step; empty if the first line already names one."""
+    """Return the last line of the output: the next step; empty if the first line already names it."""
     if any(result["failed"] or "stopped" in result for result in results.values()):
         return ""
     if any("sample" in result for result in results.values()):

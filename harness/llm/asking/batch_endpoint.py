@@ -226,8 +226,8 @@ class BatchEndpoint:
         Raises
         ------
         UncertainBatch
-            If the endpoint does not list its batches, or if a listed batch may be this one, but its input
-            file cannot be compared.
+            If the endpoint does not list its batches, or if a listed batch may be the same batch, but its
+            input file cannot be compared.
         """
         doubtful = 0
         async for batch in self._list_all():

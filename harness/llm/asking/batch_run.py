@@ -58,7 +58,8 @@ class BatchRun:
     gives_up
         Whether the command cancels batches.
     errors
-        Marker of a batch → error for which this command stopped polling it; key "": error of submitting.
+        Marker of a batch → error because of which this command stopped polling it; key "": error while
+        submitting.
     """
 
     store: Store
@@ -219,7 +220,7 @@ class BatchRun:
     async def _create(self, batch: Batch, data: bytes) -> str:
         try:
             return await self.endpoint.create(batch.marker, data)
-        except FatalModelError:  # no batch was created
+        except FatalModelError:  # the endpoint created no batch
             self._close(batch, "failed")
             raise
 
@@ -266,7 +267,7 @@ class BatchRun:
     def _read(
         self, batch: Batch, lines: Mapping[str, Sequence[Any]], *, all_rows: bool
     ) -> Iterator[Prediction]:
-        """Yield the predictions of a batch; with `all_rows`, also a failed one per request without a line."""
+        """Yield the predictions of a batch; with `all_rows`, requests without a line count as failed."""
         spec, settings, guess = self.target.spec, self.target.settings, TokenGuess()
         # The answers are paid for already, so a changed model name must not end the loop (hence patience=∞).
         served = make_served(self.store, self.target, self.store.runs.note_served_as, patience=math.inf)

@@ -79,7 +79,7 @@ def read_prices(path: str | Path, *, required: bool = True) -> PriceTable:
     path
         The TOML file.
     required
-        Whether a missing file is an error; otherwise it gives an empty table.
+        Whether a missing file is an error; otherwise the table is empty.
 
     Raises
     ------
@@ -193,7 +193,8 @@ class Budget:
 
     Every call first reserves its maximum usage, so that all unfinished calls together cannot exceed the
     limit. The actual usage then replaces the reservation. The limit can be exceeded only by a call that uses
-    more than it reserved, and only by the difference; unfinished calls of the model then reserve as much.
+    more than it reserved, and only by the difference. The model's unfinished calls then reserve as many
+    output tokens as this call used.
 
     Parameters
     ----------
@@ -231,7 +232,7 @@ class Budget:
         self._account = _Account()
 
     def at(self, price: Price | None) -> Budget:
-        """Return a budget for calls of another model, which shares limits and spent amounts with this one."""
+        """Return a budget for calls of another model; both budgets share the limits and the spent usage."""
         other = Budget(self._usd, self._tokens, price, requests=self._requests)
         other._account = self._account
         return other
@@ -308,7 +309,7 @@ class Budget:
             self._expect(output_tokens)
         account.held.add(Usage(1, call.input_tokens, call.output_tokens, usd=call.usd), -1)
         if not account.calls:
-            account.held.usd = 0.0  # removes rounding errors: without reservations, the sum is zero
+            account.held.usd = 0.0  # removes rounding errors: the sum of no reservations is zero
         account.changed.set()
         account.changed = asyncio.Event()
 

@@ -28,7 +28,7 @@ _FIRST, _LONGEST = 1.0, 30.0  # seconds between test calls
 
 
 class CircuitBreaker:
-    """Detects outages of an endpoint, and delays calls during an outage; for one event loop.
+    """Detects outages of an endpoint, and delays calls during an outage. Usable in one event loop.
 
     During an outage, one test call at a time is made, at growing intervals.
 
@@ -71,7 +71,7 @@ class CircuitBreaker:
     async def wait(self) -> None:
         """Wait until the outage is over, or until it is this call's turn to be the test call."""
         if self._answered is None:
-            self._answered = self._clock()  # an answer cannot arrive before the call starts
+            self._answered = self._clock()  # the time without answers starts with the first call
         while self.is_on:
             if self._looking:
                 await self._changed.wait()
@@ -103,7 +103,8 @@ class CircuitBreaker:
         Parameters
         ----------
         item
-            Number that identifies the item. If calls were sent, failures of a single item make no outage.
+            Number that identifies the item. Failures of sent calls count as an outage only if they concern
+            more than one item.
         sent
             Whether the call was sent.
         """
@@ -128,7 +129,7 @@ _RARE = 0.015  # refusals per success up to which the rate is raised
 _GREED = 1.03  # the used rate is the measured rate times this factor
 # Relative growth of the rate after a measurement with rare refusals, doubled each time, and its maximum.
 _GROWTH, _FASTEST = 0.1, 0.5
-_IN_VAIN, _A_WHILE = 8, 0.1  # consecutive refusals, and seconds, after which the rate is not trusted
+_IN_VAIN, _A_WHILE = 8, 0.1  # the rate is not trusted after these refusals in a row and seconds
 _FIRST, _LOOK, _LONGEST_LOOK = 0.25, 0.75, 10.0  # seconds of the first, usual and longest measurement
 _FEW, _ENOUGH = 4, 8  # minimum successes in the first measurement; minimum calls in later ones
 _UNUSED = 4.0  # a rate above this multiple of the measured rate is dropped, because it has no effect
@@ -231,17 +232,17 @@ class AdaptiveRateLimit:
 
 
 LONGEST_PAUSE = 300.0
-"""Maximum pause in seconds, even if the endpoint asks for a longer one."""
+"""Maximum pause in seconds, even if the endpoint asks for a longer pause."""
 
-_BURST = 0.1  # seconds; after a pause, the calls that the rate allows in this time may start at once
-_CATCH_UP = 0.25  # the same if the rate was learned from refusals
+_BURST = 0.1  # seconds; after a pause, as many calls may start at once as the rate allows in this time
+_CATCH_UP = 0.25  # value of _BURST if the rate was learned from refusals
 _WORTH_SAYING = 30.0  # seconds of waiting from which a message is printed
 _SOON = 1e-4  # shorter waits, in seconds, are skipped
 _BETWEEN = 1.0  # minimum seconds between two halvings of the window
 
 
 class Limiter:
-    """Limits the calls of one or several models that share an endpoint's limits; for one event loop.
+    """Limits the calls of one or several models that share an endpoint's limits. Usable in one event loop.
 
     Parameters
     ----------
@@ -312,7 +313,7 @@ class Limiter:
             Expected tokens of the call, sent and received; used only if tokens are limited.
         """
         await self.outage.wait()
-        # First come, first served, so that a model with fast calls does not starve another.
+        # Calls wait in order of arrival, so that a model with fast calls does not block other models.
         if self._waiting or self._under_way >= max(1, int(self.window)):
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
@@ -384,7 +385,7 @@ class Limiter:
         known = [rate for rate in (self._set, self._told, self._learned.rate) if rate]
         rate = min(known, default=None)
         if self._requests.rate is None:
-            self._requests.free_at = self._clock()  # no burst: its allowance is used up
+            self._requests.free_at = self._clock()  # no burst, because earlier calls used its allowance
         self._requests.rate = rate
         self._requests.burst = _CATCH_UP if rate == self._learned.rate else _BURST
 

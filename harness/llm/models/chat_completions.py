@@ -23,11 +23,11 @@ from oversight.harness.llm.models.reported_usage import read_usage
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _OF_THE_ACCOUNT = frozenset({401, 402})
 _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}
-# After a gateway's timeout, the model may still answer, and the answer must be paid for.
+# These are timeouts of gateways: the model may still answer, and its answer must be paid for.
 _FAULTS |= dict.fromkeys((504, 524, 598), Fault.TIMEOUT)
 _LONGEST_MESSAGE = 500
-_FIRST_EPOCH = 1e9  # larger numbers are points in time (this is 2001), smaller ones are durations
-_LONGEST_WINDOW = 7 * 86_400.0  # seconds; rate limits with longer windows are not known
+_FIRST_EPOCH = 1e9  # numbers from here on are points in time (this is in 2001), smaller numbers are durations
+_LONGEST_WINDOW = 7 * 86_400.0  # seconds; longer windows are implausible
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
@@ -43,12 +43,12 @@ _NOT_TAKEN = re.compile(
 
 
 class LimitField:
-    """Name of an endpoint's field for the token limit, learned from the first request that it refuses.
+    """Name of an endpoint's field for the token limit, learned from the first request that is refused.
 
     Parameters
     ----------
     settings
-        Settings of the model; if `limit_as` is not "auto", it is the name, and nothing is learned.
+        Settings of the model; if `limit_as` is not "auto", its value is the name, and nothing is learned.
     """
 
     def __init__(self, settings: ModelSection) -> None:
@@ -164,7 +164,7 @@ def _read_seconds(value: str, now: datetime) -> float | None:
         seconds = float(value)
         if seconds < _FIRST_EPOCH:
             return seconds
-        while seconds >= 1000 * _FIRST_EPOCH:  # milliseconds, microseconds, nanoseconds
+        while seconds >= 1000 * _FIRST_EPOCH:  # the time is in ms, µs or ns
             seconds /= 1000
         return max(0.0, seconds - now.timestamp())
     parts = re.findall(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|s|m|h|d)", value)
@@ -197,7 +197,7 @@ def _load(data: bytes) -> Any:
 
 
 def base_url(settings: ModelSection) -> str:
-    """Return the base URL of a model's endpoint; for ``"local"``, that of the local server.
+    """Return the base URL of a model's endpoint; for ``"local"``, the URL of the local server.
 
     Raises
     ------

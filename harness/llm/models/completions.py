@@ -264,6 +264,6 @@ def short(data: bytes) -> str:
 def one_line(text: str, most: int) -> str:
     """Return the first `most` characters of a text on one line.
 
-    Otherwise, line breaks in a server's message could imitate the command's own output.
+    This prevents a server's message from imitating further lines of the command's own output.
     """
     return redact(" ".join(text.split()))[:most]

@@ -48,8 +48,8 @@ class HttpClient:
     Raises
     ------
     ConfigError
-        If the URL, or the proxy set in the environment, is invalid. The message omits both, as they may
-        contain passwords.
+        If the URL, or the proxy set in the environment, is invalid. The message contains neither URL nor
+        proxy, because they may contain passwords.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class HttpClient:
         return url
 
     async def close(self) -> None:
-        """Close all connections; a later request opens new ones."""
+        """Close all connections; a later request opens new connections."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -173,7 +173,7 @@ class HttpClient:
 
 
 def _time_limits(seconds: float) -> aiohttp.ClientTimeout:
-    # Connecting has a shorter timeout, which distinguishes unsent requests from slow replies.
+    # Connecting has a shorter timeout, so that unsent requests can be distinguished from slow replies.
     return aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, 0.9 * seconds))
 
 

@@ -32,7 +32,7 @@ class Request:
     Attributes
     ----------
     messages
-        The turns of the conversation; the model answers the last one.
+        The turns of the conversation; the model answers the last turn.
     temperature, max_tokens
         Sampling temperature, and maximum number of tokens of the answer; None: the endpoint's default.
     stop
@@ -65,9 +65,9 @@ class Request:
 
     def text(self) -> str:
         """Serialize the request as JSON in a fixed order, so that it can be hashed or stored."""
-        # Written by hand, because `asdict` is slow: it copies everything.
+        # `asdict` is not used, because it is slow: it copies everything.
         fields: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
-        if fields["constraint"] is None:  # older stored replies are looked up without this field
+        if fields["constraint"] is None:  # stored replies of older versions have keys without this field
             del fields["constraint"]
         fields["messages"] = [{"role": m.role, "content": m.content} for m in self.messages]
         return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode()

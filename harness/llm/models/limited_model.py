@@ -34,9 +34,9 @@ class TokenGuess:
     Before the first reported usage, three Latin letters or spaces, or one byte of any other text, count as
     one token, a request has at least 64 tokens, and an answer without a limit has 1,024 tokens. Afterwards,
     the estimates are 1.25 times the largest ratio of tokens to text and 1.25 times the longest answer so far,
-    and a request has at least as many tokens as the smallest one so far. A token limit is trusted until an
-    answer exceeds it. From then on, each answer is assumed to be at least as long as the longest answer that
-    exceeded its limit.
+    and a request has at least as many tokens as the smallest request so far. A token limit is trusted until
+    an answer exceeds it. From then on, each answer is assumed to be at least as long as the longest answer
+    that exceeded its limit.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ PATIENCE = 3
 MALFORMED_IN_A_ROW = 20
 """Number of unreadable replies in a row after which unreadable replies are not retried any more."""
 
-_LONGEST_UNDER_A_LIMIT = 1.0  # seconds between retries while the limiter spaces out calls
+_LONGEST_UNDER_A_LIMIT = 1.0  # maximum seconds between retries while the limiter spaces out calls
 _LOGGER = logging.getLogger(__name__)
 _random = random.Random()  # noqa: S311  spreads retries over time
 
@@ -137,7 +137,7 @@ class LimitedModel:
     model
         The client that makes single calls.
     limiter
-        Limits of the endpoint; models of one endpoint may share them.
+        Limits of the endpoint; models of one endpoint may share a limiter.
     tries
         Attempts before a request counts as failed.
     recognise
@@ -200,7 +200,7 @@ class LimitedModel:
             failures.append(error)
 
         async def ask_again() -> ModelReply:
-            # The first call is made without tenacity, whose set-up is slow, because most calls succeed.
+            # The first call is made without tenacity, because its set-up is slow and most calls succeed.
             if failures:
                 raise failures.pop()
             return await self._call(request, counts, hold)
@@ -230,7 +230,7 @@ class LimitedModel:
         except TransientModelError as error:
             self._tell(error, started, counts)
             raise
-        except FatalModelError:  # a fatal error shows that the endpoint answers
+        except FatalModelError:  # the endpoint answered, so there is no outage
             limiter.outage.answered()
             raise
         finally:
@@ -248,7 +248,7 @@ class LimitedModel:
     async def _send(self, request: Request, counts: Usage, held: Reservation | None) -> ModelReply:
         """Send a request and count its usage, whether it succeeds or fails."""
         counts.requests += 1
-        # None means an estimate, because a call with an unknown outcome may be charged.
+        # None: tokens are estimated, because a call with an unknown outcome may be charged.
         used: Sequence[int] | None = None if self.is_billed else (0, 0)
         is_guess = self.is_billed
         try:
@@ -260,7 +260,7 @@ class LimitedModel:
             if self.is_billed:
                 *used, is_guess = self.guess.charge(request, error)
             raise
-        except FatalModelError:  # a request that the endpoint rejects costs nothing
+        except FatalModelError:  # a rejected request costs nothing
             used, is_guess = (0, 0), False
             raise
         finally:

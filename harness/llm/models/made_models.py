@@ -11,7 +11,7 @@ from oversight.harness.llm.models.interface import RunnableModel
 
 
 def make_model(settings: ModelSection, function: Callable[[str], Any] | None = None) -> RunnableModel:
-    """Create the client that the settings describe, or one that calls `function`.
+    """Create the client that the settings describe, or a client that calls `function`.
 
     Raises
     ------

@@ -126,7 +126,7 @@ class CommandModel(_ProgramModel):
         try:
             out, err = await self._in_time(self._talk(process, request.conversation.encode()))
         finally:
-            transport.close()  # kills the program, because the wait would never end if an output pipe is full
+            transport.close()  # kill the program: with a full output pipe, it would never end
             await process.wait()
         if process.returncode:
             last = err.decode(errors="replace").strip().splitlines()[-1:] or ["it printed no message"]
@@ -134,7 +134,7 @@ class CommandModel(_ProgramModel):
         return ModelReply(out.decode(errors="replace").strip())
 
     async def _talk(self, process: asyncio.subprocess.Process, text: bytes) -> tuple[bytes, bytes]:
-        """Send a text to the program. Returns its outputs; raises an error if one exceeds the limit."""
+        """Send a text to the program. Returns its outputs; raises an error if an output exceeds the limit."""
         stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
         assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101, PT018  pipes
 
@@ -165,7 +165,7 @@ def digest_program(function: Callable[..., Any] | None, command: Sequence[str]) 
     if function is not None:
         try:
             files = [inspect.getsourcefile(inspect.unwrap(function)) or ""]
-        except TypeError:  # an object, or a function without Python source
+        except TypeError:  # not a function, or a function without Python source
             files = []
     found = [Path(name) for name in files if name and Path(name).is_file()]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in found))

@@ -56,7 +56,8 @@ def read_usage(payload: Any) -> ReportedUsage:
     """Read the usage from a reply body.
 
     Reasoning tokens count as received. They are added to ``completion_tokens`` if they exceed it, or if the
-    total shows that it omits them. Without a total this cannot be decided, so they are added.
+    total shows that it omits them. They are also added if no total is reported, because ``completion_tokens``
+    may omit them.
 
     >>> read_usage({"usage": {"prompt_tokens": 50, "completion_tokens": 5, "total_tokens": 555}})
     ReportedUsage(sent=50, received=505, is_partial=False)

@@ -15,7 +15,7 @@ _FILLING = re.compile(r"(?:[\s,;|•*_`\"'{}\[\]().–—-]|\band\b)*")
 _SLACK = 0.05
 """Largest difference of the sum from 1, because models round."""
 _LONGEST, _MOST_HEADS = 20_000, 3
-"""Number of characters that are read after ``PROBABILITIES:``, and number of such words, from the last."""
+"""Maximum number of characters read after ``PROBABILITIES:``, and maximum number of such marks tried."""
 
 
 def read_distribution(

@@ -534,7 +534,7 @@ _SCRIPTS = {
     "Japanese": "\u3040-\u30ff",
     "Korean": "\uac00-\ud7a3",
 }
-"""Languages recognised by their script, with its character range; others are recognised by their words."""
+"""Languages recognised by the character range of their script; other languages are recognised by words."""
 _LATIN = re.compile(r"[A-Za-zÀ-ɏḀ-ỿ']+")
 
 

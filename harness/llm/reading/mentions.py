@@ -16,7 +16,7 @@ from typing import Literal
 Notation = Literal["letter", "option"]
 """Requested form of an answer: an option's letter, or its text."""
 
-# First letters of alphabets that enumerate options, in order.
+# The first letters, in order, of alphabets that are used to enumerate options.
 _ALPHABETS = ("ΑΒΓΔΕΖΗΘ", "АБВГДЕЖЗ", "ابجدهوزح", "אבגדהוזח", "甲乙丙丁戊己庚辛", "가나다라마바사아")
 _LOOKALIKES = {"В": "B", "Е": "E", "Н": "H"}
 """Cyrillic capitals that look like a Latin letter with another position, so they are ambiguous."""
@@ -99,7 +99,7 @@ def letter_position(name: str, k: int) -> int | None:
 
 @lru_cache(maxsize=4096)
 def make_comparable(options: tuple[str, ...]) -> tuple[Callable[[str], str], tuple[str, ...]]:
-    """Return the most lenient normalization under which all options remain different, and its results."""
+    """Return the most lenient normalization that keeps all options distinct, and the normalized options."""
     exact = any(_EXACT.search(option) for option in options)
     for fold in (_signs, _trimmed) if exact else (_words, _signs, _trimmed):
         folded = tuple(fold(option) for option in options)
@@ -128,7 +128,7 @@ _LATEX = re.compile(
 )
 _DECORATION = re.compile(r"[*_`\"“”„«»‘「」『』]+|(?<!\w)['’]|['’](?!\w)|~~")
 _CJK = r"\u3040-\u9fff\uac00-\ud7a3"
-# (?-i:…) turns off IGNORECASE, with which matching these large character ranges would be slow.
+# (?-i:…) turns off IGNORECASE, because it makes matching these large character ranges slow.
 _BEFORE, _AFTER = rf"(?<!(?-i:[^\W_{_CJK}]))", rf"(?!(?-i:[^\W_{_CJK}]))"
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
@@ -189,7 +189,7 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
     options
         The options in display order.
     asked
-        The requested notation, which decides if the text of one option is the letter of another. With None,
+        The requested notation, by which a letter that is also the text of another option is read. With None,
         such a letter is ambiguous.
     words
         Patterns of the words that may surround a letter.
@@ -225,7 +225,7 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
 def _letters(*, by_number: bool) -> tuple[re.Pattern[str], ...]:
     """Return three patterns: of letters in brackets, of letters at the start of a line, and of other letters.
 
-    Group 1 is text before the letter that is kept; group 2 is the letter.
+    Group 1 is the text before the letter, which is kept; group 2 is the letter.
     """
     name = r"\d{1,3}" if by_number else _NAME
     lower = r"\d{1,3}" if by_number else "[a-z]"

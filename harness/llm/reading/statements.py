@@ -23,7 +23,7 @@ class Findings:
     Attributes
     ----------
     affirmed
-        Options stated as the answer, in order, each with whether the sentence is a conclusion.
+        Options stated as the answer, in order, as pairs (option, whether the sentence is a conclusion).
     weakly
         Options stated by a weak claim, see `Grammar`.
     refuted, doubted, mentioned
@@ -86,7 +86,7 @@ def find_statements(marked: str, grammar: Grammar) -> Findings:
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """Whether a sentence is the first or last of a reply; there, a single option counts as a statement."""
+    """Whether a sentence is the first or last of a reply; in it, a single option counts as a statement."""
 
     first: bool
     last: bool

@@ -126,7 +126,8 @@ def split_turns(text: str, is_answer: Callable[[str], bool]) -> tuple[str, bool]
     Parameters
     ----------
     is_answer
-        Whether a first line is an answer, so that what looks like another few-shot example after it is one.
+        Function: whether the first line is an answer. Only then, text after it that looks like another
+        few-shot example is removed.
 
     Returns
     -------

@@ -29,8 +29,7 @@ def run_in_loop(main: Coroutine[Any, Any, T]) -> T:
 
 
 def _is_running() -> bool:
-    # A separate function, because exceptions of a run started in its except block would have the
-    # RuntimeError as context.
+    # This is a separate function so that the RuntimeError does not become the context of a run's exceptions.
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -39,7 +38,7 @@ def _is_running() -> bool:
 
 
 def _run_beside(main: Coroutine[Any, Any, T]) -> T:
-    """Run in another thread; a KeyboardInterrupt, which arrives in this thread, cancels the other's work."""
+    """Run a coroutine in another thread; a KeyboardInterrupt, which arrives in this thread, cancels it."""
     started = list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]]()
 
     async def begin() -> T:
@@ -98,7 +97,7 @@ def _find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 @contextmanager
 def collecting_rarely() -> Iterator[None]:
-    """Run the garbage collector rarely and without modules, because it would slow down fast runs."""
+    """Collect garbage rarely, and only objects created from now on, because it slows down fast runs."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

@@ -84,7 +84,7 @@ class Job:
         """
         request = make_request(self.spec, item)
         if self.budget is not None and self.budget.counts_tokens and not self.model.guess.bounds(request):
-            # The first call is sent alone, because the cost of an answer is unknown before.
+            # The first call is sent alone, because it shows how much an answer costs.
             async with self._first:
                 if not self.model.guess.bounds(request):
                     return await self._ask(request, item, sample)
@@ -112,13 +112,13 @@ class Job:
         except RefusedRequest as error:
             reason = f"{Fault.REFUSED}: {error}"
         except FatalModelError as error:
-            if hold is not None:  # end the stored reservation of the next call
+            if hold is not None:  # release the stored reservation for the next call
                 await self._note(item, sample, counts, 0, 0)
             raise FatalModelError(f"item {item.id!r}: {error}") from error
         except ModelError as error:
             reason = f"{error.fault}: {error}" if isinstance(error, TransientModelError) else str(error)
         except BudgetSpent:
-            if counts.requests:  # the answer's earlier calls were paid for
+            if counts.requests:  # keep usage of the answer's earlier calls; release the rest
                 await self._note(item, sample, counts, 0, 0)
             raise
         except OversightError:
@@ -201,14 +201,14 @@ def make_jobs(
 
 
 def _limits_of(settings: ModelSection) -> tuple[str, str]:
-    """Return the key of a model's limiter; models share one only with the setting `shared_limits`."""
+    """Return the key of a model's limiter; models share a limiter only with the setting `shared_limits`."""
     return settings.where, "" if settings.shared_limits else settings.model
 
 
 def _make_limiters(
     settings: Sequence[ModelSection], patience: float, workers: int
 ) -> dict[tuple[str, str], Limiter]:
-    """Create all limiters; a shared one has its models' largest concurrency and lowest rates."""
+    """Create all limiters; a shared limiter has its models' largest concurrency and lowest rates."""
     shared = defaultdict[tuple[str, str], list[ModelSection]](list)
     for one in settings:
         shared[_limits_of(one)].append(one)

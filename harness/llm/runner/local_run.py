@@ -63,7 +63,7 @@ class Progress(AbstractContextManager["Progress"]):
             unit="item",
             mininterval=0.5 if sys.stderr.isatty() else 10.0,
             file=sys.stderr,
-            # read here, because tqdm reads the variable only when it is imported
+            # Read the variable here, because tqdm reads it only when it is imported.
             disable=bool(os.environ.get("TQDM_DISABLE")),
         )
 
@@ -207,7 +207,7 @@ def run_alone(
     an error of a single model is part of its result.
     """
     store, targets = wanted.store, [target.priced(prices) for target in targets]
-    budgets = _make_budgets(targets, terms)  # raises an error for unknown prices before anything is sent
+    budgets = _make_budgets(targets, terms)  # unknown prices are an error before anything is sent
     refuse_without_keys(targets)
     with hold_runs(store, targets, wait=terms.wait, take_over=terms.take_over) as lock:
         prepared = prepare(

@@ -136,7 +136,7 @@ def read_option(item: Item, reply: ModelReply, asked: ReplyForm) -> ReplyReading
 
 
 def read_open_answer(text: str) -> ReplyReading:
-    """Read an open answer as option 0, the item's only option, unless it is empty without reasoning."""
+    """Read an open answer as option 0, the item's only option, unless it consists only of reasoning."""
     is_answer = bool(cut_thoughts(text).strip())
     return ReplyReading(0, Step.WHOLE) if is_answer else ReplyReading(None, reason="empty")
 
@@ -224,7 +224,7 @@ def answer_probabilities(reply: ModelReply, item: Item, shown: int) -> tuple[flo
     listed = {**dict(reply.alternatives[found.start]), said: own}
     is_letter = said.strip(_AROUND).upper() == option_letters_of(len(item.options))[shown]
     shown_names = option_letters_of(len(item.options)) if is_letter else item.shown_options
-    # in capitals, only letters match: "A" is an option's letter, while "a" may begin a word
+    # A token in capitals matches only letters: "A" is an option's letter, while "a" may begin a word.
     fold = str if said.strip(_AROUND).isupper() else str.casefold
     names = [fold(name.strip(_AROUND)) for name in shown_names]
     if _begun(fold(said), names) != [shown]:
@@ -245,7 +245,7 @@ def answer_probabilities(reply: ModelReply, item: Item, shown: int) -> tuple[flo
 
 
 def _begun(token: str, names: Sequence[str]) -> list[int]:
-    """Return the indices of the names that equal a token, or otherwise of those that begin with it."""
+    """Return the indices of the names that equal a token; if none does, of the names that begin with it."""
     said = token.strip(_AROUND)
     exact = [k for k, name in enumerate(names) if name == said]
     return exact or [k for k, name in enumerate(names) if said and name.startswith(said)]
@@ -312,7 +312,7 @@ def _read_exported(
 
 
 def read_named_options(answers: Iterable[str | int | None], options: tuple[str, ...]) -> dict[object, int]:
-    """Return answer → option for answers that are an option; others need `read_foreign_option`."""
+    """Return answer → option for answers that are an option; other answers need `read_foreign_option`."""
     found = {said: _read_brief(said, options) for said in set(answers) if isinstance(said, str)}
     return {
         said: read.option

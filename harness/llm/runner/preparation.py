@@ -41,7 +41,7 @@ class Prepared:
         The target; without an error, its spec contains the features that the model offers.
     error
         Reason why the model cannot be called, for example an unreachable endpoint, a refused key or a spent
-        budget; None if it can.
+        budget; None if it can be called.
     used
         Usage of the calls that tested the model's features.
     """

@@ -83,7 +83,7 @@ class Target:
             runs.add_run(spec)
 
     def _warn_of_change(self, store: Store) -> None:
-        """Print a warning if the program's files have changed since its first answers."""
+        """Print a warning if the program's files have changed since the run's first answers."""
         settings = self.settings
         function = load_function(settings.python) if settings.python else self.function
         now = digest_program(function, settings.command)
@@ -96,7 +96,7 @@ class Target:
             )
 
     def refuse_waiting(self, store: Store) -> None:
-        """Raise `BadInput` if a batch of this run is unfinished: its items would be paid for twice."""
+        """Raise `BadInput` if a batch of this run is unfinished, as its items would be paid for twice."""
         waiting = store.calls.read_batches(self.spec.id, UNDER_WAY)
         if waiting:
             n = sum(len(batch.requests) for batch in waiting)
@@ -120,7 +120,8 @@ class RequestedItems:
     """The stored items that models should answer; with `retry_failed`, failed answers are requested again.
 
     `sample` describes the random draw of these items; None if they were not drawn. `judges` names models
-    whose log-probabilities are needed: an error is raised if they are requested but not offered.
+    whose log-probabilities are needed: an error is raised if the settings request them but the endpoint does
+    not offer them.
     """
 
     store: Store
@@ -138,7 +139,7 @@ class RequestedItems:
 def refuse_without_keys(targets: Sequence[Target]) -> None:
     """Raise `ConfigError` if a model's API key is not set; call this before anything is written."""
     for target in targets:
-        # An endpoint that is not a URL causes a clearer error later.
+        # Skip endpoints that are not URLs, because they cause a clearer error later.
         if not target.is_program and target.settings.endpoint.startswith("http"):
             api_key(target.settings)
 
@@ -189,7 +190,7 @@ def hold_runs(
 def make_served(
     store: Store, target: Target, fix: Callable[[str, str], None], patience: float = 20
 ) -> ServedModel:
-    """Return the object that checks the model names in a run's replies, beginning with the stored name.
+    """Return an object that compares the model names in a run's replies with the stored name.
 
     If no name is stored, `fix` is called with the run's id and the name in the first reply.
     """

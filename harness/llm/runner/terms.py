@@ -27,7 +27,7 @@ class Workers(Protocol):
     def make_model(
         self, settings: ModelSection, function: Callable[[str], Any] | None = None
     ) -> RunnableModel:
-        """Create the client of a model, or one that calls `function`; these processes make its calls."""
+        """Create the client of a model, or a client that calls `function`; these processes make its calls."""
 
 
 class _ThisProcess:

@@ -7,8 +7,8 @@ the number of items, and a killed run loses at most one paid answer per worker.
 Rows are written together, when all workers wait for their rows or after a few milliseconds, because a
 transaction with many rows takes hardly longer than one with a single row.
 
-If a model fails, workers take no more of its items; at a signal, no items at all. Unfinished calls then have
-some seconds to finish.
+If a model fails, workers take no more of its items. After a signal, they take no items of any model.
+Unfinished calls then have some seconds to finish.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from oversight.harness.types import Item, Prediction, PredictionStatus, Usage
 StoredRow: TypeAlias = tuple[str, Prediction]
 _LOGGER = logging.getLogger(__name__)
 IN_A_ROW = 20
-"""Number of consecutive items with a refusal, a malformed reply or an unexpected error that ends a run."""
+"""A run ends after this number of consecutive items with a refusal, malformed reply or unexpected error."""
 
 
 async def run_jobs(
@@ -122,7 +122,7 @@ class _Course:
         try:
             prediction = await self.job.predict(item, sample)
         except asyncio.CancelledError:
-            if not self.given_up or lane.uncancel():  # the job is being stopped
+            if not self.given_up or lane.uncancel():  # the cancellation comes from outside
                 raise
             return None
         except OversightError as error:

@@ -31,7 +31,7 @@ START = "0" * 64
 """Link before the first event."""
 _COUNTED = tuple(row.__table__ for row in (QuestionRow, ControlQuestionRow, AssignmentRow, LabelTaskRow))
 PAGE = "page"
-"""Source of replies that experts gave on the answer page, and `AuditEvent.way` of the events about them."""
+"""Source of replies from the answer page, and `AuditEvent.way` of the events about these replies."""
 REFUSED = "refused"
 """Kind of events about answers that arrived but do not count."""
 
@@ -60,7 +60,7 @@ class AuditEvent:
     seconds
         Seconds for which the question was visible; None if unknown.
     key
-        Key of the event: if an event with this key is stored, another is not. None allows repetitions.
+        Key of the event: a second event with the same key is not stored. None allows repetitions.
     detail
         Further data that can be written as JSON.
     """
@@ -107,16 +107,16 @@ class AuditRecord:
     @property
     def is_redacted(self) -> bool:
         """Whether content of the event was erased, so that its link can no longer be recomputed."""
-        detail: object = self.detail  # may be anything in an altered row
+        detail: object = self.detail  # an altered row may contain any type
         return isinstance(detail, dict) and detail.get("redacted") is True
 
     def find_seal(self) -> str:
-        """Return a hash of the link and of the current content, for a ``redacted`` event to contain."""
+        """Return a hash of the link and of the current content, which a ``redacted`` event contains."""
         return self.find_link(self.link)
 
     @property
     def holds_comment(self) -> bool:
-        """Whether the comment has the hash in the chain, or was erased."""
+        """Whether the comment matches its hash in the chain, or was erased."""
         return self.comment is None or _hash_comment(self.salt, self.comment) == self.comment_digest
 
 

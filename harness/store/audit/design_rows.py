@@ -60,7 +60,7 @@ class DesignPart:
     """Whether rows are sorted first by the position of their item."""
 
     def shorten(self, row: Sequence[Any]) -> Sequence[Any]:
-        """Return a row without an unknown place, because older versions computed digests without places."""
+        """Return a row; an unknown place is left out, because older versions computed digests without it."""
         return row[:-1] if self.columns[-1] == "place" and row[-1] is None else row
 
 
@@ -98,7 +98,7 @@ class RowsDigest:
     def add(self, rows: Sequence[Any]) -> None:
         """Add the next rows."""
         if rows:
-            # A value of another type, for example '1' instead of 1, changes the hash, as intended.
+            # A value of another type, for example '1' instead of 1, must change the hash.
             self._hash.update(memoryview(orjson.dumps(rows, default=repr))[1:-1])
             self._hash.update(b",")
             self.number += len(rows)

@@ -111,7 +111,7 @@ class PeopleRepository(Repository):
             return bool(gone.rowcount)
 
     def read_handovers(self) -> dict[str, Handover]:
-        """Return the handover by question id. Several handovers of a question are stored as one."""
+        """Return the handover by question id; repeated handovers of a question are stored as one."""
         query = select_values(Handover, _HANDOVER).order_by(_HANDOVER.c.asked_id)
         return {found.asked_id: found for found in self._database.read_values(Handover, query)}
 

@@ -1,11 +1,13 @@
 """SQL of model calls: the cache, the ledger, batches, and tested features of endpoints.
 
-The ledger has one row per answer from before its first call is sent until its prediction is stored
-(`RunRepository.store_predictions`). If such a row exists when a run starts, its process died. The reserved
-usage in the row may have been paid, so it is charged to the run permanently.
+The ledger has one row per answer that is being requested. The row is written before the first call is sent,
+and removed when the prediction is stored (`RunRepository.store_predictions`). If such a row exists when a run
+starts, the process that wrote it died. The reserved usage in the row may have been paid, so it is charged to
+the run permanently.
 
 A workflow makes many calls per answer, so the ledger has two rows per workflow run: the usage of finished
-calls, and the maximum usage of unfinished calls. The latter is charged in the same way at the next start.
+calls, and the maximum usage of unfinished calls. The usage of unfinished calls is charged in the same way at
+the next start.
 """
 
 from __future__ import annotations
@@ -27,13 +29,13 @@ _USED = ("requests", "input_tokens", "output_tokens")
 _KEY = ("run_id", "item_id", "sample")
 
 Booked: TypeAlias = Literal["charged", "paid", "under way"]
-"""Kinds of ledger rows that sum usage, one row per run; see `LedgerRow`."""
+"""Kinds of ledger rows that sum usage; a run has at most one row of each kind. See `LedgerRow`."""
 Uncertain: TypeAlias = Literal["retry", "hold"]
 """Choice for answers that a dead process left unfinished: ask again, or record them as failed."""
 
 
 def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) -> Usage:
-    """Remove the reservations of a dead process. Returns their usage, which counts as the run's.
+    """Remove the reservations of a dead process. Returns their usage, which is charged to the run.
 
     With ``"hold"``, each answer is stored as failed, with its maximum usage, and is not requested again
     automatically. With ``"retry"``, the usage is charged to the run, and the answers are requested again.
@@ -143,7 +145,7 @@ class Spending:
 
 _BATCH, _PROBE = BatchRow.__table__, ProbeRow.__table__
 _PROGRAM = "program"
-"""Feature whose detail is the digest of a program's files."""
+"""Name of the feature whose detail in the table is the digest of a program's files."""
 _CALL, _LEDGER = CallRow.__table__, LedgerRow.__table__
 _SUMS = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens", "answers")]
 _RESERVED = {"kind": "reserved", "answers": 1}
@@ -162,7 +164,7 @@ class CallRepository(Repository):
 
     def find_latest(self, *, has_schema: bool) -> StoredCall | None:
         """Return the latest successful call with (or without) a JSON Schema in its request, or None."""
-        # This matches only the field itself: in a text value, quotation marks follow a backslash.
+        # This matches only the field of the request: within a text, a backslash precedes quotation marks.
         free = _CALL.c.request.contains('"schema":null', autoescape=True)
         query = select_values(StoredCall, _CALL).where(
             _CALL.c.error == "", sa.not_(free) if has_schema else free
@@ -172,7 +174,7 @@ class CallRepository(Repository):
 
     @repeated(twice=True)
     def write_calls(self, calls: Sequence[StoredCall]) -> None:
-        """Store calls in one transaction; a call replaces an earlier one with the same key."""
+        """Store calls in one transaction; a call replaces an earlier call with the same key."""
         with self._database.transaction() as connection:
             upsert(connection, _CALL, [row_of(call) for call in calls])
 
@@ -183,9 +185,9 @@ class CallRepository(Repository):
         return bool(rows[0].offered) if rows else None
 
     def note_program(self, where: str, model: str, digest: str, *, replaces: bool) -> str:
-        """Store the digest of a program's files, unless one is stored that it does not replace.
+        """Store the digest of a program's files, unless a digest is stored. Returns the stored digest.
 
-        Returns the stored digest.
+        With `replaces`, a stored digest is replaced.
         """
         same = (_PROBE.c.endpoint == where, _PROBE.c.model == model, _PROBE.c.feature == _PROGRAM)
         if replaces:

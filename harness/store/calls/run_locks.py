@@ -53,7 +53,7 @@ class RunLock:
         return self.machine != machine_id()
 
     def is_held(self, *, take_over: bool = False) -> bool:
-        """Whether the process may still run; `take_over` assumes that those on other machines have ended."""
+        """Whether the process may still run; with `take_over`, processes on other machines count as ended."""
         return not is_gone(self.machine, self.pid, self.started) and not (take_over and self.is_elsewhere)
 
 
@@ -69,7 +69,7 @@ class LockRepository(Repository):
         take_over: bool = False,
         tell: Callable[[str], None] = lambda _: None,
     ) -> Iterator[HeldLocks]:
-        """Hold the locks of all runs, or of none, during a ``with`` block.
+        """Hold the locks of all given runs, or of none of them, during a ``with`` block.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class LockRepository(Repository):
         try:
             yield HeldLocks(self, owner, len(runs))
         finally:
-            with suppress(StoreError):  # a lock may stay, because later commands see that its process ended
+            with suppress(StoreError):  # a lock may remain: later commands notice that its process has ended
                 self.release(owner)
 
     def acquire(self, runs: Collection[str], owner: str, *, take_over: bool = False) -> RunLock | None:

@@ -61,7 +61,7 @@ class RunColumns:
 
 
 class RunColumnsRepository(Repository):
-    """Reads runs as columns, and caches these.
+    """Reads runs as columns, and caches the columns.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class RunColumnsRepository(Repository):
 
     def _find(self, run_id: str, query: sa.Select[Any]) -> sa.Row[Any] | None:
         """Return a run's cached row if it has the current version."""
-        # A run without a version row has version 0: the triggers have counted no change of its predictions.
+        # A run without a version row has version 0, because the triggers have counted no changes yet.
         versions = sa.outerjoin(_KEPT, RunVersionRow, _KEPT.c.run_id == _VERSION.run_id)
         is_present = _KEPT.c.version == sa.func.coalesce(_VERSION.version, 0)
         query = query.select_from(versions).where(_KEPT.c.run_id == run_id, is_present)
@@ -151,7 +151,7 @@ class RunColumnsRepository(Repository):
         ):
             steps.update(filter(None, step))
             rows = index.find_places(items)
-            known = (rows >= 0) & (rows < index.size)  # items outside the index were stored after it was read
+            known = (rows >= 0) & (rows < index.size)  # other items were stored after the index was read
             codes = [_CODES[s] if c is None else c for s, c in zip(status, chosen, strict=True)]
             option[rows[known]] = np.array(codes, np.int16)[known]
             given = np.array(confidence, np.float64)
@@ -215,7 +215,7 @@ def _pack(found: RunColumns) -> dict[str, Any]:
 def _unpack(row: sa.Row[Any], index: ItemIndex) -> RunColumns:
     option = np.full(index.size, ABSENT, np.int16)
     options = np.frombuffer(row.options, _OPTION)
-    # Items stored after the columns were cached have no prediction; otherwise the version would differ.
+    # Items stored after the columns were cached have no prediction, else the cached version would be old.
     option[: options.size] = options
     sure = None
     if row.confidences:
@@ -226,7 +226,7 @@ def _unpack(row: sa.Row[Any], index: ItemIndex) -> RunColumns:
         unreadable=row.counts["unreadable"],
         failed=row.counts["failed"],
         usage=_usage_of(row),
-        steps=row.counts.get("steps", {}),  # columns of older versions have none
+        steps=row.counts.get("steps", {}),  # columns cached by older versions have no steps
     )
 
 

@@ -48,7 +48,7 @@ _IS_FOREIGN = sa.and_(_ANSWER.expert != _QUESTION.expert, _QUESTION.id.not_in(_H
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueOrder:
-    """Experts and places of the study's questions, except second questions; arrays have one entry each.
+    """Experts and places of questions, except second questions; arrays have one entry per question.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class ColumnRepository(Repository):
         return int(found[0][0]) if found else None
 
     def read_protocols(self) -> list[str]:
-        """Return the names of the protocols that drew questions, sorted, except that of second questions."""
+        """Return the names of the protocols that drew questions, sorted; second questions are ignored."""
         names = {name for (name,) in self._read(sa.select(_QUESTION.protocol).distinct())}
         return sorted(names - {SECOND_QUESTIONS})
 
@@ -134,8 +134,8 @@ class ColumnRepository(Repository):
     def read_meta(self, column: str) -> ItemValues:
         """Return every item's value in an extra column of the source.
 
-        A column with missing values is cached only from the second call on, because the first caller may
-        fill them in.
+        A column with missing values is cached only from the second call on, because the first caller may fill
+        in the missing values.
         """
         key, met = ("meta", column), ("gaps", column)
         with self._lock:
@@ -241,7 +241,7 @@ class ColumnRepository(Repository):
         )  # fmt: skip
 
     def read_ids(self, places: Sequence[int]) -> dict[int, str]:
-        """Return the item ids at the given positions, by position in the given order."""
+        """Return position → item id, in the order of the given positions."""
         query = sa.select(_ITEM.position, _ITEM.id).where(_ITEM.position.in_(places))
         found = dict(self._read(query))
         return {place: found[place] for place in places}
@@ -268,7 +268,7 @@ class ColumnRepository(Repository):
         offered: Sequence[Sequence[float]],
         experts: Sequence[str],
     ) -> LabelColumns:
-        # Sorted here, because NumPy sorts faster than the database.
+        # The rows are sorted here, because NumPy sorts faster than the database.
         order = np.lexsort((columns[1], columns[0]))
         item, option, n_options, expert, kind, arrival, place = columns[:, order]
         _, first = np.unique(expert, return_index=True)

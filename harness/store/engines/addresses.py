@@ -23,13 +23,13 @@ PATIENT = f"PRAGMA busy_timeout={ATTEMPT * 1000:.0f}"
 _SETTINGS = (
     "synchronous=NORMAL",
     "foreign_keys=ON",
-    "cache_size=-65536",  # in KiB; large, because ids are hashes, so index writes touch many pages
+    "cache_size=-65536",  # 64 MiB, because ids are hashes, so that writing an index touches many pages
 )
 _FEW = "cache_size=-2048"
 
 
 def is_read_only(file: str) -> bool:
-    """Whether a database file exists and it, or the folder that contains its log, is read-only."""
+    """Whether a database file exists and is read-only, or is in a read-only folder."""
     path = Path(file)
     return path.is_file() and not (os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK))
 
@@ -61,7 +61,7 @@ def set_up_sqlite(connection: Any, _record: object) -> None:
     """Configure a new SQLite connection."""
     cursor = connection.cursor()
     cursor.execute(PATIENT)
-    if isinstance(connection, RetryingConnection):  # a database in memory has no log
+    if isinstance(connection, RetryingConnection):  # databases in memory have no log
         connection.use_log()
     for setting in _SETTINGS:
         cursor.execute(f"PRAGMA {setting}")
@@ -70,7 +70,7 @@ def set_up_sqlite(connection: Any, _record: object) -> None:
 
 @contextmanager
 def keeping_few(connection: sa.Connection | None) -> Iterator[None]:
-    """Shrink SQLite's page cache during the block, for one scan of a file; None does nothing."""
+    """Shrink SQLite's page cache during the block, for one scan of a file; do nothing for None."""
     if connection is None or connection.dialect.name != "sqlite":
         yield
         return
@@ -88,7 +88,10 @@ _RIGHT = "SELECT has_table_privilege(current_user, 'item', 'INSERT')"
 
 
 def find_users(url: str) -> str:
-    """Return a text that names other users of a database; empty if none. Close it in this process first."""
+    """Return a text that names other users of a database; empty if none.
+
+    Close all connections of this process to the database first, because they would count as other users.
+    """
     file = find_file(read_address(url))
     if file is None:
         engine = sa.create_engine(read_address(url), poolclass=sa.NullPool)
@@ -175,7 +178,7 @@ def make_engine(
     elif address.drivername == _SERVER[-1]:
         said = {name: value for name, value in _DEFAULTS.items() if name not in address.query}
         more |= {"connect_args": said, "pool_pre_ping": True}  # detects a restarted server
-        # Hides psycopg's messages about lost connections; this package prints its own.
+        # Hide psycopg's messages about lost connections, because this package prints its own messages.
         logging.getLogger("psycopg").addHandler(logging.NullHandler())
     try:
         engine = sa.create_engine(address, json_serializer=write_json, json_deserializer=read_json, **more)

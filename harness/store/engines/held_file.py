@@ -125,7 +125,7 @@ class HeldFile:
             if not os.path.islink(target):  # noqa: PTH114  a path that stays relative
                 break
             target = os.path.join(os.path.dirname(target), os.readlink(target))  # noqa: PTH115, PTH118, PTH120
-        # SQLite cannot back up from a connection in a transaction; this connection never starts one.
+        # A separate connection is needed, because SQLite cannot back up from a connection in a transaction.
         keeper = sqlite3.connect(self._name, check_same_thread=False)
         with suppress(sqlite3.Error):  # fails if another program locks the file
             keeper.execute("SELECT 1 FROM sqlite_schema").fetchone()
@@ -172,7 +172,7 @@ class HeldFile:
                     kept = _make_free(self._target, "log")
                     shutil.copyfile(log, kept)
                     self._kept_log = f"; the log of the overwritten file is kept in {kept}"
-                os.truncate(log, 0)  # emptied too, because other processes may have the log open
+                os.truncate(log, 0)  # empty it before removing it, because other processes may have it open
                 for ending in ("-wal", "-shm"):
                     os.unlink(self._target + ending)  # noqa: PTH108
         raise LostDatabase(
@@ -237,7 +237,7 @@ class HeldFile:
                 raise TimeoutError("another program holds it")
 
         try:
-            with suppress(sqlite3.OperationalError):  # completes a file that was moved without its log
+            with suppress(sqlite3.OperationalError):  # adds changes that are only in the log
                 self._keeper.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
             with closing(sqlite3.connect(rescued)) as copy:
                 self._keeper.backup(copy, progress=give_up)
@@ -269,7 +269,7 @@ def _identify(file: str) -> _Identity:
 
 
 def _open_index(file: str) -> int | None:
-    """Return a descriptor of a log's index, opened once per process; close those of removed logs."""
+    """Return a descriptor of a log's index, opened once per process; close descriptors of removed logs."""
     if not hasattr(os, "pread"):
         return None
     for key, descriptor in list(_INDICES.items()):

@@ -55,7 +55,7 @@ def connect(engine: sa.Engine, shown: str, *, patience: float = PATIENCE) -> sa.
 ATTEMPT = 1.0
 """Seconds that one attempt waits for a lock before a message names the holder of the lock."""
 _WAIT, _TOLD_EVERY = 300.0, 30.0
-"""Maximum seconds to wait in total, and between two messages. A large import holds the lock for minutes."""
+"""Maximum total seconds to wait (a large import holds the lock for minutes), and seconds between messages."""
 _VARIABLE = "OVERSIGHT_LOCK_WAIT"
 T = TypeVar("T")
 
@@ -91,7 +91,7 @@ def wait_for_lock(
     is_locked
         Whether an error was caused by a lock.
     who
-        Function that returns a text that names the holder of the lock; empty if the holder is unknown.
+        Function that describes the holder of the lock in a text; empty if the holder is unknown.
 
     Raises
     ------

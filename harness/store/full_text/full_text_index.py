@@ -73,8 +73,8 @@ def _cut(words: list[str]) -> list[str]:
 def read_query(text: str) -> dict[str, bool]:
     """Return the words of a query, and for each whether it matches as a prefix.
 
-    The last word does if it has at least three characters. So do words that were cut to `LONGEST_WORD`, and
-    single characters of scripts without spaces.
+    The last word matches as a prefix if it has at least three characters. Words that were cut to
+    `LONGEST_WORD`, and single characters of scripts without spaces, also match as prefixes.
     """
     words = dict[str, bool]()
     runs = list(_find_runs(text))
@@ -177,7 +177,7 @@ class FullTextRepository(Repository):
 
 
 def index_new_words(connection: sa.Connection, first: int) -> None:
-    """Index the items from position `first` on, unless earlier items are unindexed; then a search does it."""
+    """Index items from position `first` on; if earlier items are unindexed, leave all to the next search."""
     if _count_indexed(connection) == first:
         _index(connection, first, _count_items(connection))
 
@@ -208,7 +208,7 @@ def _index(connection: sa.Connection, first: int, end: int) -> None:
         driver.create_function("split_item", 3, _split_item, deterministic=True)
         connection.execute(sa.text(_ADD_SQLITE), {"first": first, "end": end})
         return
-    # A large pending list makes inserting many words faster.
+    # With a large pending list, inserting many words is faster.
     connection.exec_driver_sql("SET LOCAL gin_pending_list_limit = '64MB'")
     query = sa.select(_ITEM.position, _ITEM.id, _ITEM.text, sa.cast(_ITEM.options, sa.Text))
     for begin in range(first, end, _ROWS):

@@ -76,7 +76,7 @@ class RatingRow(ReplyRow, table=True):
 
 
 class GoldItemRow(TableRow, table=True):
-    """An item whose true option is known in advance, as it was when first drawn; `truth` is an index."""
+    """An item whose true option (index `truth`) is known in advance, as it was when first drawn."""
 
     id: str = Field(primary_key=True)
     text: str
@@ -159,7 +159,7 @@ class PoolItemRow(TableRow, table=True):
 
 
 class DatabaseMarkRow(TableRow, table=True):
-    """Random id of the database, and its mark if it is a copy or the old one of a moved study; one row."""
+    """Random id of the database, and its mark if it is a copy or its study was moved; a single row."""
 
     id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     database: str

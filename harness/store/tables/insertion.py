@@ -35,7 +35,7 @@ def copy_rows(
     columns = [table.c[name] for name in names]
     beside = sa.table(f"new_{table.name}", *(sa.column(name) for name in names))
     shape = sa.select(*columns).compile(dialect=connection.dialect)
-    # Created once per transaction; it is dropped when the transaction ends.
+    # The table is created once per transaction, and dropped when the transaction ends.
     made = f"CREATE TEMPORARY TABLE IF NOT EXISTS {beside.name} ON COMMIT DROP AS {shape} WITH NO DATA"
     connection.exec_driver_sql(made)
     quoted = ", ".join(map(connection.dialect.identifier_preparer.quote, names))
@@ -85,7 +85,7 @@ def row_of(value: Any) -> dict[str, Any]:
 
 
 def value_of(kind: type[Any], row: sa.Row[Any], **others: Any) -> Any:
-    """Create an instance of `kind` from the row's columns that are named like its fields, and `others`."""
+    """Create an instance of `kind` from `others` and the row's columns that are named like its fields."""
     names = kind.__dataclass_fields__.keys() & row._fields
     return kind(**{name: getattr(row, name) for name in names} | others)
 
@@ -147,7 +147,7 @@ def insert_tuples(
 
 def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
     """Return an insertion of the dialect, which can handle existing keys."""
-    # Imported on demand, because importing a dialect takes as long as opening a small study.
+    # The dialect is imported on demand, because the import takes as long as opening a small study.
     insert: Callable[[sa.Table], Insert] = import_module(f"sqlalchemy.dialects.{dialect.name}").insert
     return insert(table)
 
@@ -175,7 +175,7 @@ def _compile_insertion(
     sql, order = str(compiled), compiled.positiontup or ()
     listed = f"({', '.join(order)})"
     if dialect.name == "sqlite" and listed in sql:
-        # All parameters are "?", so reordering the column names replaces reordering every row.
+        # All parameters are "?", so it suffices to reorder the column names, not the values of every row.
         return sql.replace(listed, f"({', '.join(names)})", 1), list
     arrange = itemgetter(*(names.index(name) for name in order))
     return sql, lambda rows: list(map(arrange, rows))

@@ -72,7 +72,7 @@ class RunRow(SpecifiedRow, table=True):
 
 
 class RunLockRow(TableRow, table=True):
-    """The process that holds the lock of a run, since a time in seconds by the database's clock.
+    """The process that holds the lock of a run; `since` is in seconds by the database's clock.
 
     The run itself need not be stored yet. `owner` is a random id of the holder. With `pid` and `started`,
     a process on the same `machine` can check whether the holder still runs.
@@ -167,7 +167,7 @@ class CallRow(TableRow, table=True):
 
 
 class RunVersionRow(TableRow, table=True):
-    """Number of changes of a run's predictions, counted by database triggers."""
+    """Number of changes to a run's predictions, counted by database triggers."""
 
     run_id: str = Field(primary_key=True)
     version: int = Field(sa_type=BigInteger)

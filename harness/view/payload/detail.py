@@ -14,10 +14,10 @@ from oversight.harness.types import Estimate, interval_text, plain_fields, value
 
 
 def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:
-    """Return a model's estimates from growing numbers of labels, in the order of the draw."""
+    """Return a model's estimates from the first n labels in the order of the draw, for increasing n."""
     try:
         found = close_interval(study, store, model)
-    except StoreError:  # a database error may be temporary and says nothing about the study
+    except StoreError:  # not a result of the study: a database error may be temporary
         raise
     except OversightError as error:
         return {"why": str(error), "points": [], "watchable": False}
@@ -32,10 +32,10 @@ def read_strata(study: Study, store: Store, *, model: str, column: str) -> dict[
 def read_strata_of(
     study: Study, store: Store, models: Sequence[str], column: str
 ) -> dict[str, dict[str, Any]]:
-    """Return model → its accuracy in every stratum; several models are possible only if all have answers."""
+    """Return model → its accuracy in every stratum. If several models are given, all must have answers."""
     try:
         found = estimate_strata(study, store, models, column)
-    except StoreError:  # a database error may be temporary and says nothing about the study
+    except StoreError:  # not a result of the study: a database error may be temporary
         raise
     except OversightError as error:
         return {model: {"why": str(error), "strata": []} for model in models}

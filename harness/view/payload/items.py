@@ -205,7 +205,7 @@ def read_filter(params: Mapping[str, str]) -> ItemFilter:
     return ItemFilter(
         **named | {n: kind(given[n]) for n, kind in _CHOICES.items() if n in given},
         stratum=(column, stratum) if column and stratum else None,
-        # split("\n") only, because names may contain other line separators
+        # Split only at line feeds, because names may contain other line separators.
         disagreed=tuple(filter(None, params.get("disagreed", "").split("\n"))),
     )
 

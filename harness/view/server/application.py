@@ -55,7 +55,7 @@ def read_token(store_url: str) -> str:
     path = cache_dir() / "view" / f"{sha256(_name(store_url).encode()).hexdigest()[:32]}.token"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with hold_start_lock(path.parent):  # so that two servers that start at once use the same token
+        with hold_start_lock(path.parent):  # two servers that start at once must use the same token
             return _read(path) or _make(path)
     except OSError as error:
         raise ConfigError(f"{path}: the token cannot be stored: {error.strerror}") from error
@@ -139,7 +139,7 @@ def serve_study(
     host
         Address to listen at; if it is not a loopback address, other machines can connect with the token.
     port
-        Port to listen at; 0 takes any free one.
+        Port to listen at; 0 takes any free port.
     ready
         Called with the page's address, which contains the token, when the server is ready.
 
@@ -211,7 +211,7 @@ def make_application(guard: Guard, feed: ChangeFeed, parts: Parts) -> web.Applic
 
 @web.middleware
 async def _say_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer an error as text; an unexpected error is printed on the terminal and not shown to the reader."""
+    """Send an error as text; an unexpected error is printed on the terminal and not shown to the reader."""
     try:
         return await handler(request)
     except OversightError as error:

@@ -57,7 +57,7 @@ class Parts:
         self._locks = WeakValueDictionary[tuple[str, ...], asyncio.Lock]()
         self._items = _ItemsAsRead(store, feed)
         self._few_at_once = asyncio.Semaphore(_MOST_PAGES)
-        self._one_at_a_time = asyncio.Semaphore(1)  # because computing a part takes much memory
+        self._one_at_a_time = asyncio.Semaphore(1)  # computing a part takes much memory
 
     async def read_part(self, name: str, params: Mapping[str, str]) -> bytes:
         """Return a part as JSON.
@@ -70,7 +70,7 @@ class Parts:
         if name in _OF_ITEMS:
             return await self._read_of_items(name, params)
         key = (name, *(f"{k}={v}" for k, v in sorted(params.items())))
-        lock = self._locks.setdefault(key, asyncio.Lock())  # kept while a request holds or awaits it
+        lock = self._locks.setdefault(key, asyncio.Lock())  # exists while a request holds or awaits it
         async with lock:
             version = self._feed.version
             kept = self._kept.get(key)
@@ -91,13 +91,13 @@ class Parts:
         return write_json({**found, "behind": behind})
 
     async def prepare(self) -> None:
-        """Read the columns that filters use in advance, after the page's frame."""
+        """Read the columns for filters before a request needs them, but after the page's frame."""
         await self._feed.begun()
         await self.read_part("frame", {})
         if not (self._study.experts.is_panel or self._study.is_open):
             items, _ = await self._items.read()
             for column in self._study.items.meta:
-                with contextlib.suppress(OversightError):  # a later request for the column reports the error
+                with contextlib.suppress(OversightError):  # a request for the column will report the error
                     await run_apart(items.read_column, column)
 
 

@@ -1,4 +1,4 @@
-/** The application: which page is shown, the way between pages, and when it is drawn again. */
+/** The application: choose the page by the address, draw it, and draw it again after changes. */
 
 import { showAnswersPage } from "./answers/answers.js";
 import { showCollectionPage } from "./collection/collection.js";
@@ -66,7 +66,7 @@ async function start() {
   }, (state) => tellState(state === "live" ? "live" : state === "lost" ? "connection lost; reconnecting" : state));
 }
 
-/** Draw the page that the address names; `again` keeps the reader's place, and what is the same. */
+/** Draw the page that the address names; `again` keeps the reader's place, and does nothing if nothing changed. */
 async function drawPage({ again = false } = {}) {
   const turn = ++turns;
   const { page, params } = currentRoute();
@@ -80,7 +80,7 @@ async function drawPage({ again = false } = {}) {
   } catch (error) {
     shown = [el("h1", {}, chosen.title), trouble(error)];
   }
-  if (turn !== turns) return; // the reader went on
+  if (turn !== turns) return; // the reader has gone to another page meanwhile
   main.removeAttribute("aria-busy");
   const next = el("div", {}, shown);
   if (again && main.firstElementChild?.isEqualNode(next)) return;
@@ -116,7 +116,7 @@ function findPage(name) {
   return Object.hasOwn(PAGES, name) ? PAGES[name] : undefined;
 }
 
-/** What has arrived so far: the first thing to change. */
+/** Numbers of items, answered questions and answers of models; they change first when data arrive. */
 function countsText() {
   const { item, question, answer, prediction } = frame.rows;
   const said = frame.is_panel ? `${count(frame.ratings)} of ${count(frame.assignments)} ratings`

@@ -1,4 +1,4 @@
-/** Open answers: results by field, and every answer with its units, coloured by what experts said. */
+/** The page of open answers: results by field, and each answer with its units coloured by the experts' verdicts. */
 
 import { el } from "../core/dom.js";
 import { count, percent, plural } from "../core/format.js";
@@ -11,7 +11,7 @@ const UNIT_OUTCOMES = { error: "with an error", right: "with a unit that is righ
   unasked: "with a unit not asked about" };
 const UNIT_MARKS = { error: "✗", right: "✓", open: "…", unasked: "·" };
 const ANSWER_FILTERS = ["model", "field", "outcome"];
-const LOW_SCORE = 0.5; // below which a field is marked
+const LOW_SCORE = 0.5; // fields with a lower score are marked
 
 export async function showAnswersPage(params) {
   const wanted = answerFilterOf(params);
@@ -28,7 +28,7 @@ export async function showAnswersPage(params) {
   ];
 }
 
-/** The score of every model over all fields; the table below has the fields. */
+/** The score of every model over all fields; the table below it shows the score per field. */
 function answersStrip({ why, results, of }) {
   if (why) return verdictStrip({ verdict: `No score yet: ${why}` });
   const whole = results.filter(({ field }) => !field);
@@ -38,12 +38,12 @@ function answersStrip({ why, results, of }) {
   });
 }
 
-/** The parameters that filter answers, of an address's. */
+/** The parameters of an address that filter answers. */
 function answerFilterOf(params) {
   return Object.fromEntries(ANSWER_FILTERS.filter((name) => params[name]).map((name) => [name, params[name]]));
 }
 
-/** A row per field and model; a score below half is marked. */
+/** A table with one row per field and model; scores below `LOW_SCORE` are marked. */
 function fieldResults({ results }) {
   return dataTable({
     name: "open-results",
@@ -82,12 +82,12 @@ function answerCard({ item, text, model, raw, units }) {
       unit.comments.map((comment) => el("p", { class: "text quiet" }, comment))))));
 }
 
-/** `3 points`, `−1 point`; null for a unit that is no criterion. */
+/** Points of a criterion as text, for example `3 points`; null for a unit that is not a criterion. */
 function pointsOf({ points }) {
   return points === null ? null : `${points < 0 ? "−" : ""}${Math.abs(points)} ${Math.abs(points) === 1 ? "point" : "points"}`;
 }
 
-/** The answer with those of its units that stand in it word by word, each in its colour. */
+/** The answer, in which each unit that occurs in it word for word has a colour. */
 function markUnits(raw, units) {
   const parts = [];
   let end = 0;

@@ -1,4 +1,4 @@
-/** When answers came in: by the clock where it is known, and in their order. */
+/** When answers arrived: by time, if it is known, and by order of arrival. */
 
 import { SERIES, lineChart } from "../core/chart.js";
 import { el } from "../core/dom.js";
@@ -74,13 +74,13 @@ function orderPicture({ order }, what, names) {
   });
 }
 
-/** Everybody who answered, those with times first, so that a person's line looks alike in all pictures. */
+/** Everybody who answered, people with known times first, so that a person's line looks the same in all charts. */
 function peopleInOrder(people, { bins, order }) {
   const known = people.map((row) => row.name).filter((name) => Object.hasOwn(order, name));
   return [...known.filter((name) => Object.hasOwn(bins, name)), ...known.filter((name) => !Object.hasOwn(bins, name))];
 }
 
-/** A line of sums for every person, or one for all where there are more than can be told apart. */
+/** A line of cumulative sums per person, or one line for all people if there are more than `SERIES`. */
 function cumulativeLines(lists, names, ends) {
   const own = names.filter((name) => Object.hasOwn(lists, name)).map((name) => [name, lists[name]]);
   const few = own.length <= SERIES ? own

@@ -1,4 +1,4 @@
-/** The page of a collection: what to do next, who is how far, when answers came, what does not count. */
+/** The page of a collection: the next step, each person's progress, times of answers, and answers that do not count. */
 
 import { drawArrivals } from "./arrivals.js";
 import { partBars } from "../core/bars.js";
@@ -87,7 +87,7 @@ function drawPeople({ people, is_panel: panel, campaign }, frame) {
   ];
 }
 
-/** A person's name, leading to their items where the study has a page of them. */
+/** A person's name, as a link to their items if the study has a page of items. */
 function personLink(name, frame) {
   const shown = el("span", { class: "isolate" }, name);
   return frame.pages.includes("items") ? el("a", { href: linkTo("items", { expert: name }) }, shown) : shown;

@@ -1,4 +1,4 @@
-/** Bars in parts: who has how much of what, from left to right in the order of the legend. */
+/** Stacked bars: the parts of each bar are drawn from left to right in the order of the legend. */
 
 import { SERIES, bottomAxis, drawing, linearScale, niceTicks, pictureWidth } from "./chart.js";
 import { svgEl } from "./dom.js";
@@ -9,9 +9,9 @@ const BAR_ROW = 46;
 const BAR_HEIGHT = 18;
 
 /**
- * One bar a row, with the name above it and every part's number inside where there is room.
+ * One bar per row, with the row's label above it, and the number of every part inside the part if it fits.
  *
- * rows: {label, parts: [number]}; names: of the parts; a part whose name is in `hollow` is drawn as an outline.
+ * rows: {label, parts: [number]}. names: names of the parts. A part whose name is in `hollow` is drawn as an outline.
  */
 export function partBars({ rows, names, hollow = [], title }) {
   const width = pictureWidth();

@@ -1,4 +1,4 @@
-/** Drawings in SVG: axes, rows with intervals, lines with bands, points with bars. */
+/** Charts in SVG: axes, rows with intervals, lines with confidence bands, points with error bars. */
 
 import { svgEl } from "./dom.js";
 import { isNumber, percent } from "./format.js";
@@ -9,13 +9,13 @@ const NARROW = 560;
 const ROW = 26;
 export const SERIES = 6;
 
-/** How wide a picture is here: the page's width, up to a bound. */
+/** Width of a chart in pixels: the width of the page, between 300 and `WIDEST`. */
 export function pictureWidth() {
   const room = document.getElementById("main")?.clientWidth ?? WIDEST;
   return Math.max(300, Math.min(WIDEST, room));
 }
 
-/** Round values that an axis is marked at. */
+/** Round values at which an axis gets ticks. */
 export function niceTicks(low, high, most = 6) {
   const span = high - low || 1;
   const raw = span / most;
@@ -27,7 +27,7 @@ export function niceTicks(low, high, most = 6) {
   return ticks;
 }
 
-/** A number's place on an axis. */
+/** A function from a number to its position on an axis. */
 export function linearScale(low, high, start, end) {
   return (value) => start + ((value - low) / (high - low || 1)) * (end - start);
 }
@@ -37,14 +37,14 @@ function hasInterval({ low, high }) {
   return isNumber(low) && isNumber(high);
 }
 
-/** A drawing of a size; it shrinks with the page and never grows. */
+/** An SVG element of this size, which shrinks on narrow pages and never grows. */
 export function drawing(width, height, ...children) {
   const svg = svgEl("svg", { viewBox: `0 0 ${width} ${height}`, class: "drawing" }, ...children);
   svg.style.maxWidth = `${width}px`;
   return svg;
 }
 
-/** An axis along the bottom, with its marks, its grid and its title. */
+/** An axis along the bottom, with tick labels, vertical grid lines and a title. */
 export function bottomAxis({ x, ticks, format, title, top, bottom, left, right }) {
   return [
     ...ticks.map((tick) => svgEl("line", { x1: x(tick), x2: x(tick), y1: top, y2: bottom, class: "grid" })),
@@ -65,10 +65,10 @@ function leftAxis({ y, ticks, format, title, left, right, top, bottom }) {
 }
 
 /**
- * Rows with a value and its interval, from the top down.
+ * A chart with one row per value and its interval, from top to bottom.
  *
- * rows: {label, value, low, high, series?, holds?, mark?, href?}; a row whose interval may not hold is dashed and
- * marked "(!)", `mark` is drawn as an upright line. axis: {title, low?, high?, format?, line?: {value, title}}.
+ * rows: {label, value, low, high, series?, holds?, mark?, href?}. An interval that may not be valid is dashed and
+ * marked "(!)"; `mark` is drawn as a vertical line. axis: {title, low?, high?, format?, line?: {value, title}}.
  */
 export function dotPlot({ rows, axis }) {
   const width = pictureWidth();
@@ -104,10 +104,10 @@ export function dotPlot({ rows, axis }) {
 }
 
 /**
- * Lines over a common axis, each with a band where its points have an interval.
+ * A line chart; a line has a confidence band if its points have intervals.
  *
  * series: {name, points: [{x, y, low?, high?}], reference?: y}. axes: {x: {title, format?}, y: {title, low?, high?,
- * format?}}. A series differs from others by colour, by dashes, and by its name in the legend.
+ * format?}}. Each series has a different colour and dash pattern, and its name is in the legend.
  */
 export function lineChart({ series, axes, height = 320 }) {
   const xs = series.flatMap((line) => line.points).map((point) => point.x);
@@ -117,7 +117,7 @@ export function lineChart({ series, axes, height = 320 }) {
   return plane.svg;
 }
 
-/** A drawing with both axes, and the places of values on them; those of `y` stay inside. */
+/** An SVG element with both axes, and functions from values to positions; `y` keeps positions inside the chart. */
 function drawPlane({ axes, first, last, height, below = 0 }) {
   const width = pictureWidth();
   const { low = 0, high = 1, format = (tick) => percent(tick, 0) } = axes.y;
@@ -163,9 +163,10 @@ function legendLines(names, width, top) {
 }
 
 /**
- * Points with bars: {name, x, y, low?, high?, hollow?, ring?, href?, series?}; those with `named` show their name.
+ * A scatter plot with error bars.
  *
- * axes as in `lineChart`; `steps` joins points into stairs, in the order given.
+ * points: {name, x, y, low?, high?, hollow?, ring?, href?, series?, named?}; a point with `named` shows its name.
+ * axes: as in `lineChart`. steps: points joined by a step line, in the given order.
  */
 export function scatterPlot({ points, axes, steps = [], height = 340 }) {
   const last = Math.max(...points.map((point) => point.x)) || 1;

@@ -1,18 +1,18 @@
-/** Elements of the page. What others wrote becomes text and nothing else. */
+/** Create elements of the page. Strings always become text nodes, never HTML. */
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
-/** An HTML element; children are nodes or texts, attributes whose value is null or false are left out. */
+/** Create an HTML element. Children are nodes or texts; attributes that are null or false are left out. */
 export function el(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** The same in SVG. */
+/** Create an SVG element, with arguments as in `el`. */
 export function svgEl(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 }
 
-/** Replace all that is in a node. */
+/** Replace all children of a node. */
 export function replaceContent(node, ...children) {
   node.replaceChildren(...children.flat(Infinity).filter(isGiven));
 }

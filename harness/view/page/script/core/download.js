@@ -1,4 +1,4 @@
-/** Files that the reader takes away: tables as CSV, pictures as SVG and PNG. */
+/** Downloads: tables as CSV, charts as SVG and PNG. */
 
 import { el, replaceContent } from "./dom.js";
 
@@ -9,14 +9,14 @@ const NOT_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
 
 const offered = new WeakMap();
 
-/** Offer a node's files in the menu of the page. files: {kind: {name, type, make: () => text or Blob}}. */
+/** Offer files of a node in the page's download menu. files: {kind: {name, type, make: () => text or Blob}}. */
 export function offerDownload(node, caption, files) {
   node.setAttribute("data-download", "");
   offered.set(node, { caption, files });
   return node;
 }
 
-/** Fill the menu with what the page offers whenever it is opened. */
+/** Fill the menu with the page's downloads each time it is opened. */
 export function fillDownloads(menu) {
   menu.addEventListener("toggle", () => {
     if (!menu.open) return;
@@ -34,7 +34,7 @@ function menuEntry(node) {
   }, kind), " "]), caption);
 }
 
-/** Hand a file to the reader. */
+/** Start the download of a file. */
 function download(name, content, type) {
   const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
   const link = el("a", { href: address, download: name.replace(/[^\p{L}\p{N}._-]+/gu, "-") });
@@ -55,14 +55,14 @@ export function toCsv(header, rows) {
   return [header, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 
-/** A picture that looks the same without this page: what the style sheet says of it is written into it. */
+/** A chart as SVG text that needs no style sheet, because its computed styles are written into the elements. */
 export function standaloneSvg(svg) {
   const copy = svg.cloneNode(true);
   const shown = [svg, ...svg.querySelectorAll("*")];
   [copy, ...copy.querySelectorAll("*")].forEach((node, place) => {
     const style = getComputedStyle(shown[place]);
     for (const name of PAINT) node.setAttribute(name, style.getPropertyValue(name));
-    for (const name of ["class", "href", "tabindex"]) node.removeAttribute(name); // a picture leads nowhere
+    for (const name of ["class", "href", "tabindex"]) node.removeAttribute(name); // links do not work in an image file
   });
   const { width, height } = svg.viewBox.baseVal;
   const paper = document.createElementNS(svg.namespaceURI, "rect");
@@ -76,7 +76,7 @@ export function standaloneSvg(svg) {
   return new XMLSerializer().serializeToString(copy).toWellFormed().replace(NOT_XML, "\ufffd");
 }
 
-/** A picture as PNG. */
+/** A chart as a PNG image. */
 export async function toPng(svg) {
   const { width, height } = svg.viewBox.baseVal;
   const picture = new Image();

@@ -1,4 +1,4 @@
-/** Items of a file that holds its data: the filters that a server would evaluate. */
+/** Items of an exported file, filtered in the browser as the server filters them. */
 
 import { readQuery, splitWords } from "./exported_words.js";
 import { isNumber } from "./format.js";
@@ -7,7 +7,7 @@ const PAGE = 50;
 const SAID = { confirmed: ["yes"], refuted: ["no"], abstained: ["unsure", "skip"], open: [null] };
 const knownWords = new Map();
 
-/** A page of the items that a filter finds, as the server gives it. */
+/** One page of the items that match a filter, in the format of the server. */
 export function readExportedItems(kept, params) {
   const { after, before, limit = PAGE, ...wanted } = params;
   const found = kept.items.filter((item) => meetsFilter(item, wanted));
@@ -27,7 +27,7 @@ export function readExportedItems(kept, params) {
   };
 }
 
-/** One item, with its neighbours among those that a filter finds. */
+/** One item, with the previous and the next item that match a filter. */
 export function readExportedItem(kept, { id, ...wanted }) {
   const item = kept.items.find((each) => each.id === id);
   if (!item) throw new Error("this file does not hold that item; see it with: oversight view");
@@ -39,7 +39,7 @@ export function readExportedItem(kept, { id, ...wanted }) {
   };
 }
 
-/** The different values of a column of the items. */
+/** The distinct values of a column of the items. */
 export function readExportedColumn(kept, { name }) {
   const values = new Set(kept.items.filter((item) => Object.hasOwn(item.meta ?? {}, name)).map((item) => item.meta[name]));
   return { values: [...values].sort(), of: values.size };
@@ -50,7 +50,7 @@ function meetsFilter(item, wanted) {
     && meetsPrediction(item, wanted) && meetsDisagreement(item, wanted.disagreed);
 }
 
-/** Every word stands in id, text or options; the last one may be the beginning of one. Without a word nothing is found. */
+/** Whether an item contains every word; the last also matches as a prefix. A text of symbols only finds nothing. */
 function meetsWords(item, words) {
   if (!words?.trim()) return true;
   const wanted = readQuery(words);
@@ -59,7 +59,7 @@ function meetsWords(item, words) {
     || (begins && [...there].some((each) => each.startsWith(word))));
 }
 
-/** An item's words, split once. */
+/** An item's words, cached after the first call. */
 function wordsOf(item) {
   if (!knownWords.has(item)) knownWords.set(item, splitWords([item.id, item.text ?? "", ...item.options].join(" ")));
   return knownWords.get(item);
@@ -82,7 +82,7 @@ function meetsPrediction(item, { model, outcome }) {
     && (!outcome || becameOf(made, item).includes(outcome)));
 }
 
-/** What became of a prediction; experts may both confirm and refute it. */
+/** Outcomes of a prediction; there may be several, because experts may both confirm and refute it. */
 function becameOf(made, item) {
   if (made.status === "failed") return ["failed"];
   if (!isNumber(made.option)) return ["unreadable"];

@@ -1,20 +1,20 @@
-/** Texts as words, as the server splits them (harness/store/full_text), for searching a file that holds its data. */
+/** Split texts into words by the rule of the server (harness/store/full_text), for searching an exported file. */
 
 const LONGEST_WORD = 64;
 const SHORTEST_BEGINNING = 3;
-/** Thai and Lao, Burmese, Khmer, kana, Chinese characters: no spaces stand between their words. */
+/** Scripts without spaces between words: Thai and Lao, Burmese, Khmer, kana, Chinese characters. */
 const UNSPACED = "\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\u3005-\\u3007\\u3041-\\u30ff\\u31f0-\\u31ff\\u3400-\\u4dbf"
   + "\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{3ffff}";
 const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, "u");
 const SCRIPTS = new RegExp(`[${UNSPACED}]+|[^${UNSPACED}]+`, "gu");
 
-/** The different words of a text. */
+/** The distinct words of a text. */
 export function splitWords(text) {
   return new Set(findRuns(text).flatMap((run) => (IS_UNSPACED.test(run) ? adjoining(run, run.length) : [run]))
     .map((word) => cutWord(word)));
 }
 
-/** Every word that is looked for, and whether it may be only the beginning of one. */
+/** The words of a query, and for each whether it matches as a prefix. */
 export function readQuery(text) {
   const runs = findRuns(text);
   return runs.flatMap((run, place) => {
@@ -40,7 +40,7 @@ function findRuns(text) {
   return (plain.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).flatMap((run) => run.match(SCRIPTS));
 }
 
-/** Letters whatever their case: by way of the large ones, so that "ß" is "ss" and both forms of "σ" are one. */
+/** Fold letter case through upper case, so that "ß" equals "ss" and both forms of "σ" are equal. */
 function foldCase(text) {
   return text.toUpperCase().toLowerCase().replaceAll("ς", "σ");
 }

@@ -1,14 +1,14 @@
-/** Numbers as people read them. Estimates come with their own words, so that page and terminal say the same. */
+/** Format numbers. The texts of estimates come from the server, so that page and terminal show the same text. */
 
 export const NOTHING = "–";
-const GROUPED = new Intl.NumberFormat("en-US"); // made once: making it takes longer than using it
+const GROUPED = new Intl.NumberFormat("en-US"); // created once, because creating a formatter is slow
 
 /** 0.712 → "71.2 %" */
 export function percent(share, digits = 1) {
   return isNumber(share) ? `${(100 * share).toFixed(digits)} %` : NOTHING;
 }
 
-/** 0.712 → "71.2 %"; where scores are q, the share of refused options avoided, "q 0.712": no accuracy. */
+/** 0.712 → "71.2 %"; on the scale "q" (share of refused options avoided, not an accuracy), "q 0.712" */
 export function scored(score, scale, digits = 1) {
   return scale === "q" && isNumber(score) ? `q ${score.toFixed(3)}` : percent(score, digits);
 }
@@ -25,7 +25,7 @@ export function count(number) {
   return isNumber(number) ? GROUPED.format(number) : NOTHING;
 }
 
-/** A number of no more digits than it is worth. */
+/** A number with this many decimal places. */
 export function decimal(number, digits = 3) {
   return isNumber(number) ? number.toFixed(digits) : NOTHING;
 }

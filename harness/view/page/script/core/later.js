@@ -1,11 +1,11 @@
-/** Parts of a page that take their time: shown as they were, or as "reading …", until they are there. */
+/** Parts of a page that load slowly: until they arrive, the page shows their last content or "reading …". */
 
 import { el, replaceContent } from "./dom.js";
 import { keepPlace } from "./place.js";
 
 const found = new Map();
 
-/** A box that `draw(payload)` fills once `read()` has resolved; `key` names it among all boxes. */
+/** A box that `draw(payload)` fills as soon as `read()` has resolved; `key` is unique among all boxes. */
 export function later(key, read, draw) {
   const box = el("div", { "data-later": key }, found.has(key) ? draw(found.get(key)) : el("p", { class: "quiet" }, "reading …"));
   const fill = (make) => {
@@ -28,7 +28,7 @@ export function later(key, read, draw) {
   return box;
 }
 
-/** What went wrong, in the place of what was asked for. */
+/** An error message, shown in place of the requested part. */
 export function trouble(error) {
   return el("p", { class: "caution", role: "alert" }, error.message ?? String(error));
 }

@@ -1,11 +1,11 @@
-/** Changes as they come: the page is drawn again when the database has changed, and says when it hears nothing. */
+/** Live updates: draw the page again when the database has changed, and show when the server is unreachable. */
 
 const FIRST_WAIT = 400;
 const LONGEST_WAIT = 5_000;
 
 /**
- * Call `changed` after every change, one call at a time and no more than half of the time; `told(state)` says
- * whether the server is heard: "live", "lost", or what is wrong with the database.
+ * Call `changed` after changes: one call at a time, each followed by a pause of about its duration. `told(state)`
+ * receives the state of the connection: "live", "lost", or the reason why the server cannot read the database.
  */
 export function followChanges(changed, told) {
   let busy = false;
@@ -33,13 +33,13 @@ export function followChanges(changed, told) {
       const { version, trouble } = JSON.parse(event.data);
       wait = FIRST_WAIT;
       told(trouble || "live");
-      if (seen !== version) draw(); // at first, too: something may have come while the page was being read
+      if (seen !== version) draw(); // also at first, because data may have changed while the page was loading
       seen = version;
     };
     source.onerror = () => {
       source.close();
       told("lost");
-      seen = -1; // whatever the next server says, something may have happened since
+      seen = -1; // draw after reconnecting, because changes may have been missed
       setTimeout(() => listen(Math.min(LONGEST_WAIT, 1.5 * wait)), wait);
     };
   }

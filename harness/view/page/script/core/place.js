@@ -1,8 +1,8 @@
-/** The reader's place: what is open, typed and scrolled, and where the focus is, kept while a part is drawn anew. */
+/** Keep open sections, typed text, scroll positions and the focus while a part of the page is drawn again. */
 
 const STOPS = "a[href], button, input, select, summary, pre[tabindex], .scroll";
 
-/** Note the reader's place in a node; the returned function restores it in what was drawn there since. */
+/** Record the reader's place in a node. Returns a function that restores it after the node was drawn again. */
 export function keepPlace(node) {
   const open = [...numberedDetails(node)].map(([name, part]) => [name, part.open]);
   const scrolled = [...numberedStops(node)].filter(([, box]) => box.scrollLeft || box.scrollTop)
@@ -41,7 +41,7 @@ function numberedStops(node) {
     stop.matches("button, summary") ? stop.textContent.replace(/\d[\d.,]*/g, "#") : ""].join("\n"));
 }
 
-/** Parts by a name that the same part has when it is drawn again: what it is called, and which of that name. */
+/** Map parts by a key that stays the same when they are drawn again: name, and number among parts of that name. */
 function numberAlike(parts, nameOf) {
   const seen = new Map();
   return new Map([...parts].map((part) => {

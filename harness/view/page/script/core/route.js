@@ -1,6 +1,6 @@
-/** The address carries the state: "#/items?expert=ada&outcome=refuted". */
+/** Addresses of pages; they contain the whole state, for example "#/items?expert=ada&outcome=refuted". */
 
-/** Where the reader is: the name of a page and its parameters. */
+/** Name and parameters of the page in the current address. */
 export function currentRoute() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   return { page: path || "overview", params: Object.fromEntries(new URLSearchParams(query)) };
@@ -13,7 +13,7 @@ export function linkTo(page, params = {}) {
   return `#/${page}${query ? `?${query}` : ""}`;
 }
 
-/** Go to a page; with `replace`, in place of the present one, so that "back" skips it. */
+/** Go to a page; with `replace`, "back" skips the page that the reader leaves. */
 export function goTo(page, params = {}, { replace = false } = {}) {
   const address = linkTo(page, params);
   if (address === location.hash) return;

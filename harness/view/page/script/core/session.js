@@ -1,8 +1,8 @@
-/** Whether this browser may read the study: the token of the address buys a cookie, and leaves the address. */
+/** Start a session: exchange the token in the address for a cookie, and remove it from the address. */
 
 import { currentRoute, goTo } from "./route.js";
 
-/** Exchange the token that stands in the address, if one does. */
+/** Exchange the token if the address contains one; an error says why the server refused it. */
 export async function beginSession() {
   const { page, params } = currentRoute();
   if (!params.pass) return;

@@ -1,4 +1,4 @@
-/** Where the page's data come from: the server, or the file itself. */
+/** Read the page's data from the server, or from the page itself if it is an exported file. */
 
 import { readExportedColumn, readExportedItem, readExportedItems } from "./exported_items.js";
 
@@ -9,10 +9,10 @@ const keptParts = new Map(Object.entries(kept?.parts ?? {}).map(([key, part]) =>
   return [partKey(name, [...new URLSearchParams(query)]), part];
 }));
 
-/** Whether this is a file that holds its data. */
+/** Whether the page is an exported file that contains its data. */
 export const isExported = kept !== null;
 
-/** What a page shows, by name and parameters; errors carry the words for the reader. */
+/** Return the data of a part of the page, by name and parameters; error messages are shown to the reader. */
 export async function readPart(name, params = {}) {
   return kept ? readKept(name, params) : fetchPart(name, params);
 }
@@ -34,12 +34,12 @@ function readKept(name, params) {
   return found;
 }
 
-/** What the reader of a file must know of it; nothing of a server's page. */
+/** The note of an exported file to its reader; empty for a page from a server. */
 export function exportNote() {
   return kept ? kept.note : "";
 }
 
-/** A part's name with its parameters in one order, however an address writes them. */
+/** A key of name and sorted parameters, so that the order in an address does not matter. */
 function partKey(name, params) {
   return JSON.stringify([name, params.toSorted(([a], [b]) => (a < b ? -1 : 1))]);
 }

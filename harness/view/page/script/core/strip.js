@@ -1,8 +1,8 @@
-/** The strip on top of a page: what speaks against the number, the verdict, and what it rests on. */
+/** The strip at the top of a page: a warning, the verdict, and the data behind the verdict. */
 
 import { el } from "./dom.js";
 
-/** `verdict` is a sentence or nodes; `warning` stands before it; empty details are left out. */
+/** `verdict` is a sentence or nodes; `warning` is shown above it; empty `details` are left out. */
 export function verdictStrip({ verdict, warning = null, details = [] }) {
   return el("section", { class: "strip", "aria-label": "verdict" },
     warning && el("p", { class: "caution" }, `! ${warning}`),
@@ -10,7 +10,7 @@ export function verdictStrip({ verdict, warning = null, details = [] }) {
     details.filter(Boolean).map((detail) => el("p", { class: "quiet" }, detail)));
 }
 
-/** A section that the reader opens by its heading. */
+/** A collapsible section, which the reader opens by its heading. */
 export function foldedSection(title, ...content) {
   return el("details", { class: "fold" }, el("summary", {}, el("h2", {}, title)), content);
 }

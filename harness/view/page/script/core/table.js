@@ -1,18 +1,18 @@
-/** Tables: one way to draw them, to scroll them on a narrow screen, and to take them away as CSV. */
+/** Tables that scroll on narrow screens and can be downloaded as CSV. */
 
 import { el } from "./dom.js";
 import { offerDownload, toCsv } from "./download.js";
 import { NOTHING, count } from "./format.js";
 
 const MOST_ROWS = 200;
-const whole = new Set(); // tables that the reader wants to see whole, by address and name
+const whole = new Set(); // keys (address and name) of tables whose rows are all shown
 
 /**
- * A table with its caption; its `name` is no other's on the page.
+ * A table with a caption; its `name` is unique on the page.
  *
- * columns: {title, value: row => string|number|null, node?: row => Node, number?: true, hint?}; `value` is what
- * the CSV holds, `node` what is shown in its place. rowClass?: row => string. Of long tables the first rows (`most`)
- * are shown, and all at a click.
+ * columns: {title, value: row => string|number|null, node?: row => Node, number?: true, hint?}. `value` is written
+ * to the CSV file; `node`, if given, is shown on the page instead. rowClass?: row => string. At first a table shows
+ * at most `most` rows; a button shows all.
  */
 export function dataTable({ name, caption, columns, rows, rowClass = () => null, most: atFirst = MOST_ROWS }) {
   const key = `${location.hash} ${name}`;
@@ -33,7 +33,7 @@ export function dataTable({ name, caption, columns, rows, rowClass = () => null,
     el("th", { scope: "col", class: column.number && "number", title: column.hint }, column.title));
   const id = `table-${name}`;
   const table = el("div", { class: "table" },
-    el("div", { class: "caption", id }, caption), // beside the table, or it would be scrolled away with it
+    el("div", { class: "caption", id }, caption), // outside the scrolling box, so that it does not scroll with the table
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": id },
       el("table", { "aria-labelledby": id }, el("thead", {}, el("tr", {}, head)), body)),
     more && el("div", { class: "tools" }, more));
@@ -52,7 +52,7 @@ function tableRow(row, columns, rowClass) {
   return el("tr", { class: rowClass }, cells);
 }
 
-/** Pairs of a word and what belongs to it. */
+/** A list of names with their values; pairs without a value are left out. */
 export function pairList(pairs) {
   return el("dl", { class: "pairs" }, pairs.filter(([, value]) => value !== null && value !== undefined)
     .map(([word, value]) => [el("dt", {}, word), el("dd", {}, value)]));

@@ -1,4 +1,4 @@
-/** One item in full: what was asked of whom by which chance, what was said, and every model's raw reply. */
+/** The page of one item: its questions with experts, propensities and answers, and every model's raw reply. */
 
 import { el } from "../core/dom.js";
 import { NOTHING, count, decimal, isNumber, percent } from "../core/format.js";
@@ -82,7 +82,7 @@ function readAs(sample, item) {
   return (sample.sample ? `sample ${sample.sample + 1}: ` : "") + option + (sample.reason ? ` (${sample.reason})` : "");
 }
 
-/** Keys that go through the items found: j and k, or the arrows. */
+/** Go to another item of the list by key: j or → next, k or ← previous, u back to the list. */
 export function goByKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, .scroll")) return;
   const to = { j: "next", ArrowRight: "next", k: "previous", ArrowLeft: "previous" }[event.key];

@@ -1,4 +1,4 @@
-/** Items: filters and words, page by page; the address carries what was asked for. */
+/** The page of items: filters, search and pages of results; the address contains the filter. */
 
 import { el } from "../core/dom.js";
 import { offerDownload, toCsv } from "../core/download.js";
@@ -14,7 +14,7 @@ const VERDICTS = { confirmed: "yes", refuted: "no", abstained: "abstained", open
 const SHOWN = 220;
 const MOST_NAMED = 3;
 
-/** The parameters that filter items, of an address's. */
+/** The parameters of an address that filter items. */
 export function filterOf(params) {
   return Object.fromEntries(FILTERS.filter((name) => params[name]).map((name) => [name, params[name]]));
 }
@@ -66,19 +66,19 @@ function filterForm(wanted, frame, strata) {
     el("button", { type: "button", onclick: () => goTo("items") }, "clear")));
 }
 
-/** The position in an address at which a page of items begins or ends. */
+/** The parameter of an address that gives the position after or before which a page of items is read. */
 export function placeOf(params) {
   return Object.fromEntries(["after", "before"].filter((name) => params[name]).map((name) => [name, params[name]]));
 }
 
-/** Links to the pages of items around one. */
+/** Links to the previous and the next page of items. */
 export function pageLinks(name, page, wanted) {
   return el("p", { class: "tools" },
     page.before !== null && el("a", { href: linkTo(name, { ...wanted, before: page.before }), rel: "prev" }, "← previous"),
     page.after !== null && el("a", { href: linkTo(name, { ...wanted, after: page.after }), rel: "next" }, "next →"));
 }
 
-/** Items with what was asked and answered; those of `models` alone are told of. */
+/** A list of items with questions, answers and the predictions of `models`. */
 export function itemList(items, wanted, models) {
   const list = el("ol", { class: "items", id: "items" }, items.map((item) => itemRow(item, wanted, models)));
   const make = () => itemsAsCsv(items, models);
@@ -97,7 +97,7 @@ function itemRow(item, wanted, models) {
         predictionGroup(group, item))));
 }
 
-/** Models that gave the same answer together, the largest group first. */
+/** Predictions in groups with the same answer, the largest group first. */
 function groupPredictions(predictions) {
   const groups = new Map();
   for (const made of predictions) {
@@ -115,12 +115,12 @@ function predictionGroup(group, item) {
   return el("span", {}, who, outcome === status ? "" : predictionText(group[0], item), " ", outcomeBadge(outcome));
 }
 
-/** The option that a model named, in words. */
+/** Text of the predicted option, or the status of a prediction without an option. */
 export function predictionText(made, item) {
   return made.option === null || made.option === undefined ? made.status : item.options[made.option];
 }
 
-/** What experts make of a model's answer. */
+/** A badge with the outcome of a model's answer; null if experts' answers leave it open. */
 export function outcomeBadge(outcome) {
   return outcome ? el("span", { class: `badge ${outcome}` }, outcome) : null;
 }

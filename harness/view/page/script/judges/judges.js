@@ -1,4 +1,4 @@
-/** The study's judges: the verdict on each, its calibration, what it saves, and with whom it errs. */
+/** The page of the study's judges: verdicts, calibration, quality, questions saved, and correlation of errors. */
 
 import { dotPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";

@@ -1,4 +1,4 @@
-/** Two models side by side: which is better, by how much, and the items where they differ. */
+/** The page that compares two models: the verdict, the difference, and the items where they differ. */
 
 import { dotPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";
@@ -46,7 +46,7 @@ function pairPart(found, first, second) {
     && [each.first, each.second].includes(second));
   if (!pair) return verdictStrip({ verdict: `Not compared: ${found.why ?? "there is no comparison of these two"}` });
   const sign = pair.first === first ? 1 : -1;
-  const turned = (value) => (isNumber(value) ? sign * value : null); // −null would be 0
+  const turned = (value) => (isNumber(value) ? sign * value : null); // because −null is 0
   const [low, high] = (sign > 0 ? [pair.low, pair.high] : [pair.high, pair.low]).map(turned);
   const difference = turned(pair.difference);
   const interval = `${percent(pair.level, 0)} ${intervalKind(pair)}`;
@@ -65,7 +65,7 @@ function pairPart(found, first, second) {
     isNumber(low) && isNumber(high) && differencePicture({ difference, low, high, holds: pair.holds, first, second, interval }));
 }
 
-/** The difference with its interval on an axis that has 0 in its middle. */
+/** The difference with its interval, on an axis with 0 in the middle. */
 function differencePicture({ difference, low, high, holds, first, second, interval }) {
   const reach = Math.min(1, Math.max(0.05, Math.ceil(10 * Math.max(Math.abs(low), Math.abs(high))) / 10));
   return pictureOf({

@@ -1,4 +1,4 @@
-/** What the numbers rest on: checks, experts, what was run. */
+/** Sections with the evidence for the estimates: assumption checks, experts, and runs. */
 
 import { el } from "../core/dom.js";
 import { NOTHING, count, decimal, plural } from "../core/format.js";
@@ -8,7 +8,7 @@ import { dataTable, pairList } from "../core/table.js";
 const MOST_CHECKS = 8;
 const STATES = { passed: "passed", failed: "FAILED", "not made": "not made" };
 
-/** Checks of the assumptions, of all models or of one; open if one failed. */
+/** Assumption checks of the given models; the section is open if a check failed. */
 export function checksSection({ models }) {
   const rows = models.flatMap((model) => model.checks.map((check) => ({ ...check, model: model.name })));
   const number = (state) => rows.filter((row) => row.state === state).length;
@@ -25,7 +25,7 @@ export function checksSection({ models }) {
   return section;
 }
 
-/** One row a check and finding, with all models that it is about. */
+/** One row per check and finding, with the models that have this finding. */
 function joinModels(rows) {
   const found = new Map();
   for (const row of rows) {
@@ -55,7 +55,7 @@ function checksTable(caption, models, rows) {
   });
 }
 
-/** Error rates, steadiness and drift of experts, by control questions; nothing where there are none. */
+/** Experts' error rates, consistency and drift from control questions; nothing if there are none. */
 export function qualitySection({ quality = [] }) {
   const shown = [
     ["answered", "control questions"],
@@ -91,7 +91,7 @@ export function whatWasRun(overview) {
     overview.models.map(runDetails));
 }
 
-/** A run's settings and what it used. */
+/** Settings and usage of a run. */
 export function runDetails(model) {
   return el("details", {},
     el("summary", {}, `${model.name}: run ${model.run}`),

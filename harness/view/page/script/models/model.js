@@ -1,4 +1,4 @@
-/** One model: all its estimates, how its interval closes, its strata, and the answers that could not be used. */
+/** The page of one model: estimates, interval by number of labels, strata, and answers that could not be used. */
 
 import { dotPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";
@@ -101,7 +101,7 @@ function classesSection(model) {
     noteList([...doubtLines(rows, (row) => row.name), ...notes]));
 }
 
-/** Why intervals may not hold, each reason once with the estimates that it is about. */
+/** Reasons why intervals may not be valid; one line per reason, with the estimates concerned. */
 function doubtLines(rows, nameOf) {
   const about = new Map();
   for (const row of rows.filter((each) => !each.holds)) about.set(row.why, [...(about.get(row.why) ?? []), nameOf(row)]);

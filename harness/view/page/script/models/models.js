@@ -1,4 +1,4 @@
-/** Models side by side: the number to quote, ranks with ties, differences, cost, how intervals close. */
+/** Tables and charts of all models: main estimates, ranks, differences, costs, and intervals by number of labels. */
 
 import { dotPlot, lineChart, scatterPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";
@@ -10,18 +10,18 @@ import { dataTable } from "../core/table.js";
 
 const NAMED = 12;
 
-/** The estimate to quote of a model, with its words; null without one. */
+/** The main estimate of a model with its texts; null if the model has no estimate. */
 export function headlineOf(model) {
   const name = model.accuracy?.estimator;
   return name ? { ...model.estimates[name], words: model.words[name] } : null;
 }
 
-/** Why a model has no estimate. */
+/** The reason why a model has no estimate; empty if none is known. */
 export function reasonOf(model) {
   return model.unusable || Object.values(model.undefined)[0] || "";
 }
 
-/** Models from the best down; those that cannot be told apart share ranks. */
+/** A table of models, the best first; models that the data cannot distinguish share ranks. */
 export function rankingTable(overview, found) {
   const ranks = new Map((found.ranking ?? []).map((row) => [row.model, row.ranks]));
   const value = (model) => headlineOf(model)?.estimate ?? -1;
@@ -68,7 +68,7 @@ function twoModels(name, [pair]) {
   return pair.verdict === name ? "1" : "2";
 }
 
-/** Whether an interval holds, in a word; why not stands once below the table. */
+/** Whether an interval is valid, as text; the table lists the reasons once below its rows. */
 export function holdsText(quoted) {
   return quoted && (quoted.holds ? "yes" : "may not hold");
 }
@@ -79,7 +79,7 @@ function checkCounts(model) {
   return number("failed") ? `${number("failed")} FAILED` : `${number("passed")} passed`;
 }
 
-/** The quoted interval of every model. */
+/** A chart of the main estimate of every model with its interval. */
 export function intervalsFigure(overview) {
   const models = overview.models.filter(headlineOf).toSorted((a, b) => headlineOf(b).estimate - headlineOf(a).estimate);
   if (!models.length) return null;
@@ -100,7 +100,7 @@ export function intervalsFigure(overview) {
   });
 }
 
-/** The interval of each of some models at growing numbers of labels. */
+/** A chart of the intervals of several models by number of labels. */
 export function closingFigure(closings) {
   const drawn = closings.filter((closing) => closing.points.length);
   const reasons = closings.filter((closing) => closing.why)
@@ -127,7 +127,7 @@ export function closingFigure(closings) {
   }), reasons);
 }
 
-/** Accuracy against what a model's run cost, where that is known of any. */
+/** A chart of accuracy against the cost of a model's run; null if no cost is known. */
 export function costFigure(overview) {
   const known = overview.models.filter((model) => model.usd && headlineOf(model));
   if (!known.length) return null;
@@ -147,17 +147,17 @@ export function costFigure(overview) {
   }));
 }
 
-/** Whether the intervals of all pairs hold together: adjustments other than max-z change the p-values only. */
+/** Whether the intervals of all pairs are simultaneous: other adjustments than max-z change only the p-values. */
 export function isJoint(pair) {
   return pair.adjusted === "max-z";
 }
 
-/** What a pair's interval is called. */
+/** Name of the kind of a pair's interval. */
 export function intervalKind(pair) {
   return isJoint(pair) ? "joint (simultaneous) interval" : "interval";
 }
 
-/** Every two models compared on the same items and answers. */
+/** All pairs of models, compared on the same items and answers. */
 export function differencesSection(found) {
   if (found.why || !found.comparisons?.length) return el("div", {});
   const pairs = found.comparisons;

@@ -1,4 +1,4 @@
-/** The overview: every model with its interval, what it rests on, and what comes in now. */
+/** The overview: every model with its interval, the evidence, and the progress of runs and experts. */
 
 import { el } from "../core/dom.js";
 import { plural } from "../core/format.js";
@@ -52,16 +52,16 @@ function panelNotice() {
   return el("p", { class: "notice" }, "A panel's numbers are on the page ", el("a", { href: linkTo("panel") }, "Panel"), ".");
 }
 
-/** The models with the highest estimates: a picture of fifty could not be read. */
+/** The models with the highest estimates; only a few, because a chart of fifty models would be unreadable. */
 function leadingModels(overview) {
   return overview.models.filter(headlineOf).toSorted((a, b) => headlineOf(b).estimate - headlineOf(a).estimate)
     .slice(0, MOST_CLOSING);
 }
 
-/** Accuracy of the leading models in every stratum of a column. */
+/** A table of the accuracy of the leading models in every stratum of a column. */
 function strataTable(overview, column) {
   const estimated = leadingModels(overview);
-  const models = estimated.length ? estimated : overview.models.slice(0, 1); // whose strata say why there is no estimate
+  const models = estimated.length ? estimated : overview.models.slice(0, 1); // its strata contain the reason
   const key = `strata-of-${column}-${models.map((model) => model.name).join("\n")}`;
   const read = () => Promise.all(models.map((model) => readPart("strata", { column, model: model.name })));
   return foldedSection(`By ${column}`, later(key, read, (found) => {
@@ -86,7 +86,7 @@ function strataTable(overview, column) {
   }));
 }
 
-/** How the intervals of the leading models close. */
+/** A chart of the intervals of the leading models by number of labels. */
 function closingSection(overview) {
   const models = leadingModels(overview);
   const key = `closing-${models.map((model) => model.name).join("\n")}`;

@@ -1,4 +1,4 @@
-/** What comes in now: models' runs with rate and cost, and experts' answers. */
+/** Progress: models' runs with rate and cost, and experts' answers. */
 
 import { el } from "../core/dom.js";
 import { count, dollars, percent, plural, timeSpan } from "../core/format.js";
@@ -10,7 +10,7 @@ const MEMORY = 60_000;
 const SHORTEST = 500;
 const seen = new Map();
 
-/** Runs that are not complete; of complete ones the table of models tells all. */
+/** A table of unfinished runs; finished runs are in the table of models. */
 export function runsSection(progress) {
   const items = progress.rows.item;
   const runs = progress.runs.filter((run) => run.answers < items * run.samples);
@@ -31,7 +31,7 @@ export function runsSection(progress) {
   }));
 }
 
-/** Experts with how far they have come and, once there are estimates, their shares of yes. */
+/** A table of experts' progress and, as soon as estimates exist, their shares of yes answers. */
 export function expertsSection({ experts }, frame, estimated = []) {
   if (!experts.length) return null;
   const who = frame.is_panel ? "annotator" : "expert";
@@ -67,7 +67,7 @@ function bar(done, of, name) {
   return el("progress", { value: done, max: of || 1, "aria-label": `${name}: ${count(done)} of ${count(of)}` });
 }
 
-/** Answers a second over the last minute that this page has watched, and what is left at that rate. */
+/** Answers per second over the last minute that this page was open, and the time left at this rate. */
 function rateText(run, items) {
   if (isExported) return null;
   const now = performance.now();

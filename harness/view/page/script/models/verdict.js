@@ -1,4 +1,4 @@
-/** The verdict on a study's models in one sentence, with the checks that speak against it. */
+/** The verdict on a study's models in one sentence, with a warning if a check failed. */
 
 import { headlineOf, reasonOf } from "./models.js";
 import { percent, plural } from "../core/format.js";
@@ -8,7 +8,7 @@ import { verdictStrip } from "../core/strip.js";
 
 const MOST_LISTED = 4;
 
-/** The strip of a study of experts; of a panel, whose verdicts are on its own page, nothing. */
+/** The strip of a study; null for a panel, because the verdicts of a panel are on a separate page. */
 export function studyStrip(frame) {
   if (frame.is_panel) return null;
   return later("strip", async () => {
@@ -46,7 +46,7 @@ function rankingVerdict(models, found) {
   return `Not decided which model is the best: ${first.slice(0, MOST_LISTED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Models that no other is known to be better than. */
+/** Models for which no significantly better model is known. */
 function leadersOf({ ranking, comparisons = [] }) {
   if (ranking) return ranking.filter((row) => row.ranks[0] === 1).map((row) => row.model);
   const worse = comparisons.filter((pair) => pair.verdict !== "tie")

@@ -1,4 +1,4 @@
-/** How well annotators agree: in all, class by class, and one by one. */
+/** How well annotators agree: overall, per class, and per annotator. */
 
 import { dotPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";

@@ -1,4 +1,4 @@
-/** Whether a model is better than the average annotator: the verdict, what it rests on, and all bounds. */
+/** Whether a model is better than the average annotator: the verdict, its conditions, and all bounds. */
 
 import { dotPlot, lineChart } from "../core/chart.js";
 import { el } from "../core/dom.js";

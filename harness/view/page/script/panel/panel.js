@@ -1,4 +1,4 @@
-/** The page of a panel: how well annotators agree, and how every model stands beside them. */
+/** The page of a panel: how well annotators agree, and how every model compares with them. */
 
 import { drawAgreement } from "./agreement.js";
 import { drawCertificate } from "./certificate.js";
@@ -57,7 +57,7 @@ function drawModelBeside(model, panel) {
     model.parity?.human_level ? drawHumanLevel(model) : notComputed("human-level indices", why.human_level ?? why.parity));
 }
 
-/** What is not there, and why. */
+/** A notice that a result was not computed, with the reason. */
 function notComputed(what, why) {
   return el("p", { class: "notice" }, el("b", {}, `Not computed: ${what}. `), why ?? "");
 }

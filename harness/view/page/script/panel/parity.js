@@ -1,4 +1,4 @@
-/** Human and model beside each other against a vote, and among people against experts' labels. */
+/** Human and model compared with the annotators' vote, and model and annotators with experts' labels. */
 
 import { dotPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";
@@ -39,7 +39,7 @@ function parityPicture(name, file, found, bins) {
   });
 }
 
-/** "p ≤ 0.7" is short for the share of votes that the winning class has. */
+/** Name of a bin of items; in "p ≤ 0.7", p is the share of votes for the winning class. */
 function binWords(bin) {
   return bin.name === "all" ? "all items" : bin.name;
 }

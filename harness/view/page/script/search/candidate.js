@@ -1,4 +1,4 @@
-/** One candidate: how it stands, its source against its parent's, and what it answered. */
+/** The page of one candidate: its rank, its source compared with its parent's, and its answers. */
 
 import { el } from "../core/dom.js";
 import { offerDownload } from "../core/download.js";
@@ -44,7 +44,7 @@ function madeFrom(found) {
   ];
 }
 
-/** How it stands beside all others; with its family, and the way to the next by rank. */
+/** Rank and score of a candidate, its family, and links to the candidates before and after it by rank. */
 function standing(search, id) {
   const row = search.rows?.find((each) => each.id === id);
   if (!row) return el("p", { class: "quiet" }, "Its score is not known.");
@@ -90,7 +90,7 @@ function sourceSection(found) {
   ];
 }
 
-/** All lines, those far from any change folded together. */
+/** The lines of the source; lines far from any change are folded. */
 function foldedLines(lines, compared) {
   if (!compared) return lines.map(sourceLine);
   const near = new Set();
@@ -173,7 +173,7 @@ function itemsSection(found, params) {
   ];
 }
 
-/** "no: red; yes: blue" */
+/** Experts' answers about an item, for example "no: red; yes: blue" */
 export function expertsText(row) {
   return row.experts.map((said) => `${said.verdict}: ${said.option}`).join("; ") || "nothing yet";
 }

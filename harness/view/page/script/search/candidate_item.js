@@ -1,4 +1,4 @@
-/** What a candidate asked and got on one item, call by call. */
+/** The requests and replies of a candidate on one item, call by call. */
 
 import { expertsText } from "./candidate.js";
 import { el } from "../core/dom.js";

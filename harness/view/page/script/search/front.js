@@ -1,4 +1,4 @@
-/** Accuracy against cost: every candidate, and what none of the others beats at the same cost. */
+/** A chart of accuracy against cost, with the Pareto front: no other candidate is both better and cheaper. */
 
 import { scatterPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";
@@ -8,7 +8,7 @@ import { linkTo } from "../core/route.js";
 
 const BARS_AT_MOST = 120;
 
-/** Candidates as points; those on the front and the winner lead to their pages. */
+/** Candidates as points; the winner and candidates on the front link to their pages. */
 export function frontFigure(search) {
   const shown = search.rows.filter((row) => row.standing && row.standing.tokens !== null);
   if (!shown.length) return el("p", { class: "quiet" }, NOTHING);
@@ -48,14 +48,14 @@ export function frontFigure(search) {
   });
 }
 
-/** Where the axis begins: at nothing, unless all stand far from it. */
+/** Start of the token axis: 0, or near the smallest value if all values are far from 0. */
 function firstToken(shown) {
   const tokens = shown.map((row) => row.standing.tokens);
   const [least, most] = [Math.min(...tokens), Math.max(...tokens)];
   return least > 0.6 * most ? Math.max(0, Math.floor(least - 0.1 * (most - least))) : 0;
 }
 
-/** Whether a point's name would not stand on another's: the better ones are named first. */
+/** Return a function: whether a point's name is shown. Names on the front that overlap a better one's are not. */
 function roomForNames(shown) {
   const tokens = shown.map((row) => row.standing.tokens);
   const span = Math.max(...tokens) - firstToken(shown) || 1;

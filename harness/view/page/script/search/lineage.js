@@ -1,4 +1,4 @@
-/** Candidates as a tree: generations from left to right, families together, one keystroke from each to the next. */
+/** Candidates as a tree: generations from left to right, siblings together; arrow keys move between candidates. */
 
 import { el, svgEl } from "../core/dom.js";
 import { pictureOf } from "../core/figure.js";
@@ -10,7 +10,7 @@ const LINEAGE_BOXED = 60;
 const LINEAGE_LARGE = { column: 200, row: 46, width: 168, height: 38, edge: 4 };
 const LINEAGE_SMALL = { column: 74, row: 17, width: 10, height: 10, edge: 6 };
 
-/** Where each candidate stands: right of its parents, in the order of a walk from the roots. */
+/** Compute the position of each candidate: right of its parents, in depth-first order from the roots. */
 function placeLineage(rows) {
   const known = new Set(rows.map((row) => row.id));
   const depth = new Map();
@@ -28,7 +28,7 @@ function placeLineage(rows) {
   const waiting = [...(children.get("") ?? [])].reverse().map((id) => [id, null]);
   while (waiting.length) {
     const [id, line] = waiting.pop();
-    lines.set(id, line ?? used++); // a first child stands beside its parent, every further one below
+    lines.set(id, line ?? used++); // a first child is in the line of its parent, each further child in a new line below
     order.push(id);
     const family = children.get(id) ?? [];
     for (let place = family.length - 1; place >= 0; place--) waiting.push([family[place], place ? null : lines.get(id)]);
@@ -36,7 +36,7 @@ function placeLineage(rows) {
   return { order, depth, lines, children, height: used, width: 1 + Math.max(0, ...depth.values()) };
 }
 
-/** A candidate and those it came from and led to. */
+/** A candidate with its ancestors and descendants. */
 export function familyOf(rows, id) {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const kept = new Set();
@@ -51,7 +51,7 @@ export function familyOf(rows, id) {
   return rows.filter((row) => kept.has(row.id));
 }
 
-/** What is said of a candidate in a few words. */
+/** Score of a candidate as a short text. */
 function standingText(row) {
   const found = row.standing;
   if (!found) return row.answers ? "all its answers failed" : "no answers yet";
@@ -59,7 +59,7 @@ function standingText(row) {
   return `${percent(found.mean, 0)} (${(100 * found.low).toFixed(0)}–${(100 * found.high).toFixed(0)})`;
 }
 
-/** The tree as a figure that scrolls in its own box; arrow keys go from candidate to candidate. */
+/** The tree as a figure that scrolls in a separate box; arrow keys move between candidates. */
 export function lineageFigure({ name, title, rows, search, winner, here = null }) {
   const placed = placeLineage(rows);
   const boxed = rows.length <= LINEAGE_BOXED;
@@ -101,7 +101,7 @@ function showInBox(box, [x, y], size) {
 
 const lineageScroll = new Map();
 
-/** Where the reader was in a tree, once it stands in the page again. */
+/** Restore the scroll position of a tree after it was inserted into the page again. */
 export function keepLineageScroll(name, figure) {
   const place = lineageScroll.get(name);
   if (place) requestAnimationFrame(() => figure.querySelector(".lineage-box").scrollTo(...place));
@@ -148,7 +148,7 @@ function lineageNode(row, { at: [x, y], size, boxed, address, winner, here }) {
   return link;
 }
 
-/** One stop for the tabulator; from there, arrows go to the neighbours, the parent and the first child. */
+/** Make one node reachable with Tab; from there, arrow keys go to neighbours, the parent and the first child. */
 function letArrowsMove(svg, nodes, placed, byId, start) {
   const place = new Map(placed.order.map((id, index) => [id, index]));
   let stop = nodes.has(start) ? start : placed.order[0];
@@ -179,12 +179,12 @@ function letArrowsMove(svg, nodes, placed, byId, start) {
   });
 }
 
-/** A candidate's accuracy without the last digits, in which equal ones differ by the order of sums alone. */
+/** A candidate's accuracy, rounded so that equal accuracies do not differ by floating-point errors. */
 export function exactMean(row) {
   return row.standing ? Math.round(1e9 * row.standing.mean) : -1;
 }
 
-/** Badges of what a candidate is beside the others. */
+/** Badges of a candidate: winner, on the front, dropped in the race. */
 export function candidateBadges(row, winner) {
   return [
     row.id === winner && el("span", { class: "badge confirmed" }, "winner"),
@@ -193,7 +193,7 @@ export function candidateBadges(row, winner) {
   ].filter(Boolean).flatMap((badge) => [badge, " "]);
 }
 
-/** How a candidate stands against its parent, in words. */
+/** The verdict on a candidate against its parent, as text. */
 export function verdictText(row) {
   const found = row.standing;
   if (!found?.verdict) return NOTHING;

@@ -1,4 +1,4 @@
-/** A search: its one headline number and what the others are, its candidates as a tree, a front and a table. */
+/** The page of a search: its main result, and its candidates as a tree, a chart and a table. */
 
 import { showCandidate } from "./candidate.js";
 import { showCandidateItem } from "./candidate_item.js";
@@ -38,7 +38,7 @@ export async function showSearchPage(params) {
   ].flat(Infinity);
 }
 
-/** The search of an id, and the list of all; a file holds one. */
+/** Read the search with an id and the list of all searches; an exported file contains only one search. */
 async function readSearch(id) {
   const found = await readPart("search", id && !isExported ? { id } : {});
   if (isExported && id && found.search?.id !== id)
@@ -58,7 +58,7 @@ function searchLine(search) {
   return el("p", { class: "quiet" }, parts.filter(Boolean).join(" · "));
 }
 
-/** What could not be made of a page, and why. */
+/** Notices about parts that could not be computed, with reasons. */
 function missingParts(missing) {
   return missing.map((each) => el("p", { class: "notice caution" }, `Not shown: ${each.part}. ${each.why ?? ""}`));
 }
@@ -84,7 +84,7 @@ function searchesTable(searches, here) {
 
 let keptFigures = { text: "", figures: [] };
 
-/** Lineage and front; those that were drawn before and left are taken again while nothing changed. */
+/** Charts of lineage and front. If nothing changed, charts that were drawn before and removed are used again. */
 function searchFigures(search) {
   const text = JSON.stringify([search.id, search.rows, search.winner, pictureWidth()]);
   if (keptFigures.text !== text || keptFigures.figures.some((figure) => figure.isConnected)) {
@@ -121,7 +121,7 @@ function searchSections(search, params) {
   ];
 }
 
-/** The one number, against the start and with its cost; the sealed test where there is one. */
+/** The main result, compared with the start of the search, and its cost; from the sealed test if it was run. */
 function searchStrip(search) {
   const found = search.headline;
   if (!found) return verdictStrip({ verdict: "No score yet: no labelled item has an answer." });
@@ -141,14 +141,14 @@ function searchStrip(search) {
   });
 }
 
-/** Tokens per item of the candidate ahead, divided by the start's; null where one of them is not known. */
+/** Tokens per item of the leading candidate, divided by those of the start; null for the start, or if either is unknown. */
 function costRatio(search) {
   const tokens = (id) => search.rows.find((row) => row.id === id)?.standing?.tokens;
   const [own, start] = [tokens(search.headline.candidate), tokens(search.start)];
   return own && start && search.headline.candidate !== search.start ? own / start : null;
 }
 
-/** Winner beside start on the same test items. */
+/** A table of winner and start on the same test items. */
 function winnerTable(search) {
   const start = search.others.find((row) => row.key === "start");
   if (search.headline?.key !== "test" || !start) return null;
