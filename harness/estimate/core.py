@@ -36,7 +36,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from numbers import Real
+from typing import Any, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +45,11 @@ from scipy.special import bdtr, bdtrc, betainc, betaincinv, chdtrc, gammaln, ndt
 
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError, NotIdentified
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is a finite number; a Boolean is not."""
+    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
 
 
 def check_level(level: float | str) -> None:
@@ -61,7 +67,7 @@ def check_level(level: float | str) -> None:
         ...
     oversight.harness.errors.EstimateError: level must lie in (0, 1), is 95
     """
-    if isinstance(level, str) or not 0.0 < level < 1.0:
+    if not (is_number(level) and 0.0 < level < 1.0):
         raise EstimateError(f"level must lie in (0, 1), is {level!r}")
 
 
@@ -80,7 +86,7 @@ def check_unit(name: str, value: float) -> None:
         ...
     oversight.harness.errors.EstimateError: positive must lie in [0, 1], is 1.5
     """
-    if not 0.0 <= value <= 1.0:
+    if not (is_number(value) and 0.0 <= value <= 1.0):
         raise EstimateError(f"{name} must lie in [0, 1], is {value!r}")
 
 
@@ -99,8 +105,8 @@ def check_least(name: str, value: float, least: int) -> None:
         ...
     oversight.harness.errors.EstimateError: points must be at least 1, is 0
     """
-    if value < least:
-        raise EstimateError(f"{name} must be at least {least}, is {value}")
+    if not (is_number(value) and value >= least):
+        raise EstimateError(f"{name} must be at least {least}, is {value!r}")
 
 
 def check_known(name: str, value: str, known: Collection[str]) -> None:
@@ -162,7 +168,7 @@ def check_options(K: float) -> None:
     EstimateError
         If `K` is below 2 or not finite.
     """
-    if not (math.isfinite(K) and K >= 2):
+    if not (is_number(K) and K >= 2):
         raise EstimateError(f"K, the number of options, must be at least 2, is {K!r}")
 
 
@@ -174,7 +180,7 @@ def check_count(name: str, value: int) -> None:
     EstimateError
         If `value` is not a whole number ≥ 0.
     """
-    if value < 0 or value != int(value):
+    if not (is_number(value) and value >= 0 and value == int(value)):
         raise EstimateError(f"{name} must be a whole number ≥ 0, is {value!r}")
 
 

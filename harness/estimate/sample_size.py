@@ -45,10 +45,12 @@ from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.core import (
     BinomialSample,
     blaker,
+    check_count,
     check_least,
     check_level,
     check_options,
     check_unit,
+    is_number,
     z_value,
 )
 from oversight.harness.estimate.estimators import make_point
@@ -79,8 +81,8 @@ TEMPTATION = 0.5
 def check_accuracy(A: float, K: int) -> None:
     """Check that K ≥ 2 and that the accuracy lies in (0, 1), because variances at 0 and 1 are degenerate."""
     check_options(K)
-    if not 0 < A < 1:
-        raise EstimateError(f"the guess of the accuracy must lie in (0, 1), is {A}")
+    if not (is_number(A) and 0 < A < 1):
+        raise EstimateError(f"the guess of the accuracy must lie in (0, 1), is {A!r}")
 
 
 def synthesise_population(
@@ -244,8 +246,8 @@ def check_sought(half_width: float | None, questions: int | None) -> None:
     """Refuse a half-width together with a number of questions, and values out of range."""
     if half_width is not None and questions is not None:
         raise EstimateError(f"give half_width ({half_width}) or questions ({questions}), not both")
-    if half_width is not None and not 0 < half_width < 1:
-        raise EstimateError(f"half_width must lie in (0, 1), is {half_width}")
+    if half_width is not None and not (is_number(half_width) and 0 < half_width < 1):
+        raise EstimateError(f"half_width must lie in (0, 1), is {half_width!r}")
     if questions is not None:
         check_least("questions", questions, 1)
 
@@ -265,8 +267,7 @@ def accuracy_variances(
         COMPLEMENTARY: complementary_design_variance(K, A, s, t),
         UNIFORM: uniform_design_variance(K, A, s, t),
     }
-    if models < 1:
-        raise EstimateError(f"models must be at least 1, is {models}")
+    check_least("models", models, 1)
     if models == 1:
         return variances | {TARGETED: targeted_design_variance(A, s, t)}
     truth, predicted = _population(K, A, models)
@@ -844,9 +845,10 @@ def plan(
     check_least("cluster_size", cluster_size, 1)
     check_unit("intraclass", intraclass)
     check_level(level)
-    if not 0 < power < 1:
-        raise EstimateError(f"power must lie in (0, 1), is {power}")
+    if not (is_number(power) and 0 < power < 1):
+        raise EstimateError(f"power must lie in (0, 1), is {power!r}")
     check_sought(half_width, questions)
+    check_count("options", options)
     aim = PlannedTest(level=level, power=power)
     effect = 1 + (cluster_size - 1) * intraclass
     rates = {"sensitivity": sensitivity, "specificity": specificity}

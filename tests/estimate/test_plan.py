@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmarks._coverage_planner import Promise, kept, planned_items
 from oversight.harness import EstimateError, NotIdentified
-from oversight.harness.estimate import accuracy_target, plan, synthesise_population, vote_posterior
+from oversight.harness.estimate import (
+    accuracy_target,
+    estimate_counts,
+    plan,
+    synthesise_population,
+    vote_posterior,
+)
 from oversight.harness.estimate.routed_sample import shared_propensities
 from oversight.harness.estimate.sample_size import (
     accuracy_variances,
@@ -150,3 +157,25 @@ def test_planned_variance_is_the_simulated_one() -> None:
     spread = [float(pseudo_outcomes(accuracy_target(predicted[:, m], K), data).var()) for m in range(3)]
     assert float(np.mean(spread)) == pytest.approx(accuracy_variances(K, A, models=3)["shared"], rel=0.03)
     assert math.isfinite(max(spread))
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"options": "4"}, "options must be a whole number"),
+        ({"options": 4.5}, "options must be a whole number"),
+        ({"accuracy": "a"}, "the guess of the accuracy must lie"),
+        ({"half_width": "a"}, "half_width must lie"),
+        ({"questions": "a"}, "questions must be at least 1"),
+        ({"models": "a"}, "models must be at least 1"),
+    ],
+)
+def test_values_that_are_no_numbers_are_refused_by_name(given: dict[str, Any], named: str) -> None:
+    with pytest.raises(EstimateError, match=f"^{named}"):
+        plan(**({"options": 4} | given))
+
+
+@pytest.mark.parametrize("count", [math.nan, "1", [1], 1.5])
+def test_a_count_that_is_no_whole_number_is_refused(count: Any) -> None:
+    with pytest.raises(EstimateError, match=r"^S_o must be a whole number ≥ 0, is"):
+        estimate_counts(4, S_o=count, n_o=3, S_c=0, n_c=0)
