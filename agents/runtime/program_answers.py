@@ -1,4 +1,4 @@
-"""Answer items with a program, which results in predictions like those of a model; dry-run a program."""
+"""Answer items with a program, and return predictions as for a model; dry-run a program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oversight.harness.llm import ReplyForm, read_reply
 from oversight.harness.types import Item, Prediction, PredictionStatus, Program
 
 SIZES = (2, 4, 11)
-"""Numbers of options with which a program is tested, unless the caller gives others."""
+"""Default numbers of options of the made-up items in a dry run."""
 
 
 async def answer_items(
@@ -23,7 +23,7 @@ async def answer_items(
 
     If a program raises, loops or exceeds a limit, its prediction is UNREADABLE, which counts as wrong. So
     crashing is never an advantage. A prediction is FAILED if a call failed after all retries, even if the
-    program returned an answer, because the program cannot influence this. In a search
+    program returned an answer, because a program must not choose which failures are left out. In a search
     (`Workbench.blames_program`), a reply that stays empty or cut short and a refused request do not make a
     prediction FAILED.
 

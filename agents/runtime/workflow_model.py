@@ -250,7 +250,7 @@ async def open_workflow(
 
 
 _AHEAD = 3
-"""Number of concurrent portions of items: while one waits for its last answers, the others make calls."""
+"""Number of concurrent portions of items: while one portion waits for its last answers, others make calls."""
 _PORTION = 8
 
 

@@ -118,7 +118,7 @@ class Sandbox(ABC):
     modules, language
         Modules that programs may import, and a text about the parts of Python that this tier supports.
     sessions
-        Maximum number of concurrent sessions of programs, and also of sessions that run code.
+        Maximum number of concurrent sessions that run programs, and also of those that run models' code.
     """
 
     name: str
@@ -229,7 +229,7 @@ class Stopped(Exception):
 
 
 class StoodStill(Stopped):
-    """A session waited or lasted too long. It is not tried again, because that would take as long."""
+    """A session waited or lasted too long. It is not repeated, because the repetition would last as long."""
 
 
 class TimedHost:

@@ -42,7 +42,7 @@ META_CALLS = {"recombine": 0, "reflect": 1, "aflow": 1, "adas": 3}
 REFUTED = {"recombine": 0, "reflect": 3, "aflow": 3, "adas": 0}
 """Number of refuted answers that the optimiser is shown per proposal, for each policy."""
 _SHOWN = 7
-"""Length of a prompt of `adas` in programs: five programs, and results and notes as long as two more."""
+"""Length of an `adas` prompt in multiples of a program's: five programs, and texts as long as two more."""
 _CHARACTERS_PER_TOKEN = 4
 _THOUGHT = 600
 """Assumed characters of a free text if the study sets no limit: a paragraph of 150 tokens."""

@@ -212,7 +212,7 @@ def report_winner(
 
 
 def _count_reuse(store: Store, search: str, items: Sequence[Item]) -> str:
-    """Return a text with the number of other searches that were tested on some of the items; empty for 0."""
+    """Return a text with the number of other searches tested on some of the items; empty if none was."""
     ids, searches = {item.id for item in items}, store.searches
     others = sum(
         not ids.isdisjoint(searches.read_splits(other.id).get("test", ()))

@@ -94,7 +94,7 @@ class Session:
             sep.join(map(str, words)) + end
         )
         make_repeatable()
-        module = types.ModuleType("workflow")  # dataclasses look up their module
+        module = types.ModuleType("workflow")  # `dataclass` looks up the module of a class
         sys.modules["workflow"] = module
         vars(module).update({"__builtins__": known, "_printed": printed})
         return vars(module)

@@ -127,7 +127,7 @@ class Board:
         return {}
 
     def standing(self, name: str) -> Standing:
-        """Return the standing of a candidate. Computed on demand, because a search needs only a few."""
+        """Return a candidate's scores, computed on demand because a search needs those of few candidates."""
         if name not in self._standings:
             self._standings[name] = self._stand(self.places[name])
         return self._standings[name]
@@ -186,7 +186,7 @@ class Board:
         return each
 
     def _stand(self, j: int) -> Standing:
-        """Compute the standing of a candidate."""
+        """Compute a candidate's scores."""
         parents = self.candidates[self.ids[j]].parents
         is_known = bool(parents) and parents[0] in self.places
         compared = self.compare(self.ids[j], parents[0]) if is_known else None
