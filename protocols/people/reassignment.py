@@ -22,9 +22,9 @@ class Reassigned:
     moved
         Number of questions given to the other expert.
     repeats
-        Number of these that the other expert already has, for example as a second answer.
+        Number of these questions that the other expert already has, for example as a second answer.
     kept
-        Reason why questions were not reassigned → their number.
+        Reason → number of questions that were not reassigned for this reason.
     """
 
     moved: int

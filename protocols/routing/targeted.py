@@ -47,8 +47,7 @@ class Targeted:
     roster
         The experts.
     predictions
-        Model → item id → option from 0, None if unreadable. With other predictions, it is another protocol
-        with other propensities.
+        Model → item id → option from 0, None if unreadable. Other predictions lead to other propensities.
     seed
         Seed of all draws.
     epsilon

@@ -66,7 +66,7 @@ def make_account_email(expert: Expert, mark: str, known: str = "") -> str:
         The study's mark from `make_study_mark`; an expert with the same name in another study is another
         person.
     known
-        The expert's present address in this study; a made-up one is kept.
+        The expert's present address in this study; a made-up address is kept.
     """
     if expert.email:
         return expert.email.lower()

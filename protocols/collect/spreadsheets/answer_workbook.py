@@ -26,7 +26,7 @@ _HOW = (
 )
 _UNSURE = "If you cannot tell, say so: an empty cell above an answered one counts as passed over."
 _LISTS = "choices"
-"""Name of the hidden sheet with each row's options; a list inside a cell's rule cannot contain commas."""
+"""Name of the hidden sheet with each row's options. Options in a cell's rule itself cannot contain commas."""
 
 
 def write_workbook(
@@ -91,7 +91,7 @@ def _write_sheet(sheet: Any, columns: Sequence[str], rows: Sequence[Mapping[str,
             if name in _FILLED_IN:
                 cell.protection = open_to_all
     sheet.freeze_panes = "A2"
-    # No password, because this only prevents mistakes; columns and rows can be resized.
+    # The protection needs no password, because it only prevents mistakes. Columns and rows stay resizable.
     sheet.protection.sheet = True
     sheet.protection.formatColumns = sheet.protection.formatRows = False
 

@@ -122,7 +122,7 @@ def write_ratings(ratings: Iterable[Rating], path: str | Path) -> Path:
 
 
 def _refuse_unread(paths: Mapping[str, Path], named: tuple[str, str], done: Container[str]) -> None:
-    """Raise an error before overwriting files with unread rows, or one file for two people."""
+    """Raise an error if a file with unread rows would be overwritten, or two people would share a file."""
     by_path = dict[Path, str]()
     for name, path in paths.items():
         first = by_path.setdefault(path, name)

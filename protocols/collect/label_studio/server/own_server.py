@@ -103,9 +103,9 @@ def start_server(
     name
         Name of the server; servers with different names share nothing.
     port
-        Port on the loopback interface; 0 takes the last one used, or any free one.
+        Port on the loopback interface; 0 takes the port that was used last, or any free port.
     folder
-        Folder for its data; by default one of that name in the user's data directory.
+        Folder for its data; by default a folder called `name` in the user's data directory.
     public_url
         Address that others use, ``https://`` and a name, through a proxy on this machine with TLS; empty if
         there is none.

@@ -68,8 +68,8 @@ def connect(server: str | None = None) -> Connection:
     Parameters
     ----------
     server
-        Name of a server of ``oversight server start label-studio``; None for the one that the environment
-        names or, if it names none, the running local one.
+        Name of a server of ``oversight server start label-studio``. None takes the server that the
+        environment names or, if it names none, the running local server.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def check_server() -> list[Finding]:
 
 
 def _version(http: httpx.Client, connection: Connection) -> Finding:
-    """Check that it is a Label Studio, and return its version."""
+    """Check that the server is a Label Studio, and return its version."""
     reply = http.get("/api/version")
     release = ""
     with contextlib.suppress(ValueError, AttributeError):
@@ -264,7 +264,7 @@ class Transport:
                         raise
                     break  # the list has become shorter
                 items, reply = list(found.items or ()), found.response
-                # Two kinds of lists use different names.
+                # The number of rows is called `total` in one kind of list and `count` in the other.
                 count = int(getattr(reply, "total", None) or getattr(reply, "count", 0) or 0)
                 steady = bool(items) and (number == 1 or count == total)
                 rows |= {int(row.id): keep(row) for row in items}
