@@ -180,7 +180,7 @@ def _widen(shares: FloatArray, width: int) -> FloatArray:
 def _learn(
     every: OptionUtilities, item: IntArray, asked: IntArray, answer: FloatArray
 ) -> tuple[list[int], FloatArray]:
-    """Select the features of useful judges, after the own prediction; return them and their parameters."""
+    """Select the model's own prediction and the useful judges' features; return features and parameters."""
     own, judges = [0], range((every.x.shape[2] - 1) // _OF_JUDGE)
     parameters, base = fit_utilities(every.take(item, own), asked, answer)
     if len(item) < _LEAST:

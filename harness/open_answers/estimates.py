@@ -69,13 +69,13 @@ class OpenEstimate:
         Confidence level.
     items, judged, missing
         Number of items with a judged unit, of judged units, and of units that were asked about without a yes
-        or no. For "no_error", `missing` is the number of answers not known to have, or to have no, error.
+        or no. For "no_error", `missing` is the number of answers that may or may not have an error.
     method
         Name of the method of the interval.
     corrected, corrected_low, corrected_high
         "score" or "met" corrected for experts' errors on control questions
         (`oversight.harness.open_answers.experts.ErrorRates`), with an interval that allows for uncertain
-        error rates and for missing judgements. The squared distances of both from the estimate are added
+        error rates and for missing judgements. The squared margins for these two causes are added
         (Zou & Donner 2008, Stat. Med. 27). None unless experts gave wrong replies to control questions.
     why
         Reason why the interval may not be valid; empty if it is.
@@ -258,7 +258,7 @@ class _Maker:
     widest: float
 
     def make(self, metric: str, model: str, other: str | None, field: str | None) -> OpenEstimate:
-        """Estimate a metric of one model, or of the difference of two; or say why it is withheld."""
+        """Estimate a metric of a model, or the difference of two models; if withheld, give the reason."""
         sides = [self.models[name] for name in (model, other) if name is not None]
         if len(sides) == 2:
             common = np.intersect1d(sides[0].item, sides[1].item)

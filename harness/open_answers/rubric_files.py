@@ -200,8 +200,8 @@ def read_units(
     Raises
     ------
     DataError
-        If an item or answer is unknown, a unit has no text, points are not a number or 0, or an answer has no
-        unit although others have. The message names file, line and field.
+        If an item or answer is unknown, a unit has no text, points are not a number or 0, or only some of the
+        answers have units. The message names file, line and field.
 
     Examples
     --------
