@@ -19,8 +19,8 @@ from oversight.protocols.routing import Sequential, Targeted
 
 QUESTIONS = 300
 _FURTHER = 8
-"""Number of draws for the variance, as a multiple of the draws with simulated labels. The others need no
-labels, because an estimate equals the share of right answers."""
+"""Number of draws for the variance, as a multiple of the draws with simulated labels. The additional draws
+need no labels, because an estimate equals the share of right answers."""
 SETS = 10
 """Number of random sets of five target models."""
 

@@ -53,7 +53,7 @@ COMMANDS = {
 
 READ = {
     "item_words": "SELECT position, id || ' ' || text || ' ' || options FROM item ORDER BY position",
-    # In the order of the imported file, because the command stores rows in another order.
+    # Read answers in the order of the imported file, because the command stores rows in another order.
     "answer": "SELECT * FROM answer ORDER BY position",
 }
 

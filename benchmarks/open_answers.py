@@ -1,10 +1,10 @@
-"""Open answers: do intervals from judgements of some units hold, and what do orders and judges save?
+"""Measure the coverage of intervals for open answers, and the savings by orders of units and by judges.
 
 Every study draws items from a large population of known means, asks about some of their units with
-`draw_questions`, and estimates with `estimate_open`. Each number of a design is a cell: the share of studies
-whose interval holds the population's value. Cells below .95 by more than 2.6 standard errors are drawn again
-with ten times the studies. The last line is JSON; factors are of 8 units per answer, good with a share from
-Beta(6, 1.5), and of a judge with area .8.
+`draw_questions`, and estimates with `estimate_open`. Each result of a design is a cell, with the share of
+studies whose interval covers the population's value. Cells below .95 by more than 2.6 standard errors are
+simulated again with ten times the studies. The last line is JSON; its savings are for 8 units per answer, a
+share of good units from Beta(6, 1.5), and a judge with an area under the ROC curve of .8.
 
     python benchmarks/open_answers.py [--quick] [--studies 200]
 """

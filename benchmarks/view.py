@@ -1,13 +1,14 @@
 """Measure the page of a large study: response times of its server, and memory.
 
-A study is made directly in its database, see `benchmarks/_scale_studies.py`, and the real server is asked:
-what all pages share, pages of items by filters, one item, then what is computed.
+A study is written directly into its database, see `benchmarks/_scale_studies.py`. Then the real server is
+asked for the parts of the page: items by several filters, one item, the head of the page, and results that it
+must compute.
 
     python benchmarks/view.py [--quick] [--items N] [--models M]
 
-The last line is JSON: seconds by the clock until the server answers, until it has read the items, of
-the head of the page and a page of items after a change, of the overview, of the slowest page of items; and
-peak megabytes.
+The last line is JSON. It contains wall-clock seconds: until the server answers (`start_s`), for the first
+page of items (`items_s`), for the head of the page and a page of items after a change (`head_s`, `behind_s`),
+for the overview (`overview_s`), and for the slowest page of items (`page_s`); and peak megabytes (`mb`).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def main() -> None:
         url = make_scale_study(Path(folder), number, args.models, "")
         with Store(url) as store:
             store.words.find_items("w0")  # builds the full-text index, which an imported study already has
-            store.run_columns.keep([run["id"] for run in store.runs.read_runs()])  # as at the end of a run
+            store.run_columns.keep([run["id"] for run in store.runs.read_runs()])  # as `run` does at its end
         print(f"{number:,} items x {args.models} models", flush=True)
         begun = time.perf_counter()
         with serve(Path(folder)) as served:
