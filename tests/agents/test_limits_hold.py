@@ -68,7 +68,7 @@ def tier(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("tier", TIERS, indirect=True)
 @pytest.mark.parametrize("body", GREEDY.values(), ids=GREEDY)
-def test_all_text_of_a_call_counts(body: str, tier: str) -> None:
+def test_limit_applies_to_all_text_of_a_call(body: str, tier: str) -> None:
     model = Scripted()
     [found] = answer(f"async def forward(task):\n    {body}\n    return 'A'\n", model, tier=tier)
     assert found.status is PredictionStatus.UNREADABLE
@@ -182,7 +182,7 @@ async def forward(task):
 
 
 @pytest.mark.parametrize("term", ["1", "'a'"])
-def test_a_sum_too_deep_to_be_written_down_is_refused(term: str) -> None:
+def test_sum_that_is_nested_too_deeply_is_refused(term: str) -> None:
     source = f"X = {' + '.join([term] * 950)}\n\n\nasync def forward(task):\n    return 'A'\n"
     with pytest.raises(ProgramRefused, match="nested deeper"):
         check_program(Program("pill", source))

@@ -239,7 +239,7 @@ def test_bad_input_is_named_before_anything_is_sent(
         assert store.labelling.read_queues() == {}
 
 
-def test_pull_before_push(bench: Bench) -> None:
+def test_pull_before_push_is_refused(bench: Bench) -> None:
     early = pytest.raises(BadInput, match="nothing was pushed yet")
     with Store(bench.url) as store, Campaign(bench.study, store) as desk, early:
         desk.pull()

@@ -60,7 +60,7 @@ def test_intervals_hold_whatever_votes_are_worth(accuracies: list[float], protoc
     assert voided <= 0.2 * len(held)
 
 
-def test_votes_that_tell_something_are_worth_answers() -> None:
+def test_informative_votes_reduce_the_error_of_an_estimate() -> None:
     plain, assisted = [], []
     for seed in range(60):
         models, labels = draw(seed, [0.7, 0.8, 0.85, 0.75, 0.8, 0.8])
@@ -71,7 +71,7 @@ def test_votes_that_tell_something_are_worth_answers() -> None:
     assert abs(np.mean(assisted)) < 3 * np.std(assisted) / np.sqrt(len(assisted))
 
 
-def test_it_says_how_many_answers_votes_are_worth_and_leaves_other_numbers_alone() -> None:
+def test_assisted_estimate_notes_the_worth_of_votes_and_changes_no_other_estimate() -> None:
     models, labels = draw(1, [0.7, 0.8, 0.85, 0.75])
     together = h.model_accuracies(models, labels)
     for name, made in together.items():

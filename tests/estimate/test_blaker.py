@@ -87,6 +87,6 @@ def test_it_is_shorter_on_average_and_gives_way_beyond_many_trials() -> None:
         ((1, 2, 1.0), r"level must lie in \(0, 1\), is 1\.0"),
     ],
 )
-def test_bad_counts(call: tuple[int, int, float], message: str) -> None:
+def test_bad_counts_are_refused(call: tuple[int, int, float], message: str) -> None:
     with pytest.raises(EstimateError, match=message):
         blaker(*call)

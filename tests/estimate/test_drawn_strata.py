@@ -171,7 +171,7 @@ def test_models_are_compared_on_the_drawn_items() -> None:
     assert pair.items == 20
 
 
-def test_a_pool_is_no_smaller_than_what_was_drawn() -> None:
+def test_pool_smaller_than_the_sample_is_refused() -> None:
     labels = Labels([], LabelDesign(statements=(Partitioned.statement,), asked=frozenset()))
     with pytest.raises(BadInput, match="pool_size must be at least 2"):
         labels.drawn_from({"a": "x", "b": "x"}, pool_size=1)

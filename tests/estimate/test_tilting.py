@@ -168,7 +168,7 @@ def test_the_estimate_of_one_k_has_the_error_of_maximum_likelihood(
     assert abs(found.value - best) < found.se
 
 
-def test_an_answer_that_tells_nothing_leaves_a_difference_at_nothing() -> None:
+def test_uninformative_answer_leaves_a_difference_at_zero() -> None:
     """Neither of two predictions was asked about: each may be right."""
     pi = np.full((1, 3), 1 / 3)
     for sign in (1, -1):

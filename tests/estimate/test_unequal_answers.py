@@ -169,7 +169,7 @@ def test_refusals_of_each_option_are_needed() -> None:
         estimate_refusals(predicted, refused % 3, np.ones(K), 0.95)
 
 
-def test_a_growing_curve_ends_at_the_estimate() -> None:
+def test_learning_curve_ends_at_the_estimate() -> None:
     truth, models = draw(7)
     predictions, labels = align(
         predict(models["leaning"]), ask(truth, [0.2, 1, 1, 1], np.random.default_rng(7))

@@ -249,7 +249,7 @@ def test_items_needed_grow_with_their_clusters() -> None:
     assert "items in clusters like these" in found.verdict
 
 
-def test_units_of_uneven_clusters() -> None:
+def test_uneven_clusters_give_weaker_bounds() -> None:
     units = count_units(np.array([3, 3, 3, 7, 9, 9]))
     assert (units.number, round(units.fullness, 4)) == (3, 0.6667)
     even, uneven = Units(number=50), Units(number=50, fullness=0.5)

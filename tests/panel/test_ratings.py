@@ -206,7 +206,9 @@ def test_the_three_verbs_print_json_tables_and_pictures(
         assert f"wrote {words[-1]}" in capsys.readouterr().out
 
 
-def test_agree_on_numbers(files: Path, oversight: Callable[..., dict[str, object]]) -> None:
+def test_agreement_of_numbers_needs_numeric_labels(
+    files: Path, oversight: Callable[..., dict[str, object]]
+) -> None:
     for level in ("nominal", "ordinal", "interval", "ratio"):
         found = oversight("panel", "agree", "r.csv", "--measurement", level)
         assert isinstance(found["alpha"], dict)

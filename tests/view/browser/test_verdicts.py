@@ -22,7 +22,7 @@ def verdict_of(page: Page) -> str:
     return page.locator(".strip").inner_text()
 
 
-def test_every_page_has_one(reader: Reader, drawn: Drawn) -> None:
+def test_every_page_has_a_verdict(reader: Reader, drawn: Drawn) -> None:
     watched = reader()
     for name, address in drawn.pages.items():
         if name not in ("candidate", "candidate item"):
