@@ -104,7 +104,7 @@ def boundary_cells(n: int) -> list[GateCell]:
 
 
 def hard_cells(n: int) -> list[GateCell]:
-    """Return the same gates in difficult studies: unreadable answers, clusters, slow experts, mixed K."""
+    """Return the gates in difficult studies: unreadable answers, clusters, slow experts or mixed K."""
     plain = Design(n=n, K=(4,), accuracies=(0.8,))
     two = replace(plain, accuracies=(0.78, 0.8))
     kinds = [

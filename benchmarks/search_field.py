@@ -88,7 +88,7 @@ def compare(kind: str, seeds: range) -> dict[str, Any]:
 
 
 def compare_real(kind: Kind, draws: int) -> dict[str, Any]:
-    """Run part 4 with one kind of labels: the same comparison, and the bias of the result on test items."""
+    """Run part 4 with one kind of labels: compare with rivals, and measure the bias of test results."""
     with ProcessPoolExecutor(PROCESSES) as pool:
         jobs = [pool.submit(draw_real, kind, seed) for seed in range(draws)]
         found = [job.result() for job in jobs]

@@ -169,7 +169,7 @@ def _sample_items(context: SearchContext) -> list[Item]:
 
 
 def _draw_children(context: SearchContext) -> list[Program]:
-    """Derive programs from the library by `Recombine`; other policies are assumed to need as many calls."""
+    """Derive programs by `Recombine`, assuming that programs of other policies make as many calls."""
     rng = np.random.default_rng(0)
     proposer = Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
     programs = context.programs

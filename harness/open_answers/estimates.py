@@ -53,8 +53,8 @@ class OpenEstimate:
     ----------
     metric
         "score": mean over items of the points of met units divided by the sum of positive points.
-        "score_by_item": the same with every item's score clipped to [0, 1]. "met": share of units that are
-        met. "no_error": share of answers without an error.
+        "score_by_item": mean of the items' scores after each is clipped to [0, 1]. "met": share of units that
+        are met. "no_error": share of answers without an error.
     model, other
         The model, and the model it is compared with (the estimate is model − other); `other` is None for an
         estimate of one model.

@@ -15,7 +15,7 @@ from oversight.harness.store import PAGE, SOURCE, Queue, ReplyRepository, Revisi
 from oversight.protocols.collect.progress.queue_progress import QueueProgress, measure_progress
 
 _NAMED = 3
-"""Largest number of people named among those with open questions."""
+"""Largest number of people with open questions whose names are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

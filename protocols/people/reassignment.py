@@ -45,7 +45,7 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
     ConfigError
         If the study is a panel, or the other expert is away.
     DataError
-        If an expert does not exist, or the other one can judge none of the classes asked about.
+        If an expert does not exist, or the other expert can judge none of the classes asked about.
     """
     if study.experts.is_panel:
         raise ConfigError(

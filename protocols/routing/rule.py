@@ -36,7 +36,7 @@ class RoutingProtocol(Protocol):
     seed
         Seed of all draws.
     statement
-        Permitted uses of its labels, see `ProtocolStatement`.
+        Permitted uses of the rule's labels, see `ProtocolStatement`.
     """
 
     @property

@@ -47,8 +47,8 @@ class SecondDraw:
     left
         Number of items for which a second answer would be informative.
     narrower
-        Expected ratio of the models' standard errors with and without the second questions, if votes are
-        right; 1 without votes.
+        Expected ratio of the models' standard errors with the second questions to those without, if the
+        votes' probabilities are right; 1 without votes.
     """
 
     questions: Sequence[QuestionFields]

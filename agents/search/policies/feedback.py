@@ -110,7 +110,7 @@ async def describe_cases(
     refuted_only: bool = False,
     with_calls: bool = False,
 ) -> str:
-    """Show feedback items on which experts refuted the candidate, and others on which they did not.
+    """Show feedback items on which experts refuted the candidate, and items on which they did not.
 
     Half of the `most` items are refuted (certain errors), or all of them with `refuted_only`. The text shows
     what experts say about the candidate's own choice, but never the right option. `with_calls` adds the

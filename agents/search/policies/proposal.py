@@ -157,7 +157,7 @@ def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
 
 
 def draw_leader(view: PolicyView) -> Candidate:
-    """Draw a parent among all candidates; with parity, among the start and the three best others."""
+    """Draw a parent among all candidates; with parity, among the start workflow and the three best others."""
     if not view.published:
         return draw_any(view)
     others = [c for c in view.board.ranked() if c != view.start]

@@ -304,7 +304,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     # --- pull --------------------------------------------------------------------------------
 
     def pull(self, *, full: bool = False, requeue: bool = True) -> Difference:
-        """Fetch changes since the last pull, or all answers, and undo changes that others made to projects.
+        """Fetch changes since the last pull, or all answers, and undo foreign changes to project settings.
 
         Parameters
         ----------

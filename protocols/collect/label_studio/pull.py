@@ -1,9 +1,9 @@
 """Fetch answers from the server: those changed since the last pull, or all.
 
 The present annotations of a task determine its answer in the study. So a pull may be repeated, killed or run
-at the same time as another, and nothing is counted twice. If a task was deleted on the server, its answer is
-kept. If its expert deleted the annotation, its answer is withdrawn. If an account was deleted, its accepted
-answers are kept.
+at the same time as another pull, and nothing is counted twice. If a task was deleted on the server, its
+answer is kept. If an expert deleted an annotation, the answer is withdrawn. If an account was deleted, its
+accepted answers are kept.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Send queued questions; after any interruption, the same command leaves one task per question.
 
 Tasks are recorded before they are sent. If no reply arrives, it is unknown whether the server has them. So
-the next push reads the project, adopts the tasks that it finds and sends the others.
+the next push reads the project, adopts the tasks that it finds and sends the missing ones.
 """
 
 from __future__ import annotations
