@@ -305,7 +305,8 @@ def show_plans(pool: Pool, cells: Sequence[PlanCell], draws: int) -> float:
     """Print the share of planned studies that reach their half-width. Returns the lowest share."""
     print(f"\ncheapest mix by a pilot of {PILOT} items, {draws} studies: share that reaches the half-width")
     least = 1.0
-    STUDIES.append(PlannedStudies(pool))  # before the fork, so that workers inherit it
+    # Append before the fork, so that workers inherit the studies.
+    STUDIES.append(PlannedStudies(pool))
     with ProcessPoolExecutor(mp_context=get_context("fork")) as workers:
         for cell in cells:
             found = [one for one in workers.map(partial(_plan_and_run, cell), range(draws)) if one]

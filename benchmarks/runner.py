@@ -75,7 +75,8 @@ def main() -> None:
 def compare(latency: float, concurrency: int, n: int, rounds: int) -> dict[str, float]:
     """Run all loops in turn, and print medians. Returns the runner's median ratios to the bare loop."""
     if latency:
-        n //= 20 if concurrency == 8 else 4  # because a round would take minutes
+        # Send fewer requests, because a round would otherwise take minutes.
+        n //= 20 if concurrency == 8 else 4
     found: dict[str, list[dict[str, float]]] = defaultdict(list)
     for _ in range(rounds):
         for what in LOOPS:

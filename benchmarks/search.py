@@ -110,7 +110,8 @@ def populations(K: int, repetitions: int) -> dict[str, FloatArray]:
             if estimator == "raw":
                 pick = int(scores.mean(axis=1).argmax())
                 q = float(scores[pick].mean())
-                reported, calls = (K - 1) * q - (K - 2), 1.0  # on the accuracy scale, as published
+                # Convert q to the accuracy scale by the published transform.
+                reported, calls = (K - 1) * q - (K - 2), 1.0
             else:
                 pick, reported, calls = race(scores, rungs)
             rows[name].append((population.regret(pick), reported - float(population.true[pick]), calls))

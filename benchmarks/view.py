@@ -52,8 +52,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="oversight-view") as folder:
         url = make_scale_study(Path(folder), number, args.models, "")
         with Store(url) as store:
-            store.words.find_items("w0")  # builds the full-text index, which an imported study already has
-            store.run_columns.keep([run["id"] for run in store.runs.read_runs()])  # as `run` does at its end
+            # Build the full-text index, which an imported study already has.
+            store.words.find_items("w0")
+            # Cache the columns of the runs, as `oversight run` does at its end.
+            store.run_columns.keep([run["id"] for run in store.runs.read_runs()])
         print(f"{number:,} items x {args.models} models", flush=True)
         begun = time.perf_counter()
         with serve(Path(folder)) as served:
@@ -71,7 +73,7 @@ def measure(served: Served, url: str) -> dict[str, float]:
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE answer SET comment = comment WHERE position = 0"))
     engine.dispose()
-    time.sleep(1)  # until the server has noticed the change
+    time.sleep(1)  # wait until the server has noticed the change
     found["head_s"] = ask(served, "head of the page, after a change", "frame")
     found["behind_s"] = ask(served, "items, while columns are read again", "items")
     ask(served, "progress", "progress")

@@ -195,7 +195,8 @@ def route_questions(
             "--second needs only --more N, the number of second questions to draw about items answered no"
         )
     roster = read_roster(study.path(study.experts.roster))
-    if has_database(study.store_url):  # a new database is created only after the items were read
+    # Do not create a new database here; it is created only after the items were read.
+    if has_database(study.store_url):
         with Store(study.store_url) as store:
             roster = read_present(study, store)
     roster.check(study.items.classes or _find_common_options(study, roster))
@@ -231,7 +232,8 @@ def _route_questions(
         with store.content.indexing_late():
             portions: Iterable[list[Item]] = store_items()
             if wanted or more or store.pool.read_draws() or "draw" in study.experts.model_fields_set:
-                portions = list(portions)  # read all portions, because strata are computed from all items
+                # Read all portions, because strata are computed from all items.
+                portions = list(portions)
                 draw_items(study, store, ids, wanted, more)
             for questions in draw_questions(study, store, roster, portions):
                 asked.update([expert for _, _, _, expert, *_ in questions])
@@ -297,7 +299,8 @@ def route_panel(study: Study) -> Routed:
 def export_open(study: Study, folder: str | Path, form: str = "csv") -> tuple[list[Path], int]:
     """Write the open questions, one file per person. Returns the files and the number of questions."""
     with Store(study.store_url) as store:
-        store.marks.refuse_mark()  # a copy must not export, because filled-in sheets return to the study
+        # Refuse a copied database, because filled-in sheets are imported into the original study.
+        store.marks.refuse_mark()
         asked = read_pending(study, store)
         items = store.read_shown_items()
         answered = store.replies(panel=study.experts.is_panel).read_replies()
@@ -360,13 +363,14 @@ def import_answers(
             read = VerdictFiles(files, AskedLookup(study, store), words, skipped, changes=changes)
             if not changes:
                 return _import_yes_no(store, read)
-            portions = list(read)  # contradictions are known only at the end
+            # Read all portions, because contradictions are known only at the end.
+            portions = list(read)
             given = [Response(*r) for portion in read.leave_contradicted(portions) for r in portion]
             return _change_answers(store, given, panel=False)
         asked, items = read_pending(study, store), store.read_shown_items()
         if label_studio:
             from oversight.protocols.collect import (
-                read_label_studio_export,  # imported here, because it loads many other modules
+                read_label_studio_export,  # imported here, because it loads many modules
             )
 
             roster = read_roster(study.path(study.experts.roster))

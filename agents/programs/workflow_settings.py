@@ -159,7 +159,8 @@ def read_workflow_settings(
         found = _File.model_validate(tomllib.loads(read_text(path)))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from None
-    except ValidationError as error:  # caught before ValueError, its base class
+    # Catch ValidationError before ValueError, which is its base class.
+    except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise DataError(f"{first['msg']}, is {first['input']!r}", file=path, field=where) from None

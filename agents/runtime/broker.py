@@ -241,7 +241,8 @@ class CallsUnderWay:
         self.check()
         with self.kept_on():
             held = await account.hold(guess)
-        if self._end is not None:  # `end` was called while this call waited for budget
+        # If `end` was called while this call waited for budget, the call is not sent.
+        if self._end is not None:
             held.release()
             self.check()
         self._kept_on.update(filter(None, [asyncio.current_task()]))
@@ -398,7 +399,8 @@ class Broker(RequestDraws):
         elif stored is not None:
             self.spent.cached += 1
             return ModelReply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
-        with self._calls.kept_on():  # this wait is short: a place becomes free when a sent call ends
+        # Do not cancel this wait, because it is short: a place becomes free when a sent call ends.
+        with self._calls.kept_on():
             await self._unstored.acquire()
         try:
             return await self._make(key, text, request, as_it_comes=as_it_comes)

@@ -137,7 +137,8 @@ def _block(shown: ShownRecord | None, call: Call, item: Item, shape: PromptForma
         author = f", by {shown.author}{yourself}" if shown.author else ""
         return f"### {shown.field}{turn}{author}\n{shown.content}"
     question = _question(item.text, shape)
-    if shape.answer == "option":  # the requested format already lists the options
+    # Leave the options out, because the requested format already lists them.
+    if shape.answer == "option":
         return question
     return "\n".join([question, *lettered(item)])
 

@@ -112,9 +112,11 @@ async def dry_run_program(
         If the static gate refuses the program, or the program fails or does not return an option.
     """
     most = 0
-    shape = replace(shape, style="json")  # the made-up reply is derived from the JSON schema
+    # Use the style "json", because made-up replies are derived from its schema.
+    shape = replace(shape, style="json")
     for size in sizes:
-        for pick in (0, -1):  # always the first choice, then always the last choice
+        # Made-up replies name the first choice in one run, and the last choice in the other.
+        for pick in (0, -1):
             broker = DryRunBroker(pick)
             bench = Workbench(broker, sandbox, roles, shape)
             (prediction,) = await answer_items(program, [_item(size)], bench)

@@ -13,7 +13,8 @@ from oversight.harness.llm import ReplyForm, cut_thoughts, option_letters_of, re
 from oversight.harness.types import Item
 
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL | re.IGNORECASE)
-_DECODER = json.JSONDecoder(strict=False)  # not strict, because raw line breaks in strings are common
+# The decoder is not strict, because models often write raw line breaks in strings.
+_DECODER = json.JSONDecoder(strict=False)
 _DEEPEST = 64
 """Maximum accepted nesting depth of a field's value; real replies are less deep."""
 _SEPARATORS = re.compile(r"[\s_]+")
@@ -134,7 +135,8 @@ def _find_object(text: str) -> dict[str, Any] | None:
     for start in (match.start() for match in re.finditer(r"\{", text)):
         try:
             found = _DECODER.raw_decode(text, start)[0]
-        except RecursionError:  # an inner part of an object that is nested too deeply is not the answer
+        # Do not search inside an object that is nested too deeply, because a part of it is not the answer.
+        except RecursionError:
             return {}
         except ValueError:
             continue

@@ -223,7 +223,8 @@ class CPythonSandbox(Sandbox):
 
     def command(self) -> list[str]:
         """Return the command line that starts the jail."""
-        return [str(PYTHON), "-P", "-s", "-S", str(ZYGOTE)]  # not -I, which would ignore the environment
+        # Do not use -I, because it would ignore PYTHONHASHSEED.
+        return [str(PYTHON), "-P", "-s", "-S", str(ZYGOTE)]
 
     async def __aenter__(self) -> Self:
         jail = Jail(self.name, self.command())

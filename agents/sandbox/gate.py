@@ -22,7 +22,7 @@ DEEPEST = 100
 MODULES = frozenset(
     {
         *("oversight.agents.operators", "oversight.agents.workflow"),
-        *("agents.operators", "agents.workflow"),  # the names in programs of version 0.2
+        *("agents.operators", "agents.workflow"),  # programs of version 0.2 import these names
         *("asyncio", "collections", "copy", "dataclasses", "datetime"),
         *("enum", "functools", "heapq", "itertools", "json", "math", "operator", "random", "re"),
         *("statistics", "string", "textwrap", "typing"),

@@ -59,7 +59,8 @@ async def open_answering(
             model = terms.workers.make_model(settings)
             stack.push_async_callback(model.close)
             if not context.archive.candidates:
-                await model.check()  # checks also the optimiser, before the library's calls are paid for
+                # Check every model, including the optimiser, before the library's calls are paid for.
+                await model.check()
             found = Broker.for_model(
                 model,
                 settings,

@@ -66,7 +66,8 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     """
     events = context.archive.events
     noted = events.get("winner")
-    named = noted or events.get("finalists")  # no finalists are recorded if the budget was exhausted first
+    # No finalists are recorded if the budget was exhausted first.
+    named = noted or events.get("finalists")
     finalists = context.find_finalists() if named is None else list(named["finalists"])
     items = context.items("confirm")
     if items:

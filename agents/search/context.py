@@ -154,7 +154,8 @@ class SearchContext:
             if todo := self.archive.to_ask(candidate, run, items):
                 try:
                     found = await self.evaluate(self.archive.candidates[candidate].program, todo, run)
-                except ProgramRefused as error:  # the gate has become stricter since the candidate was added
+                # A newer gate may refuse the program of an old candidate; then its answers count as wrong.
+                except ProgramRefused as error:
                     wrong = PredictionStatus.UNREADABLE
                     found = [Prediction(item.id, None, wrong, str(error), sample=run) for item in todo]
                 self.archive.record(candidate, run, found)

@@ -150,7 +150,8 @@ def draw_splits(
     least, most = rungs[0], rungs[-1]
     said = align_models([], labels)[1]
     places = said.index.find_places(item.id for item in items)
-    answered = np.append(said.answered, False)[places]  # False at index −1, for unknown items
+    # Append False, which index −1 selects for unknown items.
+    answered = np.append(said.answered, False)[places]
     pool = sorted(
         (i for i, known in zip(items, answered, strict=True) if known),
         key=lambda i: derive_seed(seed, "split", i.id),

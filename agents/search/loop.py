@@ -266,7 +266,8 @@ class _Slots:
             admitted.set_result(None)
         except BaseException as error:
             admitted.set_exception(error if isinstance(error, Exception) else asyncio.CancelledError())
-            admitted.exception()  # avoids asyncio's warning that the error was never retrieved
+            # Retrieve the error, because asyncio warns about errors that nobody retrieved.
+            admitted.exception()
             raise
         if candidate is not None:
             await race(context, slot, candidate, seen)

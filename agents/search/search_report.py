@@ -44,7 +44,7 @@ def report_search(
     try:
         board: Board | None = context.board()
     except EstimateError:
-        board = None  # nothing is answered yet
+        board = None  # no candidate has an answer yet
     events = archive.events
     slots = [e for key, e in events.items() if key.startswith("slot/")]
     return SearchReport(
@@ -308,7 +308,8 @@ def _difference(context: SearchContext, winner: str) -> str:
         return "unknown: no test item has an answer of both"
     half = 1.96 * found.se
     ends = np.array([found.difference, found.difference - half, found.difference + half])
-    points, low, high = 100 * ends.clip(-1, 1)  # accuracies differ by at most 100 points
+    # Clip to 100 points, the largest possible difference of accuracies.
+    points, low, high = 100 * ends.clip(-1, 1)
     return f"{points:+z.1f} points, 95 % interval {low:+z.1f} to {high:+z.1f} ({found.n} items)"
 
 

@@ -203,7 +203,7 @@ async def _ask(client: HttpClient, model: str, item: Item, kind: str) -> tuple[t
         if reply.status in (429, 500, 502, 503) and attempt < _TRIES:
             continue
         return _read_reply(reply.status, reply.body, item, kind)
-    raise AssertionError  # the last attempt returns or raises
+    raise AssertionError  # not reached, because the last attempt returns or raises
 
 
 def _read_reply(status: int, body: bytes, item: Item, kind: str) -> tuple[tuple[float, ...], int]:

@@ -133,7 +133,8 @@ def show_status(args: argparse.Namespace, study: Study) -> None:
     due = study.experts.deadline and study.experts.deadline.isoformat()
     payload: dict[str, object] = {"experts": experts, **totals, "deadline": due, "away": away}
     if pool is not None:
-        from oversight.harness.report import pool_to_json  # imported here, because it loads the estimates
+        # Import this here, because the module loads all estimates.
+        from oversight.harness.report import pool_to_json
 
         payload |= pool_to_json(pool)
     payload["passed"] = {expert: list(questions) for expert, questions in passed.items()}

@@ -62,7 +62,7 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
     """
     predictions: Predictions = {}
     if "predictions" in study.experts.statement.needs:
-        # imported here, because it loads the estimates
+        # Import this here, because the module loads all estimates.
         from oversight.harness.analysis import find_newest_runs
 
         chosen = find_newest_runs(store, study.experts.models or None, study.judges)

@@ -18,7 +18,8 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _SIGKILL = 9
 _INTERPRETER = 1 << 30
 """Bytes of address space allowed for an idle interpreter, which are mostly mapped files."""
-_LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446  # the same numbers on every architecture
+# Landlock's calls have the same numbers on every architecture.
+_LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
 _VERSION_ONLY = 1
 
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
@@ -90,7 +91,8 @@ def lock_down(memory: int, cpu_seconds: int) -> list[str]:
     used = resource.getrusage(resource.RUSAGE_SELF)
     limits = {
         resource.RLIMIT_DATA: used.ru_maxrss * 1024 + memory,
-        resource.RLIMIT_AS: _INTERPRETER + memory,  # needed too: RLIMIT_DATA does not limit shared memory
+        # RLIMIT_DATA does not limit shared memory, so limit the address space too.
+        resource.RLIMIT_AS: _INTERPRETER + memory,
         resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime) + 1 + cpu_seconds,
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_CORE: 0,

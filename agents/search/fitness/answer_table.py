@@ -100,7 +100,8 @@ class AnswerTable:
         """Record when answers of a replicate failed; `times` maps item ids to times in ISO format."""
         self.failures.add_times(key, times)
         self._failed.add(key)
-        self.changes.update(self._failed)  # these times may excuse the failures of other programs
+        # Count a change of all rows with failures, because the new times may excuse those failures.
+        self.changes.update(self._failed)
         self.version += 1
 
     def options(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:

@@ -275,7 +275,8 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             check_open(queues | {queue.expert: queue for queue in fresh}, tasks)
             clients = {a.expert: self.open_client(a.expert) for a in asked}
             for client in set(clients.values()):
-                client.check_token()  # a wrong token must fail before anything is written
+                # Check the token first, because a wrong token must fail before anything is written.
+                client.check_token()
             for queue in fresh:
                 self.labels.save_queue(queue)
             self.labels.add_tasks(tasks)
@@ -392,7 +393,8 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         if not delete:
             for queue in left:
                 finish_project(self.open_client(queue.expert), queue, self.study.study.name)
-            last = self._pull_finished()  # answers stored before the campaign was closed
+            # Pull answers given before the projects were marked as finished.
+            last = self._pull_finished()
             new, changed = found.new + last.new, found.changed + last.changed
             found = replace(
                 found,
@@ -458,7 +460,8 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """Allow only one push or pull of a study at a time, so that no question is sent twice."""
-        self.store.marks.refuse_mark()  # a copied or moved database must not change the server
+        # Refuse a copied or moved database, because it must not change the server.
+        self.store.marks.refuse_mark()
         require_client()
         from filelock import FileLock, Timeout
 

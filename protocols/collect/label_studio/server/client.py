@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 from oversight.protocols.collect.label_studio.server.transport import MissingError, Transport
 
 Digest = Callable[[Mapping[str, object]], str]
-_CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only format that the server's filter reads
+# The server's filter reads times only in this format.
+_CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"
 _SETTINGS = {
     # Allow many annotations, so that another user's answer or an open task lock does not hide a task from
     # the expert who was asked; at most one answer is accepted anyway.
@@ -41,7 +42,8 @@ _OF_ANSWERS = (
     "id,data,updated_at,annotations,result,completed_by,updated_by,was_cancelled,lead_time,"
     "parent_prediction,created_at"
 )
-_RANGES = 20  # ranges of ids per request, because the request's address must not become too long
+# Limit the ranges of ids per request, because its address must not become too long.
+_RANGES = 20
 _ANSWERED = [
     {"filter": f"filter:tasks:{name}", "operator": "greater", "type": "Number", "value": 0}
     for name in ("total_annotations", "cancelled_annotations")

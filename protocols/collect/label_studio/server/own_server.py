@@ -239,7 +239,8 @@ def _launch(files: ServerFolder[LabelStudioServer], port: int, *, public_url: st
     serve = [str(python), "-c", _QUIET_SERVER, "start", "--no-browser"]
     # Listen on the loopback only, because the default is every interface.
     where = ["--internal-host", "127.0.0.1", "--port", str(port)]
-    files.write_state(server)  # first without a process id, so that no earlier id remains
+    # Write the state without a process id first, so that the id of an earlier process is removed.
+    files.write_state(server)
     files.write_state(replace(server, pid=files.spawn([*serve, *where], environ, cwd=files.path)))
 
 

@@ -49,7 +49,8 @@ class Connection:
     def kind(self) -> str:
         """Kind of the token: ``"legacy"``, ``"personal"`` (a JWT that is exchanged), or ``"access"``."""
         parts, claims = self.token.split("."), None
-        if len(parts) == 3:  # a JWT names its own type
+        # A token of three parts is a JWT, whose claims name its type.
+        if len(parts) == 3:
             with contextlib.suppress(ValueError):
                 claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
         if not isinstance(claims, dict):
@@ -262,7 +263,7 @@ class Transport:
                 except MissingError:
                     if number == 1:
                         raise
-                    break  # the list has become shorter
+                    break  # the list became shorter while it was read
                 items, reply = list(found.items or ()), found.response
                 # The number of rows is called `total` in one kind of list and `count` in the other.
                 count = int(getattr(reply, "total", None) or getattr(reply, "count", 0) or 0)
@@ -308,7 +309,7 @@ class Transport:
             raise _AwayError(f"{self.url} cannot be reached: {self._clean(str(error))}") from None
         except ApiError as error:
             raise self._error(error.status_code or 0, error.body) from None
-        except ValueError as error:  # not JSON, or not of the expected form
+        except ValueError as error:  # the reply is not JSON, or has another form
             raise _AwayError(f"{self.url} sent an unreadable answer: {self._clean(str(error))}") from None
 
     def _error(self, status: int, body: object) -> Exception:
@@ -347,10 +348,11 @@ class Transport:
 
     @cached_property
     def _sdk(self) -> Any:
-        # imported here, because the import takes seconds
+        # Import the SDK here, because the import takes seconds.
         from label_studio_sdk import LabelStudio
 
-        make: Any = LabelStudio  # the SDK has no types
+        # Use Any, because the SDK has no types.
+        make: Any = LabelStudio
         return make(base_url=self.url, api_key=self.connection.token, max_retries=0, httpx_client=self._http)
 
 
