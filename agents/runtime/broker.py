@@ -326,8 +326,7 @@ class Broker(RequestDraws):
     ) -> None:
         super().__init__(name)
         self._note, self._holds_lost = note, holds_lost
-        # `note` already stores the usage of lost calls. A row in the cache is needed only without `note`, or
-        # if lost calls must be recognised because they are not repeated.
+        # Mark lost calls in the cache only if `note` does not store their usage, or if they must fail again.
         self._notes_lost = store is not None and (note is None or holds_lost)
         self._budget, self._price = budget, price
         self._cache = CallCache(store)

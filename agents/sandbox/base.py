@@ -129,8 +129,7 @@ class Sandbox(ABC):
 
     def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
         self.limits = limits
-        # A program's session waits while its code runs in another session; a shared semaphore could
-        # deadlock.
+        # With one semaphore, sessions that wait for their code could take all places and deadlock.
         self._programs, self._code = (asyncio.Semaphore(self.sessions) for _ in range(2))
         # Cached, because a search runs each program many times.
         self._passed = lru_cache(maxsize=_KEPT)(self._pass)

@@ -65,8 +65,7 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
         if self._pool is not None:
             await self._pool.__aexit__(*exc)
             self._pool = None
-            # Monty's threads release memory shortly after closing; if the interpreter exits meanwhile,
-            # the process aborts.
+            # Wait, because the process aborts if it exits while Monty's threads release their memory.
             await asyncio.sleep(_SETTLING)
 
     def _unparse(self, tree: ast.Module) -> str:

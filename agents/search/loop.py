@@ -244,8 +244,7 @@ class _Slots:
                 task.cancel()
             raise
         finally:
-            # Calls that were sent are paid for, so they finish before an error is raised. After an
-            # interrupt, the tasks are cancelled already.
+            # Let calls that were sent finish, because they are paid for; an interrupt has cancelled all tasks.
             await asyncio.gather(*self._tasks, return_exceptions=True)
         return reason
 

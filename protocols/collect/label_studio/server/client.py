@@ -16,8 +16,8 @@ Digest = Callable[[Mapping[str, object]], str]
 # The server's filter reads times only in this format.
 _CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"
 _SETTINGS = {
-    # Allow many annotations, so that another user's answer or an open task lock does not hide a task from
-    # the expert who was asked; at most one answer is accepted anyway.
+    # Allow many annotations, because another user's answer or lock would hide a task from its expert.
+    # At most one answer is accepted anyway.
     "maximum_annotations": 100,
     "sampling": "Sequential sampling",
     "skip_queue": "IGNORE_SKIPPED",

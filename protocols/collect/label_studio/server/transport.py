@@ -340,9 +340,8 @@ class Transport:
             timeout=self._timeout,
             follow_redirects=True,
             trust_env=not local,
-            # The local server sends head and body of a reply separately. On a kept connection, the body waits
-            # 40 ms for the delayed acknowledgement of the head. For other servers, a new connection takes
-            # longer than that.
+            # On a kept connection, a reply of the local server waits 40 ms for a delayed acknowledgement.
+            # For other servers, opening a new connection takes longer than that.
             limits=httpx.Limits(max_keepalive_connections=0 if local else None),
         )
 
