@@ -35,7 +35,7 @@ class AgreementDraws:
         self.right = guess_right(self.predicted, pool.n_options)
 
     def see(self, targets: Sequence[str], draws: int, rng: np.random.Generator) -> tuple[float, list[float]]:
-        """Return the variance ratio of a simple random to the stratified sample, and coverage per target.
+        """Return the ratio of variances (simple random over stratified sample), and coverage per target.
 
         The variance with a simple random sample of the same size is known exactly.
         """

@@ -7,7 +7,7 @@ including the full-text index; reading the rows back is not counted.
 
     python benchmarks/bulk.py [--items N] [--quick]
 
-The last line is JSON: CPU time of each command over that of its `executemany`, and the largest peak memory.
+The last line is JSON: CPU time of each command divided by that of `executemany`, and the largest peak memory.
 """
 
 from __future__ import annotations

@@ -410,7 +410,7 @@ def simulate(design: Design, studies: int, seed: int) -> Seen:
 
 
 def check_design(design: Design, studies: int) -> tuple[Seen, list[str]]:
-    """Measure a design, again with ten times the studies if a cell is low. Returns also cells still low."""
+    """Measure a design; repeat low cells with ten times the studies. Returns results, and cells still low."""
     seen = simulate(design, studies, 0)
     low = [key for key, cell in seen.cells.items() if cell.is_low]
     if not low:

@@ -292,7 +292,7 @@ async def continue_search(
 
 
 def _end_as_named(context: SearchContext) -> Ended | None:
-    """Return an end if a winner was named before all proposals were made, because no later one could win."""
+    """Return how a search ended if its winner is named already, because no later proposal could win."""
     events = context.archive.events
     if "winner" not in events or "finalists" in events:
         return None

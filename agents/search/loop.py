@@ -244,7 +244,7 @@ class _Slots:
                 task.cancel()
             raise
         finally:
-            # Let calls that were sent finish, because they are paid for; an interrupt has cancelled all tasks.
+            # Let calls that were sent finish, because they are paid for. An interrupt cancelled all tasks.
             await asyncio.gather(*self._tasks, return_exceptions=True)
         return reason
 

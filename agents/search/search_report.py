@@ -265,7 +265,7 @@ def _count_unanswered(winner: Sequence[Prediction], start: Sequence[Prediction])
 def _estimate(
     predictions: PredictionColumns, labels: LabelColumns, gaps: AnswerGaps
 ) -> tuple[Estimate | None, str]:
-    """Return the estimated accuracy on the test items and "", or None and the reason why there is none.
+    """Return the estimated accuracy on the test items and "", or None and why there is no estimate.
 
     The estimate's `why` names failed checks.
     """

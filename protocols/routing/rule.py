@@ -96,7 +96,7 @@ def put_question(
 
 
 def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray[np.int64]:
-    """Return predictions in shape (items, models), in the given order; −1 for unreadable ones (None).
+    """Return predictions in shape (items, models), in the given order; −1 for an unreadable answer (None).
 
     Raises
     ------

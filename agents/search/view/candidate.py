@@ -30,7 +30,7 @@ def read_candidate(
     after: str = "",
     only: str = "",
 ) -> dict[str, Any]:
-    """Return the data of one candidate, without its standing, which depends on all candidates.
+    """Return the data of one candidate, without its scores, which depend on all candidates.
 
     Parameters
     ----------

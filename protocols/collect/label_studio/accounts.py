@@ -52,7 +52,7 @@ def make_server_name(study: str, expert: str) -> str:
 
 
 def make_study_mark(study: Study) -> str:
-    """Return a mark of the study on a server: its name, and a hash of its name, seed and items."""
+    """Return the text that identifies a study on a server: its name, and a hash of name, seed and items."""
     told = study.model_dump_json(include={"study": {"name", "seed"}, "items": True})
     return f"{make_slug(study.study.name)[:20]}-{hashlib.sha256(told.encode()).hexdigest()[:6]}"
 

@@ -57,7 +57,7 @@ def mark_cells(cells: Mapping[str, str]) -> int:
 
 
 def write_checks(cells: Sequence[Sequence[str]], key: int) -> str:
-    """Return the checksum of each row's shown text, eight hexadecimal digits that depend on `key`, joined.
+    """Return the joined checksums of all rows' shown texts: eight hexadecimal digits each, using `key`.
 
     `cells` are the columns of `SHOWN`, as written.
     """

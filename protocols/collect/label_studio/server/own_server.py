@@ -183,7 +183,7 @@ def find_servers() -> Path:
 
 
 def _find_folder(name: str) -> Path:
-    """Return the folder of a server's data; if it is in the cache and the server is stopped, move it."""
+    """Return the folder of a server's data. Data that an older version kept in the cache are moved there."""
     place, before = find_servers() / name, cache_dir() / "label-studio" / "servers" / name
     if name and not place.exists() and before.is_dir():
         if is_alive(before):
