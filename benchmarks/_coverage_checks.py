@@ -195,7 +195,7 @@ def _ask_in_turn(truth: IntArray, predicted: IntArray, K: int, *, says_no: bool)
 
 
 def _put_to(design: CheckDesign, item: IntArray, option: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return the expert of every question. Several experts share a class, or an expert judges several."""
+    """Return the expert of every question. Several experts share a class, or one judges several classes."""
     E, K = design.experts, design.K
     if E <= K:
         return option % E

@@ -323,7 +323,7 @@ class _Maker:
     def _combine(
         self, named: OpenEstimate, sides: list[ModelUnits], *fills: str
     ) -> tuple[ItemMean, list[float]]:
-        """Return the mean of a model or the difference of two, and each model's `ItemMean.negative`.
+        """Return a model's mean or the difference of two models, and each model's `ItemMean.negative`.
 
         `fills` says how missing judgements count for the first and the second model.
         """

@@ -146,7 +146,7 @@ def end_absence(args: argparse.Namespace, study: Study) -> None:
 
 
 def replace(args: argparse.Namespace, study: Study) -> None:
-    """Record that an expert has left, and give their open questions to another."""
+    """Record that an expert has left, and give their open questions to another expert."""
     from oversight.protocols.people import note_absence
 
     with Store(study.store_url) as store:
