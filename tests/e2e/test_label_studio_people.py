@@ -61,7 +61,7 @@ def test_deleting_an_account_withdraws_no_answer(
         assert (found["answers"], found["withdrawn"]) == (1, 0)
 
 
-def test_nothing_foreign_counts(bench: Bench) -> None:
+def test_foreign_annotations_do_not_count(bench: Bench) -> None:
     bench.call("label", "push")
     ana, eve, bea = bench.people["ana"], bench.people["eve"], bench.people["bea"]
     by_eve, by_bea, spoofed, changed, invited, own = (task["id"] for task in bench.tasks("ana")[:6])

@@ -73,7 +73,7 @@ def test_targeted_questions_agree_with_their_propensities() -> None:
         }
 
 
-def test_a_model_that_was_not_looked_at_is_told() -> None:
+def test_model_whose_predictions_were_not_used_fails_a_check() -> None:
     questions = Targeted(ROSTER, MODELS, seed=1).route(ITEMS)
     labels = decode(answered(questions), questions)
     checks = {c.name: c for c in run_checks(predictions(LATER), labels)}

@@ -15,7 +15,7 @@ from oversight.harness.panel.ratings import make_panel_from_grid
 
 
 @given(st.floats(0.02, 1), st.floats(0, 1))
-def test_a_tangent_lies_above_its_ceiling(x0: float, x: float) -> None:
+def test_tangent_lies_above_its_ceiling(x0: float, x: float) -> None:
     at = np.array([x0])
     for tangent, ceiling in ((root, np.sqrt), (itself, lambda v: v)):
         c, slope = tangent(at)

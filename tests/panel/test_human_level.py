@@ -146,7 +146,7 @@ def test_methodology_ranks_a_strong_system_first_and_a_weak_one_last() -> None:
     assert (found.standings[0].hlpri, found.ranking[-1][0]) == (1 / 7, "ai")
 
 
-def test_the_order_of_ties_decides_much() -> None:
+def test_order_of_ties_can_reverse_the_result() -> None:
     truth, people, systems = tagging(2, 5, 0.9, 3.0)
     best, worst = (
         human_level_tagging(people, truth["truth"], systems, order=order).hlpi or 0

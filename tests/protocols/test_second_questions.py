@@ -86,7 +86,7 @@ def estimates_of(study: Study) -> dict[str, Any]:
         return {m.name: m for m in report_study(store, study).models}
 
 
-def test_the_promise_names_the_verb_that_keeps_it(
+def test_expected_narrowing_names_the_verbs_that_it_applies_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     study, truth = lay_out(tmp_path)

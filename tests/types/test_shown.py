@@ -167,7 +167,7 @@ def test_records_become_frames() -> None:
 
 
 @pytest.mark.parametrize("given", [5, "text", [5], None])
-def test_a_value_that_is_no_result_is_named(given: Any) -> None:
+def test_value_that_is_no_result_is_refused(given: Any) -> None:
     with pytest.raises(h.WrongType, match=r"^result: expected a result or a list of records, got"):
         h.to_frame(given)
 

@@ -209,9 +209,7 @@ def test_the_token_is_kept_and_its_owner_s_alone(folder: Path, served: Served) -
     assert [stat.S_IMODE(path.stat().st_mode) for path in kept] == [0o600]
 
 
-def test_a_port_that_is_taken_is_said(
-    folder: Path, served: Served, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_port_in_use_is_reported(folder: Path, served: Served, capfd: pytest.CaptureFixture[str]) -> None:
     from oversight.harness.cli.main import main
 
     words = ["view", "--study", str(folder / "study.toml"), "--port", str(served.port)]
@@ -220,7 +218,7 @@ def test_a_port_that_is_taken_is_said(
     assert main([*words[:-1], "70000"]) == 2
 
 
-def test_wrong_parameters_are_said(served: Served) -> None:
+def test_wrong_parameters_are_reported(served: Served) -> None:
     for path, said in {
         "/api/nothing": "no part 'nothing'",
         "/api/closing": "model",

@@ -83,7 +83,7 @@ def _versions(told: Iterator[dict[str, Any]]) -> Iterator[int]:
         yield each["version"]
 
 
-def test_every_change_is_told_and_shown(folder: Path) -> None:
+def test_every_change_is_sent_and_shown(folder: Path) -> None:
     with serve(folder) as served, listen(served) as told:
         first = next(told)
         before = served.read("progress")["rows"]

@@ -29,7 +29,7 @@ def models(drawn: Drawn) -> list[ModelReport]:
 
 
 @pytest.mark.parametrize("way", ["served", "file"])
-def test_every_model_has_its_numbers(
+def test_page_shows_the_printed_numbers_of_every_model(
     way: str,
     reader: Reader,
     running: Served,
