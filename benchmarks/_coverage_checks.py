@@ -48,7 +48,7 @@ class CheckDesign:
     skew
         Standard deviation of the logits of the classes' frequencies and difficulties.
     fault
-        One of `FAULTS`: how experts answer wrongly, or (``"seen"``) that one model knows half of the answers.
+        One of `FAULTS`: how experts answer wrongly, or ``"seen"`` if one model knows half of the answers.
     """
 
     protocol: str = "partitioned"
@@ -75,7 +75,7 @@ class FailedShare:
 
     @property
     def is_high(self) -> bool:
-        """Whether studies without a fault fail in significantly more than 5 % of the draws (2.6 SE)."""
+        """Whether a check fails in significantly more than 5 % of the draws (2.6 standard errors)."""
         return self.design.fault == "none" and falls_short(1 - self.share, self.draws)
 
 
@@ -195,7 +195,7 @@ def _ask_in_turn(truth: IntArray, predicted: IntArray, K: int, *, says_no: bool)
 
 
 def _put_to(design: CheckDesign, item: IntArray, option: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return the expert of every question. Several experts share a class, or an expert judges several."""
+    """Return the expert of every question. Several experts share a class, or one judges several classes."""
     E, K = design.experts, design.K
     if E <= K:
         return option % E

@@ -242,7 +242,7 @@ def _predictions(
 def true_result(design: Design, model: int = 0) -> dict[str, float]:
     """Return one model's true results by class: of the first class, macro means, and the cost.
 
-    They are simulated with `_MANY` items.
+    The results are simulated with `_MANY` items.
     """
     return _true_results(replace(design, n=_MANY, cluster=0), model)
 

@@ -166,7 +166,7 @@ ORDERS = (
 
 
 def quick_watches() -> list[Watch]:
-    """Return a part of the designs; a draw of all takes about half a second on one core."""
+    """Return a part of the designs; one study of every design takes half a second in total on one core."""
     first = (Gaps(share=0.04), Gaps(share=0.15, known=False), TELLING[0])
     orders = (ORDERS[0], ORDERS[3])
     return [

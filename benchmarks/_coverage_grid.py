@@ -37,7 +37,7 @@ def full_grid() -> list[Design]:
 
 
 def quick_grid() -> list[Design]:
-    """Return more than 100 designs: those in which intervals failed in the past, and some of every kind."""
+    """Return more than 100 designs: those in which intervals once failed to cover, and some of every kind."""
     return [
         *_accuracies((20, 100), (0.02, 0.8, 0.99)),
         *_shared((20, 100)),
@@ -67,7 +67,7 @@ def _accuracies(sizes: tuple[int, ...], values: tuple[float, ...]) -> list[Desig
 
 
 def _shared(sizes: tuple[int, ...]) -> list[Design]:
-    """Questions targeted at several models, and a model whose predictions are added later."""
+    """Return designs with questions targeted at several models, and a model that is added later."""
     groups = ((0.98, 0.98), (0.9, 0.92, 0.94, 0.96, 0.98), (0.5, 0.3), (0.3, 0.9))
     routed = [
         Design(protocol="targeted", accuracies=a, K=K, n=n)
@@ -82,7 +82,7 @@ def _shared(sizes: tuple[int, ...]) -> list[Design]:
 
 
 def _troubles(sizes: tuple[int, ...]) -> list[Design]:
-    """Strata, unreadable and failed predictions, abstentions, slow experts, clusters, gold items."""
+    """Return designs with strata, unusable predictions, abstentions, slow experts, clusters or gold items."""
     found: list[Design] = []
     for n, a in product(sizes, (0.1, 0.6, 0.95)):
         some: list[dict[str, Any]] = [
@@ -132,7 +132,7 @@ def _joint(sizes: tuple[int, ...]) -> list[Design]:
 
 
 def _assisted(sizes: tuple[int, ...]) -> list[Design]:
-    """Estimates assisted by votes of other models: good, bad, equally good, many; also with clusters."""
+    """Return designs assisted by votes of good, bad, equally good or many other models, or with clusters."""
     groups = ((0.8, 0.7), (0.95, 0.97, 0.96), (0.7, *(0.05,) * 4), (0.1, 0.9, 0.9, 0.9), (0.6, *(0.6,) * 11))
     return [
         Design(kind="assisted", protocol=protocol, accuracies=group, K=K, n=n)
@@ -143,7 +143,7 @@ def _assisted(sizes: tuple[int, ...]) -> list[Design]:
 
 
 def _judged(sizes: tuple[int, ...]) -> list[Design]:
-    """Estimates with a judge that is informative, reversed, lying or constant; also with clusters."""
+    """Return designs with a judge that is informative, reversed, lying or constant, or with clusters."""
     return [
         Design(kind="judged", protocol=protocol, accuracies=(a, 0.6), K=K, n=n, options={"judge": judge})
         for (protocol, K), a, n, judge in product(
@@ -156,7 +156,7 @@ def _judged(sizes: tuple[int, ...]) -> list[Design]:
 
 
 def _classes(sizes: tuple[int, ...]) -> list[Design]:
-    """Results by class and their differences, with rare classes, other protocols, clusters and failures."""
+    """Return designs for results by class, with rare classes, several protocols, clusters or failures."""
     recall, results = f"recall[{CLASSES[0]}]", ("macro_precision", "macro_recall", "macro_f1", "cost")
     first = (f"precision[{CLASSES[0]}]", recall, f"f1[{CLASSES[0]}]")
     cells = list[tuple[str, dict[str, Any]]]()
@@ -190,7 +190,7 @@ def _anytime(sizes: tuple[int, ...]) -> list[Design]:
 
 
 def _pools(sizes: tuple[int, ...]) -> list[Design]:
-    """Items drawn from a pool: strata by agreement, reversed or by the truth; one or more target models."""
+    """Return designs with items drawn from a pool, by kind of strata and number of target models."""
     groups = ((0.8, 0.7, 0.75), (0.97, 0.9, 0.95, 0.6), (0.1, 0.9, 0.9, 0.9), (0.5, *(0.05,) * 4))
     plain = [
         Design(kind="pool", protocol=p, accuracies=a, n=n, options={"targets": t, "strata": s})
@@ -225,7 +225,7 @@ def _panels(sizes: tuple[int, ...]) -> list[Design]:
 
 
 def _winners(sizes: tuple[int, ...]) -> list[Design]:
-    """Winners of searches, with complementary labels, and with yes/no answers about a uniform option."""
+    """Return designs for winners of searches, with complementary labels or answers about a uniform option."""
     archives = ("one breakthrough", "all equal", "all bad", "at chance", "a spread", "two")
     return [
         Design(
@@ -241,7 +241,7 @@ def _winners(sizes: tuple[int, ...]) -> list[Design]:
 
 
 def _clusters() -> list[Design]:
-    """Clusters of several sizes: accuracies with three protocols, and differences with four."""
+    """Return designs with clusters of several sizes: accuracies by three protocols, differences by four."""
     accuracies = [
         Design(protocol=p, K=(K,), accuracies=(a,), correlation=r, cluster=sizes)
         for sizes, p, a, r, K in product(SIZES, DRAWN, (0.6, 0.8, 0.98), (0.1, 0.6), (4, 10))

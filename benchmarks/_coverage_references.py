@@ -3,8 +3,8 @@
 If options are drawn uniformly and K is the same for all items, the reference is the exact interval of the
 likelihood, multiplied by the interval of the readable share. Otherwise the reference is the narrowest
 interval that covers among three: Student's t with one item added at each end, hedged betting, and empirical
-Bernstein. For winners of searches with equal candidates, the reference is a lower bound for all intervals
-that also cover if one candidate leads.
+Bernstein. For winners of searches with equal candidates, the reference is a lower bound on the width of all
+intervals that also cover if one candidate leads.
 """
 
 from __future__ import annotations

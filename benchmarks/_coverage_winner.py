@@ -61,8 +61,8 @@ def _stand_out(
 ) -> tuple[float, float, float, float]:
     """Draw an archive. Returns four numbers about its winner.
 
-    They are the width of its interval, the ends of an interval valid for equal candidates, and its lead over
-    the mean of the others in standard errors.
+    The numbers are the width of the winner's interval, the ends of an interval that is valid for equal
+    candidates, and the winner's lead over the mean of the other candidates in standard errors.
     """
     board, best, _ = _score(true, kind, K, n, rng)
     standing, row = board.standing(best), board.ids.index(best)

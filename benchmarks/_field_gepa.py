@@ -104,7 +104,8 @@ def search_once(run: dict[str, Any], setting: dict[str, Any]) -> tuple[float, fl
     adapter = Adapter(task, run, np.random.default_rng([seed, 6]))
     result = gepa.optimize(
         seed_candidate={"instruction": run["start"]},
-        trainset=[i for i in rows if i not in set(chosen)] or chosen,  # gepa's default if there are no others
+        # If no other items are left, train on `chosen`, as gepa does by default.
+        trainset=[i for i in rows if i not in set(chosen)] or chosen,
         valset=chosen,
         adapter=adapter,
         max_metric_calls=run["calls"],

@@ -152,7 +152,7 @@ def call_command(folder: Path, *words: str) -> None:
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             code = oversight([*words, "--study", str(folder / "study.toml"), "--json"])
-    except SystemExit:  # an option that does not exist
+    except SystemExit:  # argparse exits if an option does not exist
         code = 2
     if code:
         sys.exit(f"oversight {' '.join(words)}: {said.getvalue()}")

@@ -1,7 +1,7 @@
 """Rival searches on the tasks of `search_field`: random search, greedy halving and AFlow's published rule.
 
-Each makes as many calls as the project's own search. Each is run with scores by maximum likelihood, as in the
-project's search, and by the published transform.
+Each rival makes as many calls as the project's own search. Each runs once with scores by maximum likelihood,
+as in the project's search, and once with scores by the published transform.
 """
 
 from __future__ import annotations

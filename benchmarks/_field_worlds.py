@@ -98,7 +98,7 @@ def _set_up(
     items = [Item(f"{i:04}", "", options, tuple(range(task.K))) for i in range(task.n)]
     select = np.arange(SELECT)
     rows = {
-        "select": select[np.argsort(-said.ruled_out[select], kind="stable")],  # see `order_by_worth`
+        "select": select[np.argsort(-said.ruled_out[select], kind="stable")],  # sorted as by `order_by_worth`
         "confirm": np.arange(SELECT, SELECT + CONFIRM),
         "test": np.arange(SELECT + CONFIRM, task.n),
     }

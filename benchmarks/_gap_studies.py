@@ -31,7 +31,8 @@ class Gaps:
     share
         Share of every expert's questions that stays unanswered.
     telling
-        Whether these are the questions whose answers contradict the first model, instead of the hardest.
+        Whether the unanswered questions are those whose answers contradict the first model, instead of the
+        hardest questions.
     known
         Whether the order of the queues is stored.
     easy_first

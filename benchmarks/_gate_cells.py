@@ -67,7 +67,8 @@ def look_on(cell: GateCell, seed: int) -> Seen:
     drawn, truth = draw(cell.design, rng), true_accuracies(cell.design)
     models, labels = align_models(list(drawn.models.values()), drawn.labels)
     order = np.arange(len(labels))
-    if not labels.is_resolved:  # otherwise questions depend on earlier answers, so the order is kept
+    # Keep the order of resolved labels, because their questions depend on earlier answers.
+    if not labels.is_resolved:
         turns = rng.permutation(labels.questions.expert)
         in_turn = np.lexsort((_find_places(labels), labels.questions.expert))
         order[np.argsort(turns, kind="stable")] = in_turn
@@ -104,7 +105,7 @@ def boundary_cells(n: int) -> list[GateCell]:
 
 
 def hard_cells(n: int) -> list[GateCell]:
-    """Return the same gates in difficult studies: unreadable answers, clusters, slow experts, mixed K."""
+    """Return the gates in difficult studies: unreadable answers, clusters, slow experts or mixed K."""
     plain = Design(n=n, K=(4,), accuracies=(0.8,))
     two = replace(plain, accuracies=(0.78, 0.8))
     kinds = [

@@ -121,7 +121,8 @@ class PlannedStudies:
     ) -> Labels:
         """Return labels of the drawn items.
 
-        With `stratum`, they are marked as a stratified sample of the pool; otherwise they are the population.
+        With `stratum`, the items are marked as a stratified sample of the pool; otherwise they are the
+        population.
         """
         places = drawn.tolist()
         known = {

@@ -1,8 +1,8 @@
 """Estimate means by ppi-python, glide-py or cje-eval on saved draws, in separate environments (see `_peers`).
 
-For every draw, the input file contains which items are labelled, whether the model is right on these, and the
-judge's probability that it is right on all items. The last line of the output is JSON with the estimate and
-the ends of its interval for every draw, or the reason why there is none.
+For every draw, the input file contains which items are labelled, whether the model is right on these items,
+and for all items the judge's probability that the model is right. The last line of the output is JSON with
+the estimate and the ends of its interval for every draw, or the reason why there is no estimate.
 """
 
 from __future__ import annotations

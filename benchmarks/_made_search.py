@@ -124,7 +124,7 @@ def _add_search(
         known.append(program.id)
         reach = int(rng.choice(RUNGS, p=ENDS)) if j >= 4 else SPLITS["select"]
         shown = SPLITS["feedback"]
-        fresh = range(shown + SPLITS["select"], len(ids))  # items that only finalists answer
+        fresh = range(shown + SPLITS["select"], len(ids))  # only finalists answer these items
         asked = [*range(shown, shown + reach), *(fresh if j < 3 else ()), *(range(shown) if j < 9 else ())]
         right = rng.random(len(asked)) < rng.normal(0.6, 0.08)
         store.searches.add_answers(

@@ -2,9 +2,14 @@
 
     python benchmarks/_panel_data.py FOLDER
 
-Writes chaosnli.csv (a hundred annotators an item, SNLI part) with roberta.csv, bluebirds.csv with its
-truth, a majority of ten other workers as a "model" and the same panel without them, and, per
-finding, five radiologists with three independent ones and an AI system; pubmedqa.csv.
+The script writes these files into FOLDER:
+
+* chaosnli.csv: a hundred annotators per SNLI item, with roberta.csv (a model's labels), hundred.csv (the
+  majority labels) and snli5.csv (the five original labels);
+* bluebirds.csv: a panel of 29 workers, with ten_workers.csv (the majority of ten other workers, as a "model")
+  and bluebirds_truth.csv;
+* for each finding of CheXpert: eight radiologists, an AI system, and the majority of five radiologists;
+* pubmedqa.csv: two annotators.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from oversight.protocols.routing import Sequential, Targeted
 
 QUESTIONS = 300
 _FURTHER = 8
-"""Number of draws for the variance, as a multiple of the draws with simulated labels. The others need no
-labels, because an estimate equals the share of right answers."""
+"""Number of draws for the variance, as a multiple of the draws with simulated labels. The additional draws
+need no labels, because an estimate equals the share of right answers."""
 SETS = 10
 """Number of random sets of five target models."""
 
@@ -36,7 +36,7 @@ class AgreementDraws:
         self.right = guess_right(self.predicted, pool.n_options)
 
     def see(self, targets: Sequence[str], draws: int, rng: np.random.Generator) -> tuple[float, list[float]]:
-        """Return the variance ratio of a simple random to the stratified sample, and coverage per target.
+        """Return the ratio of variances (simple random over stratified sample), and coverage per target.
 
         The variance with a simple random sample of the same size is known exactly.
         """

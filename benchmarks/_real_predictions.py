@@ -27,9 +27,9 @@ Options = dict[str, int | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """Items with at least two options, true options by item id, and each model's options by name and item id.
+    """Items with at least two options, true options by item id, and models' answers by model and item id.
 
-    An option of None is an unreadable answer.
+    An answer is an option, or None if it is unreadable.
     """
 
     items: list[Item]

@@ -7,7 +7,7 @@ including the full-text index; reading the rows back is not counted.
 
     python benchmarks/bulk.py [--items N] [--quick]
 
-The last line is JSON: CPU time of each command over that of its `executemany`, and the largest peak memory.
+The last line is JSON: CPU time of each command divided by that of `executemany`, and the largest peak memory.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ COMMANDS = {
 
 READ = {
     "item_words": "SELECT position, id || ' ' || text || ' ' || options FROM item ORDER BY position",
-    # In the order of the imported file, because the command stores rows in another order.
+    # Read answers in the order of the imported file, because the command stores rows in another order.
     "answer": "SELECT * FROM answer ORDER BY position",
 }
 

@@ -1,8 +1,8 @@
 """Measure coverage if experts err and only control questions reveal it.
 
-Every draw is a whole study of one model through the public path: ``label route`` inserts gold, second
-experts and repeats into the queues, experts answer with known error rates, ``estimate`` corrects by
-default. "unlike" are experts with different rates. The last line is JSON.
+Every draw is a whole study of one model with the functions that the commands call. ``label route`` inserts
+gold, second experts and repeats into the queues, experts answer with known error rates, and ``estimate``
+corrects for errors. In designs called "unlike", experts have different error rates. The last line is JSON.
 
     python benchmarks/control_questions.py [--quick] [--draws N]
 """
@@ -106,7 +106,7 @@ def answer(study: Study, truth: dict[str, int], design: Design, seed: int) -> No
 
 
 def run_once(design: Design, seed: int) -> tuple[bool, float, bool] | None:
-    """Run one study. Returns whether the interval covers, its width, and whether the uncorrected one covers.
+    """Run one study. Returns the interval's coverage and width, and whether the uncorrected interval covers.
 
     None if the estimate was withheld.
     """

@@ -2,9 +2,9 @@
 
 Each cell is a design: a protocol, models, numbers of options, accuracies, items, and faults (unreadable or
 failed answers, abstentions, slow experts, clusters, strata). The protocol's own rule draws the questions,
-experts answer without error, and the public call estimates. A cell below .95 − 2.6 standard errors is drawn
-once more, with a new seed and ten times the draws, before it counts. Reference widths are those of
-`_coverage_references` on the same draws.
+experts answer without error, and the public call estimates. A cell whose coverage is below .95 − 2.6 standard
+errors is simulated again with a new seed and ten times the draws; only this second result counts. Reference
+widths are those of `_coverage_references` on the same draws.
 
     python benchmarks/coverage_matrix.py [--quick] [--draws 400] [--commands 20]
 """

@@ -1,13 +1,13 @@
-"""Compare one and two workers on a Ray cluster of this machine, and kill one of two.
+"""Compare runs with one and two workers on a Ray cluster of this machine, and kill one of two workers.
 
-The endpoint answers after 200 ms, and each worker makes a fixed number of calls at once. Rates are measured
-at the endpoint, from the first call to the last; runs with one and with two workers alternate. Then one of
-two workers is killed half-way.
+The endpoint answers after 200 ms, and each worker makes a fixed number of concurrent calls. Rates are
+measured at the endpoint, from the first call to the last; runs with one and with two workers alternate. In
+the last run, one of two workers is killed after half of the calls.
 
     python benchmarks/distributed.py [--quick] [--rounds 5] [--items 2000] [--concurrency 8]
 
-The last line is JSON: the median ratio of the rates, the calls beyond one per item after the kill, and the
-answers that are stored after it.
+The last line is JSON: the median ratio of the rates, and for the run with the kill the number of calls beyond
+one per item and the number of stored answers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Evaluate the gate after every 20 answers: rate of wrong verdicts, and number of answers needed.
+"""Evaluate the gate repeatedly while answers arrive: rate of wrong verdicts, and number of answers needed.
 
-Every study lies exactly on its bar, an accuracy of .8 or a difference of −.02, so that each verdict, pass
-or fail, may come in at most 5 % of the studies over all evaluations together. For models above the bar, the
-number of answers until the gate passes is compared with that of one analysis of fixed size. The last line
+To measure wrong verdicts, the true value equals the bar: an accuracy of .8 or a difference of −.02. Over all
+evaluations together, at most 5 % of the studies may pass, and at most 5 % may fail. For models above the bar,
+the number of answers until the gate passes is compared with that of one analysis of fixed size. The last line
 is JSON.
 
     python benchmarks/gate.py [--quick] [--studies 400]
@@ -33,7 +33,7 @@ from oversight.harness.estimate.sample_size import (
 )
 
 STRICT = 2.6
-"""Number of standard errors by which the largest share of all cells may exceed 5 % by chance."""
+"""Number of standard errors by which the largest share of wrong verdicts may exceed 5 % by chance."""
 
 
 def watch(pool: Pool, cell: GateCell, studies: int, seed: int) -> list[Seen]:

@@ -1,28 +1,30 @@
-"""Judges on twenty public models: do intervals hold, what is saved, what does a bad judge cost, who passes.
+"""Measure with twenty public models and simulated judges: coverage, savings, cost of bad judges, and checks.
 
-Five judges are simulated beside the published answers of twenty models to 4,000 questions: calibrated,
+The data are published answers of twenty models to 4,000 questions. Five judges are simulated: calibrated,
 overconfident, reversed, copying the model that it judges, and good in one field only.
 
-1. Quality: calibration, area under the curve and correlations of errors, each with an interval, in
+1. Quality: coverage of the intervals of calibration, area under the curve and correlations of errors, in
    partitioned, targeted and sequential studies.
-2. Savings: 200 items of the pool are drawn and a model's predictions on them checked, the same draws for ours
-   and for ppi-python, glide-py and cje-eval, which know the judge's probability that the model is right. A
-   saving is a ratio of mean squared errors: without a judge over with it. Other models' answers also serve as
-   judges. Then one random option of each of 300 items is asked about, where no rival applies.
-3. Transport: a calibration made on some fields is held against another one, and one made on a judge against
-   another judge; a pass is false if the true gap is beyond the margin.
-4. Plans: of a pilot the cheapest mix of questions and judge is planned, and a study of this size is made.
+2. Savings: 200 items of the pool are drawn, and experts check a model's predictions on them. Our estimate and
+   those of ppi-python, glide-py and cje-eval use the same draws and the judge's probabilities that the model
+   is right. A saving is the mean squared error without a judge divided by that with the judge. Two models'
+   answers also serve as judges. Then one random option of each of 300 items is asked about; the other
+   packages do not support this design.
+3. Transport: a judge's calibration is fitted on half of the fields and tested on the other fields, with the
+   same or another kind of judge. A pass is false if the true gap is at least the margin.
+4. Plans: the cheapest mix of questions and judge is planned from a pilot, and a study of this size is
+   simulated.
 
     python benchmarks/judges.py [--quick] [--draws 400]
 
 The last line is JSON:
 
-* `coverage_min`: the lowest coverage of any kind of interval in any design, over all judges;
-* `saved_vs_best_rival`: our saving over the best rival's, for the fourth best of the five judges;
-* `bad_judge_width`: the largest mean width with a bad judge over that without;
-* `transport_false_pass`: the largest share of false passes;
-* `withheld_max`: the largest share withheld although nothing is wrong;
-* `plan_kept_min`: the lowest share of planned studies that reach the half-width, of which 80 % should.
+* `coverage_min`: lowest coverage of any kind of interval in any design;
+* `saved_vs_best_rival`: our saving divided by the best other package's, for the fourth best of five judges;
+* `bad_judge_width`: largest mean width with a bad judge divided by that without a judge;
+* `transport_false_pass`: largest share of false passes among transports beyond the margin;
+* `withheld_max`: largest share of withheld measures of quality;
+* `plan_kept_min`: lowest share of planned studies that reach the half-width; the target is 80 %.
 """
 
 from __future__ import annotations
@@ -303,7 +305,8 @@ def show_plans(pool: Pool, cells: Sequence[PlanCell], draws: int) -> float:
     """Print the share of planned studies that reach their half-width. Returns the lowest share."""
     print(f"\ncheapest mix by a pilot of {PILOT} items, {draws} studies: share that reaches the half-width")
     least = 1.0
-    STUDIES.append(PlannedStudies(pool))  # before the fork, so that workers inherit it
+    # Append before the fork, so that workers inherit the studies.
+    STUDIES.append(PlannedStudies(pool))
     with ProcessPoolExecutor(mp_context=get_context("fork")) as workers:
         for cell in cells:
             found = [one for one in workers.map(partial(_plan_and_run, cell), range(draws)) if one]

@@ -1,25 +1,25 @@
-"""Measure how many questions other models' votes save on twenty models' real predictions.
+"""Measure how many questions are saved by votes and judges, on twenty models' real predictions.
 
-Items of 2 to 10 options are drawn from MMLU-Pro, and models at random; the protocol's own rule routes one
-question an item, experts answer from the published truth. Every model is a target once, with the others as
-side information: `oversight.model_accuracies` gives the protocol's own estimate and the one that
-all models' votes assist (sequential questions leave nothing to assist: there a pool saves). A ratio of mean
-squared errors is how many times as many questions the plain one, uniform maximum likelihood for one, would
-need. Then judges of known worth are simulated (`_simulated_judges.py`): about 300 items of the whole set,
-drawn with equal chances ("pool"), by how unsure a judge is as `draw = "deviation"` has it, or so in two draws
-the second of which learns from the answers to the first ("learned", not with --quick); and 300 items as
-above.
+A saving is the mean squared error of the plain estimate divided by that of the assisted estimate. It is the
+factor by which the plain estimate would need more questions.
+
+1. Votes: items with 2 to 10 options are drawn from MMLU-Pro, and models at random. The protocol draws one
+   question per item, and experts answer from the published truth. `oversight.model_accuracies` gives
+   the protocol's plain estimate and the estimate assisted by all models' votes, for `TARGETS` models.
+2. Judges of known quality (`_simulated_judges.py`), with 300 questions. Items are drawn from the whole set
+   uniformly ("pool"); by the judge's uncertainty, as with `draw = "deviation"`; or in two such draws, the
+   second of which uses the answers to the first ("learned", not with --quick). With "uniform", one random
+   option of each of 300 random items is asked about.
+3. Pool: 300 questions are asked about items drawn from a pool of 12,000, proportionally within strata by the
+   agreement of all twenty models. The draw is compared with a simple random sample, for one target model and
+   for five.
 
     python benchmarks/label_efficiency_real.py [--quick] [--draws 200]
 
-Then 300 questions are spent on a pool of 12,000 items: on items drawn in proportion within strata by how all
-twenty models agree, for one target and for five at a time, over as many items drawn at random.
-
-Designs run on all processors.
-
-The last line is JSON: the ratios for 4 and 12 models under uniform routing, those of judges with an area
-under the curve of .8 and .93 where it draws (`judge_08`, `judge_093`), and the lowest coverage of each;
-those of the draw by agreement for one target and for five (`pool_one`, `pool_five`), with the coverage.
+Designs run on all processors. The last line is JSON: the savings with 4 and 12 models under uniform routing
+(`votes4`, `votes12`), with judges whose area under the curve is .8 and .93 in draws by deviation (`judge_08`,
+`judge_093`), and with the draw by agreement for one target and for five (`pool_one`, `pool_five`); and the
+lowest coverage of each part.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def see(design: Design, draws: int) -> Seen:
 
 
 def see_judge(way: str, kind: str, draws: int) -> Seen:
-    """Simulate studies with one kind of judge, about items from a pool or (``"uniform"``) all given items."""
+    """Simulate studies with one kind of judge; `way` is ``"uniform"`` or a way of drawing from a pool."""
     if way == "uniform":
         return judge_uniform(LOADED[0], kind, 300, draws)
     return judge_pool(LOADED[0], kind, 300, draws, shares=DRAWS[way])

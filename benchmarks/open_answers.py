@@ -1,10 +1,10 @@
-"""Open answers: do intervals from judgements of some units hold, and what do orders and judges save?
+"""Measure the coverage of intervals for open answers, and the savings by orders of units and by judges.
 
 Every study draws items from a large population of known means, asks about some of their units with
-`draw_questions`, and estimates with `estimate_open`. Each number of a design is a cell: the share of studies
-whose interval holds the population's value. Cells below .95 by more than 2.6 standard errors are drawn again
-with ten times the studies. The last line is JSON; factors are of 8 units per answer, good with a share from
-Beta(6, 1.5), and of a judge with area .8.
+`draw_questions`, and estimates with `estimate_open`. Each result of a design is a cell, with the share of
+studies whose interval covers the population's value. Cells below .95 by more than 2.6 standard errors are
+simulated again with ten times the studies. The last line is JSON; its savings are for 8 units per answer, a
+share of good units from Beta(6, 1.5), and a judge with an area under the ROC curve of .8.
 
     python benchmarks/open_answers.py [--quick] [--studies 200]
 """
@@ -43,7 +43,8 @@ LEVEL, STRICT, AGAIN = 0.95, 2.6, 10
 _FACTOR_STUDIES = 2_000
 CONTROLS = 150
 POPULATION = 20_000
-AREA = 1.190  # difference of the means of two unit normal scores that results in an AUC of .8
+# Two normal scores with variance 1 have an AUC of .8 if their means differ by this number.
+AREA = 1.190
 JUDGES = {"good": 1.5, "fair": AREA, "useless": 0.0, "reversed": -1.5}
 
 
@@ -409,7 +410,7 @@ def simulate(design: Design, studies: int, seed: int) -> Seen:
 
 
 def check_design(design: Design, studies: int) -> tuple[Seen, list[str]]:
-    """Measure a design, again with ten times the studies if a cell is low. Returns also cells still low."""
+    """Measure a design; repeat low cells with ten times the studies. Returns results, and cells still low."""
     seen = simulate(design, studies, 0)
     low = [key for key, cell in seen.cells.items() if cell.is_low]
     if not low:

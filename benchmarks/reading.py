@@ -1,10 +1,9 @@
-"""Measure how difficult replies are read: shares of other options, read and unread, by kind.
+"""Measure how difficult replies are read: right, as another option, or unread, by kind of reply.
 
-The replies are in ``tests/reading``. ``open_replies.jsonl`` was known while the reader was written.
-``held_replies.jsonl`` has as many of the same kinds: one writer wrote all replies without seeing the
-reader, a seed split every kind in two halves, and of the second half only the counts of this benchmark were
-used. The replies were chosen for being difficult, so the shares do not tell how often models write such
-replies.
+The replies are in ``tests/reading``. One writer wrote all of them without knowledge of the reader, and a seed
+split every kind into two halves. ``open_replies.jsonl`` was used to develop the reader; of
+``held_replies.jsonl``, only the counts of this benchmark were used. The replies were chosen because they are
+difficult, so the shares do not say how often models write such replies.
 
     python benchmarks/reading.py [--quick]
 """

@@ -1,16 +1,18 @@
-"""Compare the runner with a bare loop and with peers on one loopback chat-completions server.
+"""Compare the runner with a bare loop and with other packages, on one local chat-completions server.
 
 The bare loop is aiohttp and orjson in worker tasks over one iterator: it retries nothing, has no limits,
-reads only the text, and stores nothing. Every measurement is a separate process. Compared ones alternate
-and the median of their ratios is shown, because other work on the machine affects both. Peers run in
-separate environments. Rates are measured at the server, from the first request to the last.
+reads only the text, and stores nothing. Every measurement runs in a separate process. Compared programs run
+in turn, and the median of their ratios is shown, because other work on the machine affects all of them. Other
+packages run in separate environments. Rates are measured at the server, from the first request to the last.
 
     python benchmarks/runner.py [--quick] [--rounds 9]
 
-The last line is JSON. Rate and CPU of the runner with every row stored are divided by those of the bare
-loop at 0 ms (the worse of 64 and 256 at once). Further keys are its rate divided by inspect-ai's, the
-memory of many items, its time under random faults divided by that of a plain retry loop, and its time under
-a server's limit divided by the minimum (the worst of each).
+The last line is JSON. `stored_vs_bare` and `cpu_vs_bare` are the runner's rate and CPU, with every row
+stored, divided by those of the bare loop at 0 ms (the worse ratio of 64 and 256 concurrent calls).
+`vs_inspect_ai` is the runner's rate divided by inspect-ai's, and `rss_growth_mb` the additional memory for
+many items. `faults_vs_plain` is the runner's time under random faults divided by that of a plain retry loop.
+`rate_vs_ideal` is its time at a server with a rate limit divided by the minimum time. Both are the worst
+ratios of several settings.
 """
 
 from __future__ import annotations
@@ -73,7 +75,8 @@ def main() -> None:
 def compare(latency: float, concurrency: int, n: int, rounds: int) -> dict[str, float]:
     """Run all loops in turn, and print medians. Returns the runner's median ratios to the bare loop."""
     if latency:
-        n //= 20 if concurrency == 8 else 4  # because a round would take minutes
+        # Send fewer requests, because a round would otherwise take minutes.
+        n //= 20 if concurrency == 8 else 4
     found: dict[str, list[dict[str, float]]] = defaultdict(list)
     for _ in range(rounds):
         for what in LOOPS:

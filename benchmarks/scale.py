@@ -1,15 +1,16 @@
-"""Measure the commands on studies of many items and models, beside one SQL group-by of the same data.
+"""Measure the commands on studies of many items and models, compared with one GROUP BY query.
 
-The study is written directly into its database, see `benchmarks/_scale_studies.py`; then each real command
-runs in its own process. The group-by only counts; a command estimates, with intervals and checks, from its
-own start to the printed object. The first estimate makes the columns of every run, as `run` does at its end.
+The study is written directly into its database, see `benchmarks/_scale_studies.py`. Then each real command
+runs in a separate process, measured from its start to its end. The GROUP BY query only counts; `estimate`
+also computes intervals and checks. The first estimate computes the columns of every run, which `run` would
+compute at its end.
 
     python benchmarks/scale.py [--quick] [--items N ...] [--models M ...] [--engine E ...] [--limit SECONDS]
 
 The last line is JSON for 100,000 items and 20 models in SQLite (or the largest study measured): CPU seconds
-and peak memory of the estimate, its time divided by that of the group-by, CPU seconds of the report, and
-the exponent of the estimate's CPU from 10,000 to 100,000 items. A command that did not finish in time has
-null.
+and peak memory of the estimate, its time divided by that of the GROUP BY query, CPU seconds of the report,
+and the exponent with which the estimate's CPU time grows from 10,000 to 100,000 items. Values of commands
+that did not finish in time are null.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Compare searches: true accuracy of the pick, its cost, and the bias of its report.
+"""Compare rules that select a program: true accuracy of the selected program, calls, and reported accuracy.
 
-Two parts, both on simulated populations (fixed seeds) and at equal expert answers:
+Both parts use simulated populations (fixed seeds) of 30 programs and 120 items, with one expert answer per
+item.
 
-1. One population of 30 programs, 120 items, one expert answer each. Rules: raw q on complementary labels
-   over all items, as ADAS and AFlow rank; ours: likelihood on natural answers, the same on answers routed
-   by the programs' votes, both over all items and in races of 30/60/120.
-2. How many of the calls a race needs to choose as well as raw q does with all of them.
+1. The published rule, raw q on complementary labels over all items (as in ADAS and AFlow), is compared with
+   ours: maximum likelihood on natural answers or on answers routed by the programs' votes, over all items or
+   in races of 30/60/120 items.
+2. The smallest share of calls with which a race selects as well as raw q does with all calls.
 
-`search_field.py` compares whole searches.
-Regret is the best accuracy minus the pick's; the winner's bias is the reported minus the true accuracy. The
-last line is JSON.
+Regret is the best program's accuracy minus the selected program's. The winner's bias is the reported minus
+the true accuracy. The last line is JSON. `search_field.py` compares whole searches.
 
     python benchmarks/search.py [--quick]
 """
@@ -110,7 +110,8 @@ def populations(K: int, repetitions: int) -> dict[str, FloatArray]:
             if estimator == "raw":
                 pick = int(scores.mean(axis=1).argmax())
                 q = float(scores[pick].mean())
-                reported, calls = (K - 1) * q - (K - 2), 1.0  # on the accuracy scale, as published
+                # Convert q to the accuracy scale by the published transform.
+                reported, calls = (K - 1) * q - (K - 2), 1.0
             else:
                 pick, reported, calls = race(scores, rungs)
             rows[name].append((population.regret(pick), reported - float(population.true[pick]), calls))

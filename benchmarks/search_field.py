@@ -1,20 +1,19 @@
-"""The search beside its rivals: same task, labels, solver, edits of programs and number of calls.
+"""Compare our search with rivals on the same task, labels, solver and edits, with the same number of calls.
 
-1. Ours is the product: a study, its database, its sandbox and its commands with default settings; models
-   answer and edit by a script (`_field_solver`). Random search, greedy halving of batches, AFlow's published
-   rule with full validation and gepa (in a separate environment) make as many calls as ours made, on the
-   same items by the same labels. Each is tried in several settings; ours is held against the best, which
-   only this table tells.
-2. Coverage of the winner's interval, also where one candidate is far above all others and where all are bad.
-3. The share of an endpoint's limit that a search with default settings keeps in use, at 200 ms and 256 at
-   once: wall clock, over HTTP, so whatever else the machine does counts against it.
+1. Our search runs with the real commands, database, sandbox and default settings; simulated models answer
+   items and edit programs (`_field_solver`). The rivals make as many calls, with the same items and labels:
+   random search, greedy halving of batches, AFlow's published rule with full validation, and gepa (in a
+   separate environment). Every rival is tried in several settings. Our search is compared with the rival's
+   best setting, which is known only afterwards.
+2. Coverage of the winner's interval, also if one candidate is far above all others or all are bad.
+3. Share of an endpoint's concurrency that a search with default settings uses, at a latency of 200 ms and 256
+   concurrent calls. It is measured over HTTP by wall clock, so other work on the machine lowers it.
+4. The comparison of part 1 with real answers (`_field_real`): committees, cascades and routers of twenty
+   published models, whose children share most answers with their parents.
 
-4. The same comparison in a world of real answers (`_field_real`): committees, cascades and routers of
-   twenty published models, whose children share most answers of their parents.
-
-In the first parts an edit moves the accuracy a little, up as often as down. The last line is JSON; its keys
-that end in ``_real`` are of part 4, natural labels: ``reported_minus_true_real`` is of the number that the
-selection and the confirmation give, ``tested_minus_true_real`` of the sealed test.
+In parts 1 to 3, an edit changes the accuracy a little, up as often as down. The last line is JSON. Keys that
+end in ``_real`` are from part 4 with natural labels: ``reported_minus_true_real`` is the bias of the accuracy
+reported from selection and confirmation items, ``tested_minus_true_real`` that of the accuracy on test items.
 
     python benchmarks/search_field.py [--quick] [--runs 160 --seed 1000]
 """
@@ -89,7 +88,7 @@ def compare(kind: str, seeds: range) -> dict[str, Any]:
 
 
 def compare_real(kind: Kind, draws: int) -> dict[str, Any]:
-    """Run part 4 with one kind of labels: the same comparison, and the bias of the result on test items."""
+    """Run part 4 with one kind of labels: compare with rivals, and measure the bias of test results."""
     with ProcessPoolExecutor(PROCESSES) as pool:
         jobs = [pool.submit(draw_real, kind, seed) for seed in range(draws)]
         found = [job.result() for job in jobs]

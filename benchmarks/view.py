@@ -1,13 +1,14 @@
 """Measure the page of a large study: response times of its server, and memory.
 
-A study is made directly in its database, see `benchmarks/_scale_studies.py`, and the real server is asked:
-what all pages share, pages of items by filters, one item, then what is computed.
+A study is written directly into its database, see `benchmarks/_scale_studies.py`. Then the real server is
+asked for the parts of the page: items by several filters, one item, the head of the page, and results that it
+must compute.
 
     python benchmarks/view.py [--quick] [--items N] [--models M]
 
-The last line is JSON: seconds by the clock until the server answers, until it has read the items, of
-the head of the page and a page of items after a change, of the overview, of the slowest page of items; and
-peak megabytes.
+The last line is JSON. It contains wall-clock seconds: until the server answers (`start_s`), for the first
+page of items (`items_s`), for the head of the page and a page of items after a change (`head_s`, `behind_s`),
+for the overview (`overview_s`), and for the slowest page of items (`page_s`); and peak megabytes (`mb`).
 """
 
 from __future__ import annotations
@@ -51,8 +52,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="oversight-view") as folder:
         url = make_scale_study(Path(folder), number, args.models, "")
         with Store(url) as store:
-            store.words.find_items("w0")  # builds the full-text index, which an imported study already has
-            store.run_columns.keep([run["id"] for run in store.runs.read_runs()])  # as at the end of a run
+            # Build the full-text index, which an imported study already has.
+            store.words.find_items("w0")
+            # Cache the columns of the runs, as `oversight run` does at its end.
+            store.run_columns.keep([run["id"] for run in store.runs.read_runs()])
         print(f"{number:,} items x {args.models} models", flush=True)
         begun = time.perf_counter()
         with serve(Path(folder)) as served:
@@ -70,7 +73,7 @@ def measure(served: Served, url: str) -> dict[str, float]:
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE answer SET comment = comment WHERE position = 0"))
     engine.dispose()
-    time.sleep(1)  # until the server has noticed the change
+    time.sleep(1)  # wait until the server has noticed the change
     found["head_s"] = ask(served, "head of the page, after a change", "frame")
     found["behind_s"] = ask(served, "items, while columns are read again", "items")
     ask(served, "progress", "progress")

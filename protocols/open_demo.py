@@ -108,7 +108,7 @@ def _lay_out(folder: Path, limit: int | None) -> Study:
 
 
 def _write_answers(study: Study, folder: Path, model: str) -> Path:
-    """Write the bundled answers of a model to the study's items."""
+    """Write a file with the bundled answers of a model to the items of the study."""
     lines = (DATA / f"{_START}.{model}.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     most, path = study.items.limit, folder / f"{model}.csv"
     path.write_text("".join(lines if most is None else lines[: most + 1]), encoding="utf-8")

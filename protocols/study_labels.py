@@ -69,7 +69,7 @@ from oversight.protocols.routing import (
 def text_key(study: Study, store: Store) -> int | None:
     """Return a key that changes with the texts of items; None for a study with few or unknown items.
 
-    The key is derived from the digest of a source with many items, which is stored after its items.
+    The key is derived from the digest of a source with many items; the digest is stored after the items.
     """
     digest = digest_source(study)
     return int(digest[:8], 16) if digest and ShownRepository(store).has_source(digest) else None
@@ -78,7 +78,8 @@ def text_key(study: Study, store: Store) -> int | None:
 class AskedLookup:
     """Looks up asked questions one by one, or reads all of them when that becomes faster.
 
-    After all questions were read, each is looked up in memory only once, because a file has one answer to it.
+    After all questions were read, each can be looked up in memory only once, because a file normally has one
+    answer per question; repeated lookups use the database.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ class AskedLookup:
         self._study, self._store = study, store
         self._content, self._controls = store.content, store.controls
         self._shown, self._replies = ShownRepository(store), store.replies(panel=False)
-        # A single lookup takes much longer than reading one question among all.
+        # Looking up a single question takes much longer than reading all questions, per question.
         self._enough, self._looked_up = store.content.count_questions() / 30, 0
         self._experts: dict[str, str] | None = None
         self._marks: dict[str, int] | None = None
@@ -194,7 +195,8 @@ def route_questions(
             "--second needs only --more N, the number of second questions to draw about items answered no"
         )
     roster = read_roster(study.path(study.experts.roster))
-    if has_database(study.store_url):  # a new database is created only after the items were read
+    # Do not create a new database here; it is created only after the items were read.
+    if has_database(study.store_url):
         with Store(study.store_url) as store:
             roster = read_present(study, store)
     roster.check(study.items.classes or _find_common_options(study, roster))
@@ -230,7 +232,8 @@ def _route_questions(
         with store.content.indexing_late():
             portions: Iterable[list[Item]] = store_items()
             if wanted or more or store.pool.read_draws() or "draw" in study.experts.model_fields_set:
-                portions = list(portions)  # read all portions, because strata are computed from all items
+                # Read all portions, because strata are computed from all items.
+                portions = list(portions)
                 draw_items(study, store, ids, wanted, more)
             for questions in draw_questions(study, store, roster, portions):
                 asked.update([expert for _, _, _, expert, *_ in questions])
@@ -246,7 +249,7 @@ def _route_questions(
         note_source(study, store, items.digest, ids, are_all=is_new)
         item_draws = store.pool.read_draws()
         asked += inserted.asked
-        # Count the stored questions, whose experts may differ from this draw's.
+        # Count the stored questions, because their experts may differ from the experts of this draw.
         if not study.experts.statement.asks_on:
             asked = Counter(store.count_asked(panel=False))
     controls = inserted if study.experts.has_controls else None
@@ -296,7 +299,8 @@ def route_panel(study: Study) -> Routed:
 def export_open(study: Study, folder: str | Path, form: str = "csv") -> tuple[list[Path], int]:
     """Write the open questions, one file per person. Returns the files and the number of questions."""
     with Store(study.store_url) as store:
-        store.marks.refuse_mark()  # a copy must not export, because filled-in sheets return to the study
+        # Refuse a copied database, because filled-in sheets are imported into the original study.
+        store.marks.refuse_mark()
         asked = read_pending(study, store)
         items = store.read_shown_items()
         answered = store.replies(panel=study.experts.is_panel).read_replies()
@@ -339,7 +343,7 @@ def import_answers(
     skipped: BadRows | None = None,
     changes: bool = False,
 ) -> tuple[int, int]:
-    """Read filled-in files or JSON exports of Label Studio. Returns the numbers of answers and of new ones.
+    """Read filled-in files or Label Studio's JSON exports. Returns the numbers of answers and new answers.
 
     Parameters
     ----------
@@ -350,7 +354,7 @@ def import_answers(
     skipped
         Records bad rows of filled-in files, which are left out; None if any bad row is an error.
     changes
-        Whether answers replace or withdraw those from earlier files. Changed ones count as new.
+        Whether answers replace or withdraw answers from earlier files. Changed answers count as new.
     """
     with Store(study.store_url) as store:
         store.marks.refuse_mark()
@@ -359,13 +363,14 @@ def import_answers(
             read = VerdictFiles(files, AskedLookup(study, store), words, skipped, changes=changes)
             if not changes:
                 return _import_yes_no(store, read)
-            portions = list(read)  # contradictions are known only at the end
+            # Read all portions, because contradictions are known only at the end.
+            portions = list(read)
             given = [Response(*r) for portion in read.leave_contradicted(portions) for r in portion]
             return _change_answers(store, given, panel=False)
         asked, items = read_pending(study, store), store.read_shown_items()
         if label_studio:
             from oversight.protocols.collect import (
-                read_label_studio_export,  # imported here, because it loads many other modules
+                read_label_studio_export,  # imported here, because it loads many modules
             )
 
             roster = read_roster(study.path(study.experts.roster))
@@ -402,7 +407,7 @@ def _change_answers(store: Store, given: Sequence[Response], *, panel: bool) -> 
 
 
 def _import_yes_no(store: Store, read: VerdictFiles) -> tuple[int, int]:
-    """Read to the end, then store all or nothing; the database is locked only while storing."""
+    """Read the files to the end, then store all answers or none; lock the database only while storing."""
     with pause_collector():
         replies = chain.from_iterable(read.leave_contradicted(read_ahead(read)))
         return read.good, store.replies(panel=False).add_replies(replies)

@@ -20,7 +20,7 @@ MODULES = sorted(
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_examples(module: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_examples_of_docstrings_pass(module: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The examples of a module, run in the folder of a finished study that also holds the bundled data."""
     study = copy_study("partitioned", tmp_path)
     (study / "data").symlink_to(ROOT / "data")

@@ -33,7 +33,7 @@ def test_a_notebook_is_small_and_says_what_it_is(path: Path) -> None:
     assert not any(re.search(r"https?://", cell.source) for cell in stored.cells if cell.cell_type == "code")
 
 
-def test_there_is_one_for_each_use_and_documents_lead_there() -> None:
+def test_every_use_has_a_notebook_that_documents_link() -> None:
     uses = {"evaluate", "compare", "gate", "panel", "targeted", "open-answers", "search"}
     assert {path.stem for path in NOTEBOOKS} == uses
     assert "docs/notebooks/" in (ROOT / "README.md").read_text(encoding="utf-8")

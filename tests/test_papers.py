@@ -87,7 +87,9 @@ def test_a_page_has_a_block_for_every_section_and_no_other() -> None:
         ("0.55", 0.53, 0.005, OFF),
     ],
 )
-def test_when_a_number_is_equal(printed: str, value: float, error: float | None, status: str) -> None:
+def test_number_is_compared_at_its_printed_digits(
+    printed: str, value: float, error: float | None, status: str
+) -> None:
     assert Number(printed=printed, value=value, error=error).status == status
 
 

@@ -82,7 +82,7 @@ def test_theorem_2_switches_to_bernstein_where_little_varies() -> None:
     assert complementary_radius(4, 9000, 9000, 0.1, published=True) == bernstein(4, 9000, 9000, 0.1)
 
 
-def test_proposition_3_in_its_symmetric_form() -> None:
+def test_proposition_3_holds_in_its_symmetric_form() -> None:
     hits, misses, w, delta = BinomialSample(2, 30, 24), BinomialSample(4, 90, 84), 0.6, 0.05
     log4, log8 = math.log(4 / delta), math.log(8 / delta)
     a, q = 24 / 30, 84 / 90
@@ -94,7 +94,7 @@ def test_proposition_3_in_its_symmetric_form() -> None:
     assert mixture_radius(hits, misses, w, delta / 2, delta / 2) > published
 
 
-def test_equation_16_is_15_at_the_plug_in_weight() -> None:
+def test_equation_16_equals_equation_15_at_the_plug_in_weight() -> None:
     hits, misses, delta = BinomialSample(2, 30, 24), BinomialSample(4, 90, 84), 0.05
     v_o, v_c = 0.8 * 0.2 / 30, 9 * (84 / 90) * (6 / 90) / 90
     w = v_c / (v_o + v_c)

@@ -73,7 +73,7 @@ def test_readme_is_one_page() -> None:
 
 @pytest.mark.local_model
 @pytest.mark.timeout(600)  # the model writes up to 1,024 tokens per item, beside other tests
-def test_your_own_study_in_six_commands(local_model: LocalServer, tmp_path: Path) -> None:
+def test_six_commands_of_the_readme_complete_a_study(local_model: LocalServer, tmp_path: Path) -> None:
     page = "README.md"
     truth = notes(tmp_path, 5)
     commands = [line for line in block("six-commands", page).splitlines() if line]
@@ -91,7 +91,7 @@ def test_your_own_study_in_six_commands(local_model: LocalServer, tmp_path: Path
 
 
 @pytest.mark.local_model
-def test_the_python_example(local_model: LocalServer, tmp_path: Path) -> None:
+def test_python_example_prints_an_estimate(local_model: LocalServer, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for path in (ROOT / "data").glob("case_notes.*"):
         shutil.copy(path, tmp_path / "data")
@@ -103,10 +103,10 @@ def test_the_python_example(local_model: LocalServer, tmp_path: Path) -> None:
     assert re.match(r"(?:\(!\) )?0\.\d{3} \[0\.\d{3}, [01]\.\d{3}\] ML, ", out)
 
 
-def test_the_counts_example(tmp_path: Path) -> None:
+def test_counts_example_prints_the_estimate(tmp_path: Path) -> None:
     out = shell(block("counts", "docs/python.md"), tmp_path)
     assert re.search(r"ML .* 65\.6 %", out)
 
 
-def test_the_planning_example(tmp_path: Path) -> None:
+def test_planning_example_names_the_protocol(tmp_path: Path) -> None:
     assert "targeted" in shell(block("plan", "docs/choose.md"), tmp_path)

@@ -226,7 +226,7 @@ def dump_upgraded(study: str, folder: Path, *, but: frozenset[str] = frozenset()
 
 @pytest.mark.filterwarnings("ignore:No artists with labels found")  # where no model has an estimate to draw
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.study}-{case.name}")
-def test_a_verb_says_what_it_said(case: Case, tmp_path: Path) -> None:
+def test_verb_prints_and_stores_what_it_did_before(case: Case, tmp_path: Path) -> None:
     wanted = json.loads(case.expected.read_text(encoding="utf-8"))
     found = json.loads(json.dumps(play(case, tmp_path)))
     assert list(differences(found, wanted)) == []
@@ -237,7 +237,7 @@ def test_a_verb_says_what_it_said(case: Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", HELP)
-def test_help_says_what_it_said(verb: str) -> None:
+def test_help_is_as_stored(verb: str) -> None:
     wanted = (ROOT / "help" / f"{verb.replace(' ', '-') or 'oversight'}.txt").read_text(encoding="utf-8")
     assert play_help(verb).split() == wanted.split()  # lines break elsewhere in other versions of Python
 
@@ -263,7 +263,7 @@ def test_the_console_script_is_the_root_command(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == f"oversight {VERSION}\n"
 
 
-def test_nothing_is_expected_that_no_case_says() -> None:
+def test_every_stored_output_belongs_to_a_case() -> None:
     known = {case.expected for case in CASES}
     assert {path for study in STUDIES for path in (ROOT / study / "expected").iterdir()} == known
     assert {path.stem for path in (ROOT / "help").iterdir()} == {

@@ -63,7 +63,8 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     ):
         terms = RunTerms(uncertain=args.uncertain or "retry", workers=workers)
         for target, budget in zip(targets, budgets, strict=True):
-            charge_before(store, target, budget)  # earlier usage, before any call: runs share a budget
+            # All runs share one budget, so charge their earlier usage before the first call.
+            charge_before(store, target, budget)
         ids: Sequence[str] = store.content.add_items(items)
         part = dict[str, Any]()
         if args.sample is not None:

@@ -35,7 +35,7 @@ Style = Literal["parts", "json", "lines"]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A solved question that prompts show before an item's question, unless it is the same question.
+    """A solved question that prompts show before an item's question, unless the item asks the same question.
 
     Attributes
     ----------
@@ -63,11 +63,11 @@ class PromptFormat:
         ``"json"`` asks for one JSON object, with a schema. ``"lines"`` sends one request per field, and the
         model completes the field's line; see `oversight.agents.runtime.call_prompt`.
     answer
-        Content of each field whose name contains ``answer``: the letter of an option or its text. Small
-        models give texts more reliably than letters.
+        Content of each field whose name contains ``answer``: ``"letter"`` or ``"option"`` (the option's
+        text). Small models give texts more reliably than letters.
     field_chars
-        Maximum number of characters of any other field; None sets no limit. The style ``"parts"`` states it
-        in the prompt, ``"json"`` in the schema; ``"lines"`` ignores it.
+        Maximum number of characters of any other field; None sets no limit. The style ``"parts"`` states the
+        limit in the prompt, ``"json"`` in the schema; ``"lines"`` ignores it.
     max_tokens
         Token limit of a reply; in the style ``"lines"``, of each line.
     examples
@@ -159,7 +159,8 @@ def read_workflow_settings(
         found = _File.model_validate(tomllib.loads(read_text(path)))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from None
-    except ValidationError as error:  # caught first, because it is also a ValueError
+    # Catch ValidationError before ValueError, which is its base class.
+    except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise DataError(f"{first['msg']}, is {first['input']!r}", file=path, field=where) from None

@@ -86,7 +86,7 @@ class CallCache:
         return None if found is None else Request.read(found.request)
 
     async def store_call(self, call: StoredCall) -> None:
-        """Store a call. A call in the database survives a kill of the process once this returns."""
+        """Store a call. In a database, the call survives a kill of the process once this method returns."""
         if self._memory is None:
             await self._writes.add_request(call)
         elif not call.error:
@@ -94,7 +94,7 @@ class CallCache:
 
 
 def _counts(call: StoredCall) -> bool:
-    """Whether a stored call is an answer or a lost call; other failed calls are made again."""
+    """Whether a stored call was answered or lost; calls that failed for another reason are made again."""
     return not call.error or call.error.startswith(f"{Fault.LOST}: ")
 
 
@@ -117,7 +117,7 @@ class CallUnderWay:
     latest
         The latest reply, usable or not.
     is_noted
-        Whether the call is stored as lost for the time being; its reply or error replaces that row.
+        Whether a stored row marks the call as lost; the call's reply or error will replace that row.
     """
 
     key: str
@@ -130,8 +130,8 @@ class CallUnderWay:
     def rows(self, reply: ModelReply | None, price: Price | None, error: str = "") -> list[StoredCall]:
         """Return the rows to store: one with the answer or the error, one with the usage of other attempts.
 
-        The second row has a random key and is never looked up. A failed call is made again when it is next
-        requested, and its new row replaces the first one.
+        The second row has a random key and is never looked up. If a failed call is requested again, it is
+        made again, and its new row replaces the first row.
         """
         used, answer = self.account.used, reply or _NOTHING
         sent = max(0, used.input_tokens - answer.input_tokens)
@@ -188,7 +188,8 @@ class CallsUnderWay:
         """Start the task that makes a call, and return the task."""
         task = self._tasks[key] = asyncio.create_task(self._run(making))
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
-        self._kept_on.add(task)  # a task cancelled before its first step could not report the reason
+        # Protect the task until its first step, because a task cancelled before could not raise `_end`.
+        self._kept_on.add(task)
         return task
 
     async def _run(self, making: Coroutine[Any, Any, ModelReply]) -> ModelReply:
@@ -240,14 +241,15 @@ class CallsUnderWay:
         self.check()
         with self.kept_on():
             held = await account.hold(guess)
-        if self._end is not None:  # `end` was called while this call waited for budget
+        # If `end` was called while this call waited for budget, the call is not sent.
+        if self._end is not None:
             held.release()
             self.check()
         self._kept_on.update(filter(None, [asyncio.current_task()]))
         return held
 
     def is_back(self) -> None:
-        """Record that the current task's call has returned, or was not sent yet."""
+        """Record that the current task has no call in progress, so the task may be cancelled."""
         self._kept_on.difference_update(filter(None, [asyncio.current_task()]))
 
 
@@ -287,8 +289,8 @@ class Broker(RequestDraws):
     name
         Name of model and endpoint; part of every cache key.
     budget
-        Budget. The most that a call may cost is reserved before it is sent. In a search, the optimiser's
-        calls share the budget. A budget in dollars requires a model with a price.
+        Budget, in which a call's maximum cost is reserved before the call is sent. In a search, the
+        optimiser's calls share the budget. A budget in dollars requires a model with a price.
     price
         Price from which the stored cost of each call is computed; None if unknown.
     store
@@ -302,7 +304,7 @@ class Broker(RequestDraws):
     is_billed
         Whether tokens are paid for. If so, usage that the endpoint does not report is estimated.
     note
-        Function that stores the most that a call may use before it is sent, and its usage afterwards.
+        Function that stores a call's maximum usage before the call is sent, and its actual usage afterwards.
     holds_lost
         Whether a call that was in progress when its process died counts as failed. If not, it is repeated.
     """
@@ -324,15 +326,15 @@ class Broker(RequestDraws):
     ) -> None:
         super().__init__(name)
         self._note, self._holds_lost = note, holds_lost
-        # `note` already counts lost calls; a row is needed only without `note`, or to recognise the call.
+        # Mark lost calls in the cache only if `note` does not store their usage, or if they must fail again.
         self._notes_lost = store is not None and (note is None or holds_lost)
         self._budget, self._price = budget, price
         self._cache = CallCache(store)
         self._calls = CallsUnderWay()
         out, limits = OutModel(model, self._calls), limiter or Limiter(concurrency)
         self._model = LimitedModel(out, limits, tries, is_billed=is_billed, holds_lost=holds_lost)
-        # Released only when a reply is stored, so that a kill loses at most this many replies. The limiter's
-        # places are already free when the reply arrives.
+        # A place becomes free only when a reply is stored, so a kill loses at most `concurrency` replies.
+        # The limiter frees its places earlier, when a reply arrives.
         self._unstored = asyncio.Semaphore(self._model.limiter.concurrency)
         self._answered: Request | None = None
         self._refusals = 0
@@ -391,12 +393,13 @@ class Broker(RequestDraws):
         if stored is not None and stored.error:
             if self._holds_lost:
                 raise TransientModelError(stored.error, fault=Fault.LOST)
-            # The lost call may have been paid for, so it is also counted under a separate key.
+            # The new call replaces the lost call's row. Copy the row, because the lost call may be paid for.
             await self._cache.store_call(replace(stored, key=f"{key}/{uuid4().hex}"))
         elif stored is not None:
             self.spent.cached += 1
             return ModelReply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
-        with self._calls.kept_on():  # this wait is short: a place becomes free when a sent call ends
+        # Do not cancel this wait, because it is short: a place becomes free when a sent call ends.
+        with self._calls.kept_on():
             await self._unstored.acquire()
         try:
             return await self._make(key, text, request, as_it_comes=as_it_comes)
@@ -413,7 +416,7 @@ class Broker(RequestDraws):
             reply = await self._pay(call, request, as_it_comes=as_it_comes)
         except ModelError as error:
             self.spent.failed += 1
-            # Fewer than REFUSALS consecutive refusals may concern only these requests, so others are sent.
+            # Fewer than REFUSALS consecutive refusals may concern only the refused requests, so continue.
             is_own = isinstance(error, RefusedRequest) and self._refusals < REFUSALS
             if isinstance(error, FatalModelError) and not is_own:
                 self._calls.end(error)
@@ -459,7 +462,7 @@ class Broker(RequestDraws):
     async def _find_answered(self, call: CallUnderWay, refused: Request) -> Request | None:
         """Return a request that the endpoint has answered; None if none exists.
 
-        A stored request of an earlier process is first sent again.
+        If this process has no answered request yet, one that is stored by an earlier process is sent again.
 
         Raises
         ------

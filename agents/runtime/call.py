@@ -105,8 +105,7 @@ def _measure(call: Call, task_size: int) -> int:
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise BadCall(f"{what}: must be a text, not {type(value).__name__}")
-    # Python strings may contain unpaired surrogates and NUL characters, but HTTP clients and
-    # databases reject them.
+    # Replace unpaired surrogates and NUL characters, because HTTP clients and databases reject them.
     return value.encode(errors="replace").decode().replace("\0", "?")
 
 

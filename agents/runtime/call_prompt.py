@@ -32,7 +32,7 @@ def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
     The system message contains the role and the format. The study's examples follow as earlier turns (if an
     answer is requested), then the inputs and the instruction. Calls that differ only in the item thus share
     a prefix, which endpoints can cache. Every message ends with a line break, because the chat templates of
-    base models only join messages.
+    base models join messages without a separator.
     """
     opening, schema = _open(call, item, shape)
     blocks = [_block(shown, call, item, shape) for shown in call.inputs]
@@ -137,7 +137,8 @@ def _block(shown: ShownRecord | None, call: Call, item: Item, shape: PromptForma
         author = f", by {shown.author}{yourself}" if shown.author else ""
         return f"### {shown.field}{turn}{author}\n{shown.content}"
     question = _question(item.text, shape)
-    if shape.answer == "option":  # the requested format already lists the options
+    # Leave the options out, because the requested format already lists them.
+    if shape.answer == "option":
         return question
     return "\n".join([question, *lettered(item)])
 
@@ -157,7 +158,7 @@ def shown_examples(call: Call, item: Item, shape: PromptFormat) -> Iterator[tupl
     """Yield the study's examples to include in a call, with answers formatted like the item's options.
 
     Yields nothing if no answer is requested. Omits examples whose answer is not an option of the item, and an
-    example that is the item itself, because it would tell the answer.
+    example that is the item itself, because that example would reveal the answer.
     """
     for example in shape.examples[: call.examples] if any(map(is_answer, call.fields)) else ():
         if example.answer in item.options and not _is_about(example, item, shape):
@@ -165,7 +166,7 @@ def shown_examples(call: Call, item: Item, shape: PromptFormat) -> Iterator[tupl
 
 
 def _is_about(example: Example, item: Item, shape: PromptFormat) -> bool:
-    """Whether an example has the item's text, in its shown part."""
+    """Whether the shown parts of an example's and an item's text are equal."""
     return _words(example.text, shape.max_words) == _words(item.text, shape.max_words)
 
 

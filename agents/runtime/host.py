@@ -69,8 +69,8 @@ class FailureTimes:
     ----------
     families
         Program id → ids of the programs in its lineage, itself included. Programs whose lineages overlap may
-        fail for the same reason, so one does not excuse the other. A program without an entry is alone in
-        its lineage.
+        fail for the same reason, so a failure of one does not excuse a failure of the other. A program
+        without an entry is alone in its lineage.
     """
 
     families: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -166,9 +166,9 @@ class Workbench:
     shape
         Prompt format of the study.
     blames_program
-        Whether a call without a usable reply counts against the program, as in a search. Then the item
-        counts as wrong unless the program answers anyway, and the reason of any other failure includes its
-        time. If False, such a call makes the item's prediction fail.
+        Whether a call without a usable reply counts against the program, as in a search: the item counts as
+        wrong unless the program answers anyway. The reason of any other failure then includes its time. If
+        False, a call without a usable reply makes the item's prediction fail.
     """
 
     broker: RequestDraws | DryRunBroker

@@ -1,4 +1,4 @@
-"""Answer items with a program, which results in predictions like those of a model; dry-run a program."""
+"""Answer items with a program, and return predictions as for a model; dry-run a program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oversight.harness.llm import ReplyForm, read_reply
 from oversight.harness.types import Item, Prediction, PredictionStatus, Program
 
 SIZES = (2, 4, 11)
-"""Numbers of options with which a program is tested, unless the caller gives others."""
+"""Default numbers of options of the made-up items in a dry run."""
 
 
 async def answer_items(
@@ -23,7 +23,7 @@ async def answer_items(
 
     If a program raises, loops or exceeds a limit, its prediction is UNREADABLE, which counts as wrong. So
     crashing is never an advantage. A prediction is FAILED if a call failed after all retries, even if the
-    program returned an answer, because the program cannot influence this. In a search
+    program returned an answer, because a program must not choose which failures are left out. In a search
     (`Workbench.blames_program`), a reply that stays empty or cut short and a refused request do not make a
     prediction FAILED.
 
@@ -112,9 +112,11 @@ async def dry_run_program(
         If the static gate refuses the program, or the program fails or does not return an option.
     """
     most = 0
-    shape = replace(shape, style="json")  # the made-up reply is derived from the JSON schema
+    # Use the style "json", because made-up replies are derived from its schema.
+    shape = replace(shape, style="json")
     for size in sizes:
-        for pick in (0, -1):  # always the first choice, then always the last choice
+        # Made-up replies name the first choice in one run, and the last choice in the other.
+        for pick in (0, -1):
             broker = DryRunBroker(pick)
             bench = Workbench(broker, sandbox, roles, shape)
             (prediction,) = await answer_items(program, [_item(size)], bench)

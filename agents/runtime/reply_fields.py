@@ -13,7 +13,8 @@ from oversight.harness.llm import ReplyForm, cut_thoughts, option_letters_of, re
 from oversight.harness.types import Item
 
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL | re.IGNORECASE)
-_DECODER = json.JSONDecoder(strict=False)  # created once; raw line breaks in strings are common
+# The decoder is not strict, because models often write raw line breaks in strings.
+_DECODER = json.JSONDecoder(strict=False)
 _DEEPEST = 64
 """Maximum accepted nesting depth of a field's value; real replies are less deep."""
 _SEPARATORS = re.compile(r"[\s_]+")
@@ -59,9 +60,10 @@ def read_fields(
 ) -> dict[str, str]:
     """Return the requested fields of a reply by name; a missing field is empty.
 
-    If only one field was requested, a reply without parts and without a JSON object is its content. In the
-    style ``"parts"``, an answer is replaced by the letter or the text of the option that it names, and the
-    content of a field with choices by the choice that it names, if this is unambiguous.
+    If only one field was requested, and the reply has no parts and no JSON object, the whole reply is the
+    field's content. In the style ``"parts"``, contents are normalised if this is unambiguous: an answer
+    becomes the letter or text of the option that it names, and another field's content becomes the choice
+    that it names.
     """
     found = _find_fields(text, fields, shape)
     if found is None:
@@ -117,8 +119,8 @@ def _read_choice(content: str, choices: Sequence[str]) -> str:
 def read_object(text: str) -> dict[str, Any] | None:
     """Return the JSON object in a reply: the whole reply, a fenced block, or the first object that parses.
 
-    Returns None if none exists. Fields with too deep nesting are left out; the result is empty if the
-    parser fails on the nesting.
+    Returns None if the reply has no JSON object. Fields that are nested too deeply are left out. If the
+    nesting is too deep for the parser, the result is empty.
     """
     found = _find_object(text)
     return found and {field: value for field, value in found.items() if not _is_deep(value)}
@@ -133,7 +135,8 @@ def _find_object(text: str) -> dict[str, Any] | None:
     for start in (match.start() for match in re.finditer(r"\{", text)):
         try:
             found = _DECODER.raw_decode(text, start)[0]
-        except RecursionError:  # an inner part of an object that is nested too deeply is not the answer
+        # Do not search inside an object that is nested too deeply, because a part of it is not the answer.
+        except RecursionError:
             return {}
         except ValueError:
             continue

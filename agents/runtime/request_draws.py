@@ -1,4 +1,4 @@
-"""Answer requests by key, and ask once for a better reply if one is unusable; base of broker and replay."""
+"""Answer requests by key, and replace an unusable reply once; base class of broker and replay."""
 
 from __future__ import annotations
 
@@ -103,6 +103,6 @@ def name_model(settings: ModelSection) -> str:
 
 
 def add_price(first: ModelReply, second: ModelReply) -> ModelReply:
-    """Return the second reply with the tokens of both replies."""
+    """Return the second reply, charged with the tokens of both replies."""
     tokens = first.input_tokens + second.input_tokens, first.output_tokens + second.output_tokens
     return ModelReply(second.text, second.finish_reason, *tokens)

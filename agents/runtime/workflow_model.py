@@ -97,7 +97,8 @@ class _NodePrograms:
     async def _answer(self, actor: Any, session: str, number: int, asked: Any) -> None:
         try:
             reply = await asked
-        except RuntimeError as error:  # the program receives the error
+        # Send the error to the program, which can catch it.
+        except RuntimeError as error:
             reply = error
         self._workers.send_message(actor, _SERVICE, session, number, reply)
 
@@ -241,7 +242,8 @@ async def open_workflow(
             bench = Workbench(broker, find_runner(sandbox, workers), plan.roles, plan.shape)
             try:
                 yield partial(answer_items, plan.program, bench=bench)
-            finally:  # close the broker first, because the sandbox closes slowly while calls are sent
+            # Close the broker first, because the sandbox closes slowly while calls are being sent.
+            finally:
                 await broker.close()
     finally:
         await model.close()
@@ -250,7 +252,7 @@ async def open_workflow(
 
 
 _AHEAD = 3
-"""Number of concurrent portions of items: while one waits for its last answers, the others make calls."""
+"""Number of concurrent portions of items: while one portion waits for its last answers, others make calls."""
 _PORTION = 8
 
 

@@ -118,7 +118,7 @@ class Sandbox(ABC):
     modules, language
         Modules that programs may import, and a text about the parts of Python that this tier supports.
     sessions
-        Maximum number of concurrent sessions of programs, and also of sessions that run code.
+        Maximum number of concurrent sessions that run programs, and also of those that run models' code.
     """
 
     name: str
@@ -129,8 +129,7 @@ class Sandbox(ABC):
 
     def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
         self.limits = limits
-        # A program's session waits while its code runs in another session; a shared semaphore could
-        # deadlock.
+        # With one semaphore, sessions that wait for their code could take all places and deadlock.
         self._programs, self._code = (asyncio.Semaphore(self.sessions) for _ in range(2))
         # Cached, because a search runs each program many times.
         self._passed = lru_cache(maxsize=_KEPT)(self._pass)
@@ -229,7 +228,7 @@ class Stopped(Exception):
 
 
 class StoodStill(Stopped):
-    """A session waited or lasted too long. It is not tried again, because that would take as long."""
+    """A session waited or lasted too long. It is not repeated, because the repetition would last as long."""
 
 
 class TimedHost:

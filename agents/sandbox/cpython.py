@@ -1,7 +1,7 @@
 """The second and third tier: CPython in a process that can only compute and exchange messages with the host.
 
 A jail process starts with no environment variables except a hash seed, and without site packages. It forks
-for each session. Before a child receives the program, it drops its user, the file system, the network and
+for each session. Before a child receives the program, it gives up its user's rights, files, the network and
 nearly all system calls, and sets resource limits: see `oversight.agents.sandbox.jail`. Linux on x86-64 only.
 
 A session sends JSON lines, which are not trusted.
@@ -223,7 +223,8 @@ class CPythonSandbox(Sandbox):
 
     def command(self) -> list[str]:
         """Return the command line that starts the jail."""
-        return [str(PYTHON), "-P", "-s", "-S", str(ZYGOTE)]  # not -I, which would ignore the environment
+        # Do not use -I, because it would ignore PYTHONHASHSEED.
+        return [str(PYTHON), "-P", "-s", "-S", str(ZYGOTE)]
 
     async def __aenter__(self) -> Self:
         jail = Jail(self.name, self.command())

@@ -22,7 +22,7 @@ DEEPEST = 100
 MODULES = frozenset(
     {
         *("oversight.agents.operators", "oversight.agents.workflow"),
-        *("agents.operators", "agents.workflow"),  # the names in programs of version 0.2
+        *("agents.operators", "agents.workflow"),  # programs of version 0.2 import these names
         *("asyncio", "collections", "copy", "dataclasses", "datetime"),
         *("enum", "functools", "heapq", "itertools", "json", "math", "operator", "random", "re"),
         *("statistics", "string", "textwrap", "typing"),
@@ -39,7 +39,7 @@ NO_NAMES = frozenset(
         *("setattr", "super", "vars"),
     }
 )
-"""Built-in functions that a program may not use, because they inspect or leave its namespace."""
+"""Built-in functions that a program may not use, because they inspect or leave the program's namespace."""
 
 NO_ATTRIBUTES = frozenset(
     {
@@ -183,7 +183,7 @@ def _refused_attribute(node: ast.Attribute) -> str:
 
 
 def _refused_call(node: ast.Call) -> str:
-    """Return the reason to refuse ``getattr`` or ``hasattr``; empty if the name is a harmless constant."""
+    """Return why a call of ``getattr`` or ``hasattr`` is refused; empty if it names a harmless constant."""
     if not (isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")):
         return ""
     name = node.args[1].value if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) else None

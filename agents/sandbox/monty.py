@@ -32,7 +32,8 @@ from oversight.agents.sandbox.shim import for_monty, prelude_text
 from oversight.harness import SandboxError
 
 _RUN = "await _answer(forward, _payload, _host)"
-_NOW = datetime(2000, 1, 1, tzinfo=UTC)  # the same fixed time as in the jail of the other tiers
+# Programs see the same fixed time as in the jail of the other tiers.
+_NOW = datetime(2000, 1, 1, tzinfo=UTC)
 _SETTLING = 0.05
 """Seconds to wait after the pool is closed."""
 _PRINTED = 1 << 20
@@ -50,7 +51,7 @@ class MontySandbox(Sandbox):
 The interpreter is a subset of Python. It has no class inheritance (so no exceptions or enumerations of
 your own), no yield, no async with, no property, staticmethod or classmethod, and no str.maketrans; classes
 may define methods but __len__ is not called. Semaphores and locks do not exist; asyncio.gather does."""
-    sessions = 64  # each has a process of about 10 MB
+    sessions = 64  # each session has a process of about 10 MB
     _pool: AsyncMonty | None = None
 
     async def __aenter__(self) -> Self:
@@ -64,8 +65,7 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
         if self._pool is not None:
             await self._pool.__aexit__(*exc)
             self._pool = None
-            # Monty's threads release memory shortly after closing; if the interpreter exits meanwhile,
-            # the process aborts.
+            # Wait, because the process aborts if it exits while Monty's threads release their memory.
             await asyncio.sleep(_SETTLING)
 
     def _unparse(self, tree: ast.Module) -> str:

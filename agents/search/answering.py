@@ -18,7 +18,7 @@ from oversight.harness.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answering:
-    """The function that runs a program on items, and the broker of the model that writes programs, if any."""
+    """A function that runs a program on items, and the broker of the model that writes programs, or None."""
 
     evaluate: Evaluate
     writer: Broker | None
@@ -41,7 +41,7 @@ async def open_answering(
     ConfigError
         If a model or an API key is missing, or a price that a budget in dollars requires.
     FatalModelError
-        If a model of a search that begins cannot be reached.
+        If the search is new and one of its models cannot be reached.
     RunHeld
         If another process runs this search.
     """
@@ -59,7 +59,8 @@ async def open_answering(
             model = terms.workers.make_model(settings)
             stack.push_async_callback(model.close)
             if not context.archive.candidates:
-                await model.check()  # also of the optimiser, before the library is paid for
+                # Check every model, including the optimiser, before the library's calls are paid for.
+                await model.check()
             found = Broker.for_model(
                 model,
                 settings,

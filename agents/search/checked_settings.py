@@ -46,7 +46,8 @@ def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
     if section.policy in REPLICATES:
         wanted["replicates"] = REPLICATES[section.policy]
     if "labels" in section.model_fields_set and section.labels == "no":
-        wanted["labels"] = "no"  # the study may choose this one: both values use complementary labels only
+        # The study may choose "no" instead of "drawn", because both use only complementary labels.
+        wanted["labels"] = "no"
     wanted["split"] = _SPLIT if "split" not in section.model_fields_set else section.split
     given = {name: getattr(section, name) for name in wanted}
     wrong = [n for n in wanted if n in section.model_fields_set and given[n] != wanted[n]]
@@ -87,7 +88,7 @@ def check_settings(section: SearchSection) -> None:
         raise ConfigError(
             f"search: rungs must be increasing numbers of items, each at least 2, are {tuple(s.rungs)}"
         )
-    # These conditions are false for NaN.
+    # Conditions are written such that NaN, for which every comparison is false, is refused.
     if not all(0 < share <= 1 for share in s.keep) or s.keep != sorted(s.keep, reverse=True):
         raise ConfigError(f"search: keep must be decreasing shares in (0, 1], is {tuple(s.keep)}")
     if len(s.keep) < len(s.rungs) - 1:

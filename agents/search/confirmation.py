@@ -35,7 +35,7 @@ class Winner:
     sd, low, high
         Standard deviation of that posterior, including the uncertainty of the archive's common level, and an
         interval of about 95 %. The upper end allows for a breakthrough
-        (`oversight.agents.search.fitness.breakthroughs`). Both ends allow for any value of failed answers.
+        (`oversight.agents.search.fitness.breakthroughs`). The ends count failed answers as wrong or right.
     confirmed
         Score on the confirmation items only, which is still biased upwards, because the winner is the best
         of the finalists; None without confirmation items.
@@ -66,7 +66,8 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     """
     events = context.archive.events
     noted = events.get("winner")
-    named = noted or events.get("finalists")  # missing if the budget was exhausted first
+    # No finalists are recorded if the budget was exhausted first.
+    named = noted or events.get("finalists")
     finalists = context.find_finalists() if named is None else list(named["finalists"])
     items = context.items("confirm")
     if items:
@@ -94,7 +95,7 @@ def decide(
 ) -> Winner:
     """Determine the winner from the stored answers and labels of selection and confirmation items.
 
-    `tested` forces this candidate as the winner, even if another one leads with the current labels. `board`
+    If `tested` names a candidate, it is the winner even if another one leads with the current labels. `board`
     is the context's board, if the caller has computed it already. There are no side effects.
     """
     board = board or context.board()

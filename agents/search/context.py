@@ -36,7 +36,7 @@ REFUSED = 4
 """Maximum number of errors of earlier programs that are shown to the author of the next proposal."""
 
 PORTION = 4
-"""Number of feedback items answered at once per requested refuted answer; about this many are needed."""
+"""Number of feedback items answered at once per requested refuted answer; about this many yield one."""
 
 Retell = Callable[[Program, Item], Awaitable[Replay]]
 """Returns a program's calls on an item and their replies, from stored calls."""
@@ -89,7 +89,7 @@ class SearchContext:
     scored
         Cache of scores.
     by_parents
-        Whether scores are shrunken towards those of the parents; False in searches of older versions.
+        Whether scores are shrunken towards the parents' scores; False in searches of older versions.
     """
 
     id: str = ""
@@ -154,7 +154,8 @@ class SearchContext:
             if todo := self.archive.to_ask(candidate, run, items):
                 try:
                     found = await self.evaluate(self.archive.candidates[candidate].program, todo, run)
-                except ProgramRefused as error:  # the gate has become stricter since the candidate was added
+                # A newer gate may refuse the program of an old candidate; then its answers count as wrong.
+                except ProgramRefused as error:
                     wrong = PredictionStatus.UNREADABLE
                     found = [Prediction(item.id, None, wrong, str(error), sample=run) for item in todo]
                 self.archive.record(candidate, run, found)

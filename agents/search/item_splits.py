@@ -88,7 +88,8 @@ def refuse_silent(answered: ClassCounts, how: str) -> None:
     Raises
     ------
     NotIdentified
-        If so; the message names the class. A program that always chooses it would never be refuted.
+        If almost no question about a class was answered; the message names it. No expert would refute a
+        program that always chooses this class.
     """
     for name, rate in find_rates(answered).items():
         asked, said = answered[name]
@@ -149,7 +150,8 @@ def draw_splits(
     least, most = rungs[0], rungs[-1]
     said = align_models([], labels)[1]
     places = said.index.find_places(item.id for item in items)
-    answered = np.append(said.answered, False)[places]  # False at index −1, for unknown items
+    # Append False, which index −1 selects for unknown items.
+    answered = np.append(said.answered, False)[places]
     pool = sorted(
         (i for i, known in zip(items, answered, strict=True) if known),
         key=lambda i: derive_seed(seed, "split", i.id),
@@ -206,7 +208,7 @@ def _group(pool: Sequence[Item], clusters: Mapping[str, str]) -> list[list[Item]
 def find_solved(
     items: Sequence[Item], labelled: ExpertLabels, most: int, max_words: int | None
 ) -> tuple[Example, ...]:
-    """Return up to `most` solved examples from items with a yes, in turn for each right answer's text."""
+    """Return up to `most` solved examples from items with a yes, balanced over the right answers' texts."""
     by_answer: dict[str, list[Example]] = {}
     for item, option in zip(items, labelled.truth, strict=True):
         if option >= 0:

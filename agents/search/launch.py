@@ -42,7 +42,7 @@ META_CALLS = {"recombine": 0, "reflect": 1, "aflow": 1, "adas": 3}
 REFUTED = {"recombine": 0, "reflect": 3, "aflow": 3, "adas": 0}
 """Number of refuted answers that the optimiser is shown per proposal, for each policy."""
 _SHOWN = 7
-"""Length of a prompt of `adas` in programs: five programs, and results and notes as long as two more."""
+"""Length of an `adas` prompt in multiples of a program's: five programs, and texts as long as two more."""
 _CHARACTERS_PER_TOKEN = 4
 _THOUGHT = 600
 """Assumed characters of a free text if the study sets no limit: a paragraph of 150 tokens."""
@@ -169,7 +169,7 @@ def _sample_items(context: SearchContext) -> list[Item]:
 
 
 def _draw_children(context: SearchContext) -> list[Program]:
-    """Derive programs from the library by `Recombine`; other policies are assumed to need as many calls."""
+    """Derive programs by `Recombine`, assuming that programs of other policies make as many calls."""
     rng = np.random.default_rng(0)
     proposer = Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
     programs = context.programs
@@ -195,8 +195,8 @@ def _count_items(context: SearchContext) -> float:
     section, n = context.section, len(context.items("select"))
     rungs = [r for r in section.rungs if r < n] + [n]
     steps = [after - before for before, after in zip((0, *rungs), rungs, strict=False)]
-    # If all proposals are equally good, the shares `keep` of them continue after each rung. If each is better
-    # than all before it, all continue. The geometric mean is a compromise between these two cases.
+    # If all proposals are equally good, the shares `keep` continue; if each is the best so far, all continue.
+    # The geometric mean is a compromise between these two cases.
     equal = sum(step * share for step, share in zip(steps, (1.0, *section.keep), strict=False))
     raced = math.sqrt(equal * n)
     judged = min(len(context.items("feedback")), PORTION * REFUTED[section.policy])
@@ -292,7 +292,7 @@ async def continue_search(
 
 
 def _end_as_named(context: SearchContext) -> Ended | None:
-    """Return an end if a winner was named before all proposals were made, because no later one could win."""
+    """Return how a search ended if its winner is named already, because no later proposal could win."""
     events = context.archive.events
     if "winner" not in events or "finalists" in events:
         return None

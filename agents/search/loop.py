@@ -244,8 +244,7 @@ class _Slots:
                 task.cancel()
             raise
         finally:
-            # Calls that were sent are paid for, so they finish before an error is raised. After an
-            # interrupt, the tasks are cancelled already.
+            # Let calls that were sent finish, because they are paid for. An interrupt cancelled all tasks.
             await asyncio.gather(*self._tasks, return_exceptions=True)
         return reason
 
@@ -266,14 +265,15 @@ class _Slots:
             admitted.set_result(None)
         except BaseException as error:
             admitted.set_exception(error if isinstance(error, Exception) else asyncio.CancelledError())
-            admitted.exception()  # avoids asyncio's warning that the error was never retrieved
+            # Retrieve the error, because asyncio warns about errors that nobody retrieved.
+            admitted.exception()
             raise
         if candidate is not None:
             await race(context, slot, candidate, seen)
 
 
 def _note_leaders(context: SearchContext, view: PolicyView) -> None:
-    """Record the best complete candidates that a slot uses, from which `converged` decides."""
+    """Record the best complete candidates that a slot uses, so that `converged` can compare them."""
     leaders = list(islice(filter(context.complete, view.board.ranked()), LEADERS))
     context.archive.record_decision(f"lead/{view.slot}", {"leaders": leaders})
 
@@ -312,7 +312,7 @@ async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> P
 
 
 def _has_proposed(context: SearchContext) -> bool:
-    """Whether the archive has a candidate that is not of the library."""
+    """Whether the archive has a candidate that is not from the library."""
     return any(candidate.slot >= 0 for candidate in context.archive.candidates.values())
 
 

@@ -44,7 +44,7 @@ def report_search(
     try:
         board: Board | None = context.board()
     except EstimateError:
-        board = None  # nothing is answered yet
+        board = None  # no candidate has an answer yet
     events = archive.events
     slots = [e for key, e in events.items() if key.startswith("slot/")]
     return SearchReport(
@@ -212,7 +212,7 @@ def report_winner(
 
 
 def _count_reuse(store: Store, search: str, items: Sequence[Item]) -> str:
-    """Return a text with the number of other searches that were tested on some of the items; empty for 0."""
+    """Return a text with the number of other searches tested on some of the items; empty if none was."""
     ids, searches = {item.id for item in items}, store.searches
     others = sum(
         not ids.isdisjoint(searches.read_splits(other.id).get("test", ()))
@@ -265,7 +265,7 @@ def _count_unanswered(winner: Sequence[Prediction], start: Sequence[Prediction])
 def _estimate(
     predictions: PredictionColumns, labels: LabelColumns, gaps: AnswerGaps
 ) -> tuple[Estimate | None, str]:
-    """Return the estimated accuracy on the test items and "", or None and the reason why there is none.
+    """Return the estimated accuracy on the test items and "", or None and why there is no estimate.
 
     The estimate's `why` names failed checks.
     """
@@ -308,7 +308,8 @@ def _difference(context: SearchContext, winner: str) -> str:
         return "unknown: no test item has an answer of both"
     half = 1.96 * found.se
     ends = np.array([found.difference, found.difference - half, found.difference + half])
-    points, low, high = 100 * ends.clip(-1, 1)  # accuracies differ by at most 100 points
+    # Clip to 100 points, the largest possible difference of accuracies.
+    points, low, high = 100 * ends.clip(-1, 1)
     return f"{points:+z.1f} points, 95 % interval {low:+z.1f} to {high:+z.1f} ({found.n} items)"
 
 

@@ -81,7 +81,8 @@ def prepare_search(
     section, remarks = as_published(section)
     check_settings(section)
     optimiser_name(study, section)
-    open_sandbox(section.tier)  # only to raise an error if the tier does not exist; it is not started
+    # Raise an error if the sandbox tier does not exist; the sandbox is not started here.
+    open_sandbox(section.tier)
     programs = load_programs(study, section)
     if section.in_flight is None:
         section = section.model_copy(update={"in_flight": _fit_in_flight(study, section)})

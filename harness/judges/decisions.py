@@ -6,7 +6,7 @@ The type determines the questions about an item:
 ``choice``
     One question: which option is right? The judge's probabilities are those of the options.
 ``noul``
-    One yes/no question per option; their probabilities need not sum to 1.
+    One yes/no question per option; the options' probabilities need not sum to 1.
 ``score``
     One question per option on an ordered scale of levels from wrong to right. The judge's probability is the
     expected level divided by the highest level.
@@ -100,7 +100,7 @@ def read_answers(answers: Mapping[str, Any], item: Item, kind: str) -> tuple[flo
     Raises
     ------
     BadInput
-        If an answer is missing, of another type, or not a probability.
+        If an answer is missing, has another type than its question, or is not a probability.
 
     Examples
     --------
@@ -203,7 +203,7 @@ async def _ask(client: HttpClient, model: str, item: Item, kind: str) -> tuple[t
         if reply.status in (429, 500, 502, 503) and attempt < _TRIES:
             continue
         return _read_reply(reply.status, reply.body, item, kind)
-    raise AssertionError  # the last attempt returns or raises
+    raise AssertionError  # not reached, because the last attempt returns or raises
 
 
 def _read_reply(status: int, body: bytes, item: Item, kind: str) -> tuple[tuple[float, ...], int]:

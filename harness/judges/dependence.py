@@ -98,7 +98,7 @@ def error_dependence(
 
 
 def _errors(machine: JudgeProbabilities, questions: JudgedQuestions) -> FloatArray:
-    """Return, shape (R,), 1 if the machine's yes or no differs from the expert's, else 0; NaN without one."""
+    """Return 1 if the machine's and the expert's reply differ, else 0; NaN without a reply; shape (R,)."""
     says = (machine.named[questions.item] == questions.option).astype(np.float64)
     found: FloatArray = np.where(machine.speaks[questions.item], np.abs(says - questions.answer), np.nan)
     return found
@@ -109,8 +109,8 @@ def _correlate(
 ) -> tuple[Measure, FloatArray, float]:
     """Return the correlation of two columns of errors, its influence values, and its effective errors.
 
-    The influence values, one per question, give the variance. The effective errors are the smallest effective
-    number of errors, or right answers, of a machine.
+    The influence values, one per question, give the variance. The number of effective errors is the smallest
+    effective number of errors, or of right answers, of the two machines.
     """
     both = ~np.isnan(first) & ~np.isnan(second)
     n, influence = int(both.sum()), np.zeros(len(first))

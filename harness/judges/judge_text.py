@@ -201,7 +201,7 @@ def _corrected_table(report: JudgeReport) -> Table:
 
 
 def dependence_lines(report: JudgeReport) -> list[str]:
-    """Return one line per correlation of errors, after the number of independent judges they are worth."""
+    """Return the number of independent judges that the judges are worth, then a line per correlation."""
     found = report.dependence
     if found is None:
         return []

@@ -260,7 +260,7 @@ def area_under_curve(p: FloatArray, questions: JudgedQuestions, level: float = 0
 
 
 def _share_below(values: FloatArray, others: FloatArray, share: FloatArray) -> FloatArray:
-    """Return, for each value, the total share of the others below it; others equal to it count by half."""
+    """Return for each of `values` the total share of `others` that are below it; ties count by half."""
     order = np.argsort(others, kind="stable")
     total = np.concatenate([[0.0], np.cumsum(share[order])])
     below = total[np.searchsorted(others[order], values, side="left")]

@@ -52,7 +52,7 @@ class JudgedQuestions:
     cluster
         Shape (R,): number of the independent unit, which is the item or its cluster.
     scope
-        Questions that these represent, `OPTIONS` or `PREDICTIONS`.
+        Kind of scope that the R questions represent, `OPTIONS` or `PREDICTIONS`.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 A share of questions is a ratio of weighted sums. With equal weights and one question per cluster, its
 interval is the exact binomial interval (Clopper & Pearson 1934). Otherwise it is the gamma interval of Fay &
 Feuer (1997, Statistics in Medicine 16) for weighted sums of rare events, applied to the rarer answer. Its
-variance is the larger of theirs and the variance of the ratio, each summed by cluster.
+variance is the larger of Fay & Feuer's variance and the variance of the ratio, each summed by cluster.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Measure:
     n
         Number of answers that it is computed from.
     why
-        Reason why it is withheld; empty if it is given.
+        Reason why the value is withheld; empty if it is given.
 
     Examples
     --------
@@ -109,8 +109,8 @@ def _gamma_ends(rare: FloatArray, share: FloatArray, cluster: IntArray, level: f
 def deviation_of_mean(values: FloatArray, weight: FloatArray, cluster: IntArray) -> float:
     """Return the standard error of a weighted mean of values in [−1, 1], which is never 0.
 
-    To the variance of the ratio, summed by cluster, is added that of one more cluster that differs by 1 from
-    the others.
+    The variance is that of the ratio, summed by cluster, plus the variance due to one additional cluster that
+    differs by 1 from the others.
     """
     _, place = np.unique(cluster, return_inverse=True)
     share = weight / weight.sum()

@@ -74,7 +74,7 @@ class CorrectedAccuracy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransportGroup:
-    """Test whether a judge's calibration holds on one group of questions, for example of a study or model."""
+    """Test result on whether a judge's calibration holds on a group of questions, for example one field."""
 
     group: str
     transport: Transport

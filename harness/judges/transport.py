@@ -1,8 +1,8 @@
 """Test whether a judge's calibration that was fitted on one study (source) holds on another (target).
 
 The calibration is linear in the logits, logit P(yes) = α + β logit p, and is fitted to the answers of the
-source. On the target, the gap is the mean of answer − calibrated probability. It is computed separately for
-questions with low and with high probabilities, because their errors could cancel. The calibration passes if
+source. On the target, the gap is the mean of answer − calibrated probability. The gap is computed separately
+for questions with low and with high probabilities, because their gaps could cancel. The calibration passes if
 the intervals of both gaps lie within ±margin. This is an intersection–union test (Berger 1982, Technometrics
 24), which needs no correction for two tests. The calibration fails if one interval, with Bonferroni's
 correction, lies outside ±margin. Otherwise the result is undecided. The fitted calibration is treated as

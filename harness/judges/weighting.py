@@ -4,8 +4,8 @@ A conditional logit P(y = k) ∝ exp(offset_k + Σ_f θ_f x_fk) over the options
 Frontiers in Econometrics) combines the judges' probabilities and the model's own prediction into one working
 distribution per item. Its parameters are fitted to answers about items of the other folds (cross-fitting), so
 bad parameters can widen intervals but not make them invalid. A judge is used only if it improves the
-likelihood of these answers enough; without such judges, only the model's prediction is used. So a bad judge
-widens intervals very little.
+likelihood of the other folds' answers enough; without such judges, only the model's prediction is used. So a
+bad judge widens intervals very little.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _widen(shares: FloatArray, width: int) -> FloatArray:
 def _learn(
     every: OptionUtilities, item: IntArray, asked: IntArray, answer: FloatArray
 ) -> tuple[list[int], FloatArray]:
-    """Select the features of useful judges, after the own prediction; return them and their parameters."""
+    """Select the model's own prediction and the useful judges' features; return features and parameters."""
     own, judges = [0], range((every.x.shape[2] - 1) // _OF_JUDGE)
     parameters, base = fit_utilities(every.take(item, own), asked, answer)
     if len(item) < _LEAST:

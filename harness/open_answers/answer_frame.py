@@ -124,7 +124,7 @@ def read_frame(store: Store) -> Frame:
 def make_frame(study: Study, store: Store, terms: RunTerms = DEFAULT_TERMS) -> Frame:
     """Collect the models' answers and make their units.
 
-    The frame is not stored, but the replies of a model that splits answers into claims are.
+    The frame is not stored, but the replies of a model that splits answers into claims are stored.
 
     Raises
     ------

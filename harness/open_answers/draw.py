@@ -3,7 +3,7 @@
 The schemes "equal" and "judge" draw *cells*. A cell is a criterion of an item, which is asked about for every
 distinct answer to the item, so that models are compared on the same criteria; or a claim, which is asked
 about once for all answers that make it. All questions of a cell are drawn together, with one probability π.
-It is proportional to the largest size z of the cell in any of its answers, where
+This probability is proportional to the largest size z of the cell in any of its answers, where
 
     z = ⅔ u/Σu + ⅓/U       within an answer of U units,  u = |points|, or |points| √(p(1 − p)) with a judge
 
@@ -16,7 +16,8 @@ The term ⅓/U bounds the inverse-probability weights of estimates that weight a
 The scheme "first no" draws whole items, with all their answers. The units of an answer are in random order
 (the same for all answers to the item), or with a judge in the order of most likely errors. An *error* is a
 unit with positive points that is not met, or one with negative points that is met. Units are asked about in
-this order until an error is found. The recorded probability is that of being drawn and first in the order.
+this order until an error is found. A unit's recorded probability is the probability that its item is drawn
+and the unit is the first in this order.
 
 A unit of unknown field has a queue of T experts from different fields, in random order. An expert who says
 "not my field" passes the unit on. If exactly one of the F fields accepts it, an expert of this field is in
@@ -48,8 +49,8 @@ _SHARED = ("item", "model", "answer", "unit", "points", "field", "question")
 class Draw:
     """Questions to ask; one row per question and expert in its queue. Columns have shape (Q,).
 
-    With the scheme "first no", a question that belongs to several answers has rows for each of them;
-    otherwise it has rows for only one.
+    With the scheme "first no", a question that belongs to several answers has rows for each answer; with the
+    other schemes, it has rows for only one answer.
 
     Attributes
     ----------
@@ -64,7 +65,7 @@ class Draw:
     expert
         Expert to ask.
     attempt
-        Place of the expert in the queue, from 1. An expert is asked if all before said "not my field".
+        Place of the expert in the queue, from 1. An expert is asked if all earlier ones said "not my field".
     """
 
     question: IntArray
@@ -97,7 +98,7 @@ def draw_questions(
     table
         Every unit of every answer.
     n
-        Expected number of questions. For "first no", the largest number, which is reached if no error is
+        Expected number of questions. For "first no", an upper limit; fewer questions are asked if errors are
         found.
     scheme
         "equal": about as many questions per answer; "judge": more if the judge is unsure; "first no": whole
@@ -253,7 +254,8 @@ def _draw_items(
 ) -> tuple[IntArray, FloatArray, IntArray]:
     """Draw as many items as n questions surely suffice for; return their rows, probabilities and places.
 
-    The probability is that of being drawn and first in the order of the answer; places count from 1.
+    A row's probability is that its item is drawn and its unit is first in the answer's order. Places in this
+    order count from 1.
     """
     item, names = number_values(table.item)
     pairs = np.unique(np.column_stack([item, table.question]), axis=0)
@@ -342,8 +344,8 @@ def join_replies(
     drawn
         Drawn questions with their queues of experts.
     replies
-        Mapping (question, expert) → reply of the questions that were asked; None if one is not answered yet.
-        Or shape (Q,): replies by row of `drawn`, "" if the expert was not asked.
+        Mapping (question, expert) → reply, for questions that were asked; None if not answered yet.
+        Alternatively, shape (Q,): replies by row of `drawn`, "" if the expert was not asked.
     gold
         Shape (R,): true replies of the units of the table, None if unknown.
 
@@ -376,7 +378,7 @@ def join_replies(
 
 
 def _match_rows(table: UnitTable, drawn: Draw) -> tuple[IntArray, IntArray]:
-    """Return rows of the table, one per expert in the queue, and the row of the draw of each; −1 if none."""
+    """Return rows of the table, one per expert in the unit's queue, and their rows of the draw (−1: none)."""
     # "first no" draws rows of the table, but the other schemes draw questions, which several rows may share
     is_ordered = bool((drawn.order > 0).any())
     key, mine = (np.arange(len(table)), drawn.row) if is_ordered else (table.question, drawn.question)

@@ -53,8 +53,8 @@ class OpenEstimate:
     ----------
     metric
         "score": mean over items of the points of met units divided by the sum of positive points.
-        "score_by_item": the same with every item's score clipped to [0, 1]. "met": share of units that are
-        met. "no_error": share of answers without an error.
+        "score_by_item": mean of the items' scores after each is clipped to [0, 1]. "met": share of units that
+        are met. "no_error": share of answers without an error.
     model, other
         The model, and the model it is compared with (the estimate is model − other); `other` is None for an
         estimate of one model.
@@ -69,13 +69,13 @@ class OpenEstimate:
         Confidence level.
     items, judged, missing
         Number of items with a judged unit, of judged units, and of units that were asked about without a yes
-        or no. For "no_error", `missing` is the number of answers not known to have, or to have no, error.
+        or no. For "no_error", `missing` is the number of answers that may or may not have an error.
     method
         Name of the method of the interval.
     corrected, corrected_low, corrected_high
         "score" or "met" corrected for experts' errors on control questions
         (`oversight.harness.open_answers.experts.ErrorRates`), with an interval that allows for uncertain
-        error rates and for missing judgements. The squared distances of both from the estimate are added
+        error rates and for missing judgements. The squared margins for these two causes are added
         (Zou & Donner 2008, Stat. Med. 27). None unless experts gave wrong replies to control questions.
     why
         Reason why the interval may not be valid; empty if it is.
@@ -258,7 +258,7 @@ class _Maker:
     widest: float
 
     def make(self, metric: str, model: str, other: str | None, field: str | None) -> OpenEstimate:
-        """Estimate a metric of one model, or of the difference of two; or say why it is withheld."""
+        """Estimate a metric of a model, or the difference of two models; if withheld, give the reason."""
         sides = [self.models[name] for name in (model, other) if name is not None]
         if len(sides) == 2:
             common = np.intersect1d(sides[0].item, sides[1].item)
@@ -323,7 +323,7 @@ class _Maker:
     def _combine(
         self, named: OpenEstimate, sides: list[ModelUnits], *fills: str
     ) -> tuple[ItemMean, list[float]]:
-        """Return the mean of a model or the difference of two, and each model's `ItemMean.negative`.
+        """Return a model's mean or the difference of two models, and each model's `ItemMean.negative`.
 
         `fills` says how missing judgements count for the first and the second model.
         """

@@ -75,7 +75,7 @@ class ErrorRates:
 
     @property
     def doubt(self) -> str:
-        """The observation that experts err."""
+        """Text that says how often experts replied wrongly, or two experts replied differently."""
         if self.is_gold:
             return f"experts gave {self.wrong} of {self.of} control questions a wrong reply"
         return f"two experts replied differently to {self.wrong} of {self.of} questions"
@@ -88,8 +88,8 @@ class ErrorRates:
     def correct(self, value: float, negatives: Sequence[float]) -> tuple[float, float, float]:
         """Correct an observed value for experts' errors.
 
-        Return the smallest corrected value over the rates' intervals, the corrected value at the rates' own
-        values, and the largest.
+        Return the smallest corrected value over the rates' intervals, the corrected value at the estimated
+        rates, and the largest corrected value over the intervals.
 
         Parameters
         ----------
@@ -106,9 +106,9 @@ class ErrorRates:
 
 
 def find_rates(experts: Sequence[ExpertReplies]) -> tuple[ErrorRates, ...]:
-    """Return the error rates of all experts together in which errors occur: from gold, and from pairs.
+    """Return the error rates of all experts together, from gold and from pairs; omit rates without errors.
 
-    Gold determines them only with replies to units of both truths.
+    Gold determines error rates only if experts replied to units with the truth "yes" and with the truth "no".
     """
     both = next((found for found in experts if found.expert == ""), None)
     if both is None:

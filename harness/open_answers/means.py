@@ -18,12 +18,11 @@ Foundations of Statistical Inference). Items are independent; units of one item 
 * A judge's probabilities q of bad, calibrated on judgements of other items, are a control variate: D_i is
   Σ_all w q + Σ_judged w (bad − q)/π, with the same expectation for every q (Cassel, Särndal & Wretman 1976,
   Biometrika 63). The judge is never taken as the truth.
-* A difference of two models is computed item by item, on the items that both answered. * "no_error" is the
-share of answers without a bad unit. An answer counts as 0 once a unit is judged bad, and as
-  1 once all units are judged good; until then it is open.
+* A difference of two models is computed item by item, on the items that both answered.
+* "no_error" is the share of answers without a bad unit. An answer counts as 0 once a unit is judged bad, and
+  as 1 once all units are judged good; until then it is open.
 * The mean of a field counts only the field's units and their positive points. If fields become known only
-when
-  an expert accepts a unit, the score is one minus the field's ΣD divided by ΣT of its positive units.
+  when an expert accepts a unit, the score is one minus the field's ΣD divided by ΣT of its positive units.
 * The mean of scores clipped per item is not linear in the judgements, so it needs all units of all items.
 """
 
@@ -308,7 +307,7 @@ def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[A
 
 
 def _first_asked(units: ModelUnits) -> ModelUnits:
-    """Mark units after the first of an order as not asked, because asking depended on earlier replies."""
+    """Mark all but the first unit of each order as not asked, because asking depended on earlier replies."""
     ordered = units.order > 0
     if (ordered & (units.propensity == 0)).any():
         raise Withheld(

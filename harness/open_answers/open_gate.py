@@ -103,7 +103,7 @@ def _list_bars(bars: Bars) -> list[tuple[str, float]]:
 
 
 def _find_score(result: OpenResult, model: str, other: str) -> OpenEstimate:
-    """Return the estimate of a model's score, or of its difference model − other, reversed if necessary."""
+    """Return the estimate of a model's score or, if `other` is given, of the difference model − other."""
     for estimate in result.estimates:
         if (estimate.model, estimate.other or "") == (model, other):
             return estimate

@@ -64,7 +64,8 @@ def read_rubrics(study: Study, item_ids: Iterable[str]) -> list[StoredUnit]:
         item = _find_item(row, names)
         if item not in ids:
             if not is_file:
-                continue  # the study leaves this item out: beyond its limit, or an invalid row
+                # The study leaves this item out, because it is beyond the limit or its row is invalid.
+                continue
             known = did_you_mean(item, ids)
             raise row.error(names[0], f"a rubric of {item!r}, which is no item of the study{known}")
         for text, points, field in _read_criteria(row, study, is_file=is_file):
@@ -200,8 +201,8 @@ def read_units(
     Raises
     ------
     DataError
-        If an item or answer is unknown, a unit has no text, points are not a number or 0, or an answer has no
-        unit although others have. The message names file, line and field.
+        If an item or answer is unknown, a unit has no text, points are not a number or 0, or only some of the
+        answers have units. The message names file, line and field.
 
     Examples
     --------

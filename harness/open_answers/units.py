@@ -179,8 +179,8 @@ class Judgements:
         Whether the row's expert was asked.
     propensity
         Probability, fixed before any reply, that the unit is asked about; if units are asked about until the
-        first "no", probability that it is the first of its answer. NaN if the unit was not drawn, or was
-        asked about only as a control question.
+        first "no", probability that it is asked about first in its answer. NaN if the unit was not drawn, or
+        was asked about only as a control question.
     order
         Place within the answer, from 1, if units are asked about until the first "no"; otherwise 0.
     expert

@@ -87,7 +87,7 @@ def _tell_served(
 
 
 def links(args: argparse.Namespace, study: Study) -> None:
-    """List the links, make new ones, or revoke some."""
+    """List the experts' links to the answer page, make new links, or revoke links."""
     check_address(args.port)
     if args.days is not None and (args.revoke or not (args.all or args.experts)):
         raise BadInput("--days is for new links: name experts, or give --all")

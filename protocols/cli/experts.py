@@ -30,7 +30,7 @@ from oversight.protocols.people import Reassigned, reassign, write_reminders
 
 
 def hand_over(study: Study, store: Store, giver: str, taker: str, reason: str) -> Reassigned:
-    """Reassign open questions; if they are on a server, pull before and push afterwards."""
+    """Reassign open questions; if the questions are on a server, pull before and push afterwards."""
     queues = store.labelling.read_queues().values()
     if all(queue.closed for queue in queues):
         return reassign(study, store, giver, taker, reason)
@@ -97,7 +97,7 @@ def invite(args: argparse.Namespace, study: Study) -> None:
     table.caption = "Passwords are shown only once and are not stored: pass them on now."
     emit(args, {"accounts": [asdict(a) for a in accounts]}, table)
     if handed and not args.json:
-        # not in the table, because its cells would break long links
+        # Print links outside the table, because its cells would break them.
         emit(args, {}, "\n".join(handed))
 
 
@@ -125,7 +125,7 @@ def show_quality(args: argparse.Namespace, study: Study) -> None:
 
 
 def note_absence(args: argparse.Namespace, study: Study) -> None:
-    """Record that an expert is absent; meanwhile, other experts are asked if they can answer."""
+    """Record that an expert is absent; meanwhile, questions go to other experts who can answer them."""
     from oversight.protocols.people import note_absence
 
     with Store(study.store_url) as store:
@@ -146,7 +146,7 @@ def end_absence(args: argparse.Namespace, study: Study) -> None:
 
 
 def replace(args: argparse.Namespace, study: Study) -> None:
-    """Record that an expert has left, and give their open questions to another."""
+    """Record that an expert has left, and give their open questions to another expert."""
     from oversight.protocols.people import note_absence
 
     with Store(study.store_url) as store:
@@ -174,7 +174,7 @@ def forget(args: argparse.Namespace, study: Study) -> None:
 
 
 def erase(args: argparse.Namespace, study: Study) -> None:
-    """Erase an expert's name, texts, links and addresses; study.toml decides whether answers stay."""
+    """Erase an expert's name, texts, links and addresses; study.toml decides whether answers are kept."""
     from oversight.protocols.people import erase_person
 
     done = erase_person(study, args.expert)

@@ -179,7 +179,7 @@ def simulate(args: argparse.Namespace, study: Study) -> None:
 
 
 def export_audit(args: argparse.Namespace, study: Study) -> None:
-    """Write the audit to a file, and print its head, which another person should note."""
+    """Write the audit to a file, and print its head (last hash), which another person should write down."""
     from oversight.harness.analysis import write_bundle
 
     done = write_bundle(study, args.file, comments=args.comments)

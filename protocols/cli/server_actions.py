@@ -84,7 +84,7 @@ def requeue(args: argparse.Namespace, study: Study) -> None:
 
 
 def watch(args: argparse.Namespace, study: Study) -> None:
-    """Pull and show the state repeatedly, until the width is reached, all is answered, or Ctrl-C."""
+    """Pull and show the state repeatedly, until the width is reached, no question is open, or Ctrl-C."""
     from oversight.protocols.collect import watch_campaign
 
     _check_watch(args, study)
@@ -133,7 +133,8 @@ def show_status(args: argparse.Namespace, study: Study) -> None:
     due = study.experts.deadline and study.experts.deadline.isoformat()
     payload: dict[str, object] = {"experts": experts, **totals, "deadline": due, "away": away}
     if pool is not None:
-        from oversight.harness.report import pool_to_json  # imported here, because it loads the estimates
+        # Import this here, because the module loads all estimates.
+        from oversight.harness.report import pool_to_json
 
         payload |= pool_to_json(pool)
     payload["passed"] = {expert: list(questions) for expert, questions in passed.items()}
@@ -155,7 +156,7 @@ def _share_text(totals: Mapping[str, int]) -> str:
 
 
 def _experts_table(now: Mapping[str, QueueProgress], away: Mapping[str, str], *, is_panel: bool) -> Table:
-    """Return a table with a row per expert. A rare count has a column only if some expert has one."""
+    """Return a table with a row per expert. Columns of rare counts are left out if all entries are 0."""
     table = plain_table()
     table.add_column("expert", overflow="fold")
     columns = {"answered": [f"{p.answered} / {p.asked}" for p in now.values()]}

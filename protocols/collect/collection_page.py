@@ -15,7 +15,7 @@ from oversight.harness.store import PAGE, SOURCE, Queue, ReplyRepository, Revisi
 from oversight.protocols.collect.progress.queue_progress import QueueProgress, measure_progress
 
 _NAMED = 3
-"""Largest number of people named among those with open questions."""
+"""Largest number of people with open questions whose names are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,9 +122,10 @@ class Arrivals:
     bins
         Person → number of their timed answers in each bin.
     order
-        Person → number of all their answers in each of equal portions of the order of arrival.
+        Person → number of the person's answers in each portion of the order of arrival. All portions have
+        the same number of answers; answers without a time are included.
     per_hour
-        Person → timed answers per hour from their first to their last; missing for fewer than two.
+        Person → timed answers per hour, between the person's first and last; missing for fewer than two.
     last
         Person → time of their last answer with a time, in the format of `starts`.
     """
@@ -248,8 +249,8 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
         ``is_panel``: whether people choose among all options instead of answering yes or no. ``people``:
         for each ``name``, the fields of `QueueProgress`, and ``per_hour`` and ``last`` of `Arrivals` (None
         if missing). ``asked, answered, open, foreign``: their sums. ``arrivals``: the other fields of
-        `Arrivals`. ``quarantine``: ``of``, the number of annotations that do not count; ``reasons``, their
-        numbers; ``rows``, the first ones with expert, annotation, task, question, item, why, stored detail.
+        `Arrivals`. ``quarantine``: ``of``, the number of annotations that do not count; ``reasons``, reason →
+        number; ``rows``, the first annotations with expert, annotation, task, question, item, why and detail.
         ``next``: next step as sentence and command. ``campaign``: whether questions are on a Label Studio
         server. ``deadline``: last day of the collection in ISO 8601, or None. ``items_drawn``: how many
         items were ``drawn`` from a pool, ``of`` how many, and the same as ``text``; None if all are asked

@@ -12,7 +12,7 @@ from oversight.harness.datasets import PRESETS
 from oversight.harness.types import Item, Verdict
 
 OPEN_WORDS = {Verdict.UNSURE: "Cannot tell", Verdict.SKIP: "Not my field"}
-"""Names of replies to questions about open answers that differ from other questions' names."""
+"""Names of replies to questions about open answers, if they differ from the names for other questions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Draw units of open answers once, and ask the questions that are due, each of the next expert in line."""
+"""Draw units of open answers once, and put each question that is due to the next expert in line."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
 
     A drawn question is due if it was not asked yet, or if its expert said "not my field" and another expert
     is next in line. With ``draw = "first no"``, the question about an answer's next unit is due only if all
-    its units so far are met.
+    earlier units of this answer are met.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def draw_units(
 
 
 def list_experts(roster: Roster, named: Sequence[str]) -> dict[str, str]:
-    """Return expert and field → field, for present experts; experts of several fields occur once per field.
+    """Return a key → field for each pair of a present expert and one of their fields; keys join both names.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item]
 
 
 def _find_colleagues(store: Store, frame: Frame, roster: Roster) -> dict[str, list[str]]:
-    """Return question → experts of its field who were not drawn for it, and do not answer it for another.
+    """Return question → experts of its field who were neither drawn for it nor took it over from another.
 
     Questions about units of unknown field are left out until their expert says yes or no.
     """

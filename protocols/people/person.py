@@ -73,7 +73,7 @@ class ErasedPerson:
     name
         The pseudonym that replaces the expert's name; empty if only texts were forgotten.
     answers
-        Number of answers kept under that name.
+        Number of answers kept under the pseudonym.
     open
         Number of the expert's open questions.
     events

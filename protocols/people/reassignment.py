@@ -22,9 +22,9 @@ class Reassigned:
     moved
         Number of questions given to the other expert.
     repeats
-        Number of these that the other expert already has, for example as a second answer.
+        Number of these questions that the other expert already has, for example as a second answer.
     kept
-        Reason why questions were not reassigned → their number.
+        Reason → number of questions that were not reassigned for this reason.
     """
 
     moved: int
@@ -45,7 +45,7 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
     ConfigError
         If the study is a panel, or the other expert is away.
     DataError
-        If an expert does not exist, or the other one can judge none of the classes asked about.
+        If an expert does not exist, or the other expert can judge none of the classes asked about.
     """
     if study.experts.is_panel:
         raise ConfigError(

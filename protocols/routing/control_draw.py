@@ -1,7 +1,8 @@
 """Insert control questions (gold, repeats, second experts) into the queues of a study.
 
-They do not change the draw of the study's own questions, whose propensities stay valid. The draw depends
-only on the seed and the questions; a repeated draw keeps existing control questions and adds missing ones.
+Control questions do not change the draw of the study's own questions, whose propensities stay valid. Their
+draw depends only on the seed and the questions. A repeated draw keeps existing control questions and adds
+missing ones.
 """
 
 from __future__ import annotations
@@ -240,9 +241,10 @@ def _draw_gold(
 ) -> Iterator[ControlQuestion]:
     """Yield questions on gold items in random order, half of them about the true option.
 
-    If more questions are needed than there are gold items, the items are used again with the other kind of
-    option. The option's expert is drawn as for the study's questions. So experts' overall error rates on gold
-    are those on the study's questions, if gold items resemble the study's items.
+    If more questions are needed than there are gold items, the items are used again, with a false option
+    instead of the true one or the reverse. The option's expert is drawn as for the study's questions. So
+    experts' overall error rates on gold items are those on the study's questions, if both kinds of items are
+    similar.
     """
     by_id = sorted(gold, key=lambda g: g.item.id)
     truth = {g.item.id: g.truth for g in by_id}

@@ -81,7 +81,7 @@ class Direct:
         Raises
         ------
         EstimateError
-            If questions are open. An early result would count items decided by a first yes, and miss those
+            If questions are open. An early result would count items decided by a first yes, but not items
             that a first no leaves open.
         """
         answers, asked = list(answers), self.asked
@@ -92,8 +92,7 @@ class Direct:
         pairs = list(zip(known.get(MODEL, ()), known.get(ANNOTATOR, ()), strict=True))
         wins, losses = pairs.count((1, 0)), pairs.count((0, 1))
         neither = pairs.count((0, 0))
-        # The disagreements asked about represent an equal share of all items, including those without a
-        # question.
+        # If only a share of the disagreements is asked about, the result covers the same share of all items.
         every = len(differing(self._drawn(), self.predicted))
         screened = round(len(self.items) * len(asked) / every) if every else len(self.items)
         return direct_result(

@@ -88,7 +88,7 @@ def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = 
     BadInput
         If a model that the study names was not run.
     """
-    # imported here, because both imports are slow and most draws need neither
+    # Import these modules here, because they load slowly and most draws do not need them.
     from oversight.harness.analysis import find_newest_runs
     from oversight.harness.estimate import JudgeOpinion
 

@@ -5,8 +5,8 @@ proportional within strata by the models' agreement and the judges' certainty
 (`oversight.harness.estimate.split_by_agreement`). Later draws take the same proportions of the remaining
 items, so at any time the drawn items are a proportional sample of the whole pool. With ``deviation``,
 probabilities are proportional to the judges' uncertainty about each item
-(`oversight.harness.estimate.chances_by_deviation`), updated by earlier answers. They are recorded, and
-`oversight.harness.columns.weigh_draws` computes the weight of each item.
+(`oversight.harness.estimate.chances_by_deviation`), updated by earlier answers. These probabilities are
+recorded, and `oversight.harness.columns.weigh_draws` computes each item's weight from them.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ def _count_items(study: Study, wanted: int, known: DrawInformation) -> int:
         posterior = vote_posterior(predicted, known.n_options, int(known.n_options.max()), accuracy=accuracy)
         each = float(expected_questions(predicted, posterior, known.n_options).mean())
     elif study.experts.statement.estimator == "weighted" and len(known.looked_at) == 1:
-        # an item whose only prediction is unreadable needs no question; by deviation it is hardly drawn
+        # An item whose only prediction is unreadable needs no question; draws by deviation rarely select it.
         if study.experts.draw != "deviation":
             each = float((known.predicted[:, known.looked_at] >= 0).mean())
     elif study.experts.statement.estimator == "likelihood":

@@ -93,10 +93,10 @@ class RandomPanel:
 class BalancedPanel(RandomPanel):
     """Incomplete blocks: equal loads (± 1), and pairs that meet about equally often.
 
-    Items in random order take groups of n annotators one after the other. At each step, the group is drawn
-    among those with the least load, and among these, those with the fewest meetings. Every annotator gets an
-    item with probability n/annotators, by symmetry, because names are shuffled too. The plan is a single
-    draw, so route all items at once.
+    Items are assigned in random order. The n annotators of an item are chosen one after the other: the one
+    with the least load; if loads are equal, the one who met those already chosen least often; then at random.
+    Every annotator gets an item with probability n/annotators, by symmetry, because names are shuffled too.
+    The plan is a single draw, so route all items at once.
 
     Parameters
     ----------

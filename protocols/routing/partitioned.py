@@ -36,7 +36,7 @@ _Drawn = tuple[str, int, str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Partitioned:
-    """One option per item (or m) is drawn uniformly, and its expert is asked.
+    """Draws one option per item (or m options) uniformly, and asks an expert of each drawn option.
 
     Parameters
     ----------

@@ -43,7 +43,8 @@ class Expert:
     email
         Address of this expert's account on a labelling server; empty for a made-up one.
     away
-        Whether this expert is temporarily away: questions go to others, or wait if there is nobody else.
+        Whether this expert is temporarily away: questions go to other experts of the class, or wait if there
+        is nobody else.
     """
 
     name: str

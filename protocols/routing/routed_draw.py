@@ -20,7 +20,7 @@ class Routed:
     asked
         Person → number of questions or assignments.
     new
-        Number of these that were not stored before.
+        Number of these questions or assignments that were not stored before.
     items
         Number of items of the study.
     each, annotators

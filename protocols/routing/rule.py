@@ -36,7 +36,7 @@ class RoutingProtocol(Protocol):
     seed
         Seed of all draws.
     statement
-        Permitted uses of its labels, see `ProtocolStatement`.
+        Permitted uses of the rule's labels, see `ProtocolStatement`.
     """
 
     @property
@@ -96,7 +96,7 @@ def put_question(
 
 
 def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray[np.int64]:
-    """Return predictions in shape (items, models), in the given order; −1 for unreadable ones (None).
+    """Return predictions in shape (items, models), in the given order; −1 for an unreadable answer (None).
 
     Raises
     ------

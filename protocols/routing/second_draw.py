@@ -3,8 +3,8 @@
 The draw depends on first answers and predictions. Items are drawn with recorded probabilities ρ, proportional
 to the expected information of a second answer under the models' votes
 (`oversight.harness.estimate.second_rates`). Then one of the remaining options is drawn with recorded
-probabilities. A question's propensities are the product of both. After a yes, or a no to one of two options,
-nothing is left to ask.
+probabilities. A question's propensities are the products of both probabilities. After a yes, or a no to one
+of two options, nothing is left to ask.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class SecondDraw:
     left
         Number of items for which a second answer would be informative.
     narrower
-        Expected ratio of the models' standard errors with and without the second questions, if votes are
-        right; 1 without votes.
+        Expected ratio of the models' standard errors with the second questions to those without, if the
+        votes' probabilities are right; 1 without votes.
     """
 
     questions: Sequence[QuestionFields]
@@ -62,8 +62,8 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
     Raises
     ------
     BadInput
-        If the protocol does not allow them, first questions are open, nothing is left to ask, or nobody
-        with capacity left can judge a drawn option.
+        If the protocol does not allow second questions, first questions are open, nothing is left to ask, or
+        nobody with capacity left can judge a drawn option.
     ConfigError
         If second questions were drawn before.
     """
@@ -123,7 +123,7 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
 
 
 def refuse_first_after_second(store: Store, new: int) -> None:
-    """Refuse new first questions after second ones were drawn, because that draw needs all first answers."""
+    """Refuse new first questions once second ones were drawn, because that draw uses all first answers."""
     if new and store.content.read_questions(second=True):
         raise ConfigError(
             f"{counted(new, 'item')} would be asked about for the first time after second questions were "
@@ -172,7 +172,7 @@ def _weigh_votes(votes: DrawInformation) -> FloatArray:
 def _first_variances(
     labels: LabelColumns, predicted: IntArray, posterior: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return per model, over items with a first answer: Σ V₀ (of the estimate) and Σ v (of being right)."""
+    """Sum two variances per model, over items with a first answer: of the estimate, and of being right."""
     rows = np.flatnonzero(labels.kind != ABSTAINED)
     item, said = labels.item[rows], labels.questions.take(rows)
     p, k = posterior[item], said.n_options[:, None]

@@ -34,8 +34,8 @@ from oversight.protocols.routing.sealed_ids import plain_id, seal_fields
 def order_queue(asked: Iterable[Pending]) -> list[Pending]:
     """Sort a person's questions into the order of asking.
 
-    Questions are sorted by their stored places. Entries without a place, such as a panel's assignments,
-    come first in an order given by a hash.
+    Questions are sorted by their stored places. Entries without a place, such as a panel's assignments, come
+    first, sorted by a hash.
     """
     return sorted(asked, key=_turn)
 
@@ -62,7 +62,7 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
     """
     predictions: Predictions = {}
     if "predictions" in study.experts.statement.needs:
-        # imported here, because it loads the estimates
+        # Import this here, because the module loads all estimates.
         from oversight.harness.analysis import find_newest_runs
 
         chosen = find_newest_runs(store, study.experts.models or None, study.judges)
@@ -220,7 +220,7 @@ def read_pending(study: Study, store: Store) -> Sequence[Pending]:
     check_drawn(study, store)
     if study.experts.is_panel:
         return store.panel.read_assignments()
-    # sorted by the id before sealing, so that the order does not depend on the key
+    # Sort by the id before sealing, so that the order does not depend on the study's key.
     controls = sorted((c.question for c in store.controls.read_controls()), key=plain_id)
     asked = [*store.content.read_questions(), *controls]
     handed = store.people.read_handovers()

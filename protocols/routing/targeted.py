@@ -1,9 +1,10 @@
 """Targeted routing: ask about the options that the tested models predict.
 
 For one model, the expert of the predicted option is asked, which is optimal. For several, one option per
-item is drawn with π ∝ √(n_k s_k), with a share ε spread over all options, so that the answer serves every
-model, including later ones. For comparing two models, `Disagreement` asks only about items on which they
-differ, about one of the two predicted options at random.
+item is drawn with π ∝ √(n_k s_k), where n_k models predict option k, which is true with probability p_k, and
+s_k = p_k(1 − p_k). A share ε of the draw is spread over all options, so that the answer serves every model,
+including later ones. For comparing two models, `Disagreement` asks only about items on which they differ,
+about one of the two predicted options at random.
 """
 
 from __future__ import annotations
@@ -47,8 +48,7 @@ class Targeted:
     roster
         The experts.
     predictions
-        Model → item id → option from 0, None if unreadable. With other predictions, it is another protocol
-        with other propensities.
+        Model → item id → option from 0, None if unreadable. Other predictions lead to other propensities.
     seed
         Seed of all draws.
     epsilon

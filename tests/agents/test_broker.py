@@ -83,7 +83,7 @@ def test_programs_that_begin_alike_share_their_first_replies(tmp_path: Path) -> 
     assert spent == [(1, 0), (1, 1), (4, 1)]
 
 
-def test_one_repair_turn_and_no_more() -> None:
+def test_unusable_reply_is_repaired_once() -> None:
     model = say("I think it is A.", GOOD)
     broker = Broker(model, "m", budget=FREE)
     [reply] = ask(broker, "p")

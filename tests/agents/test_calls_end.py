@@ -103,7 +103,7 @@ def test_an_interrupted_command_waits_only_for_sent_calls(tmp_path: Path) -> Non
         assert model.sent == len(read_rows(store)) == 2
 
 
-def test_a_fatal_error_ends_all_calls_that_wait_and_those_alone(tmp_path: Path) -> None:
+def test_fatal_error_ends_only_waiting_calls(tmp_path: Path) -> None:
     async def refuse(_: Broker, __: object) -> None:
         model.go.set()
 
@@ -114,7 +114,7 @@ def test_a_fatal_error_ends_all_calls_that_wait_and_those_alone(tmp_path: Path) 
         assert model.sent == len(read_rows(store)) == 2
 
 
-def test_refusals_end_all_if_nothing_but_they_came() -> None:
+def test_run_ends_if_all_calls_are_refused() -> None:
     async def run(model: Scripted) -> int:
         broker = Broker(model, "m", budget=FREE, concurrency=1)
         tasks = [broker.ask(Request.of(f"question {j}"), "p") for j in range(60)]

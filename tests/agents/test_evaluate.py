@@ -76,7 +76,7 @@ def test_one_item_that_stops_the_session_does_not_harm_the_others() -> None:
 
 
 @pytest.mark.parametrize("fault", [StoreError("disk full"), ZeroDivisionError()])
-def test_a_fault_of_ours_ends_all_and_is_no_wrong_answer(fault: Exception) -> None:
+def test_internal_error_ends_the_run_and_is_no_wrong_answer(fault: Exception) -> None:
     source = program('try:\n    await task.ask(["answer"])\nexcept Exception:\n    return "A"')
     with pytest.raises(type(fault)):
         answer(source, Scripted(lambda _: fault))
@@ -101,7 +101,7 @@ SENSE = {"kind": "ask", "fields": ["x"], "inputs": [], "instruction": "", "name"
         *(SENSE | {"examples": examples} for examples in (-1, 0.5, "all")),
     ],
 )
-def test_a_call_that_makes_no_sense_is_the_programs_trouble(tier: str, call: object) -> None:
+def test_malformed_call_fails_only_the_program(tier: str, call: object) -> None:
     model = Scripted()
     try:
         [prediction] = answer(program(f"await task.host({call})"), model, tier=tier)

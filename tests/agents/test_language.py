@@ -32,13 +32,13 @@ async def run_on(tier: str) -> set[str]:
     return works
 
 
-def test_the_corpus_is_large() -> None:
+def test_language_corpus_is_large() -> None:
     assert len(CORPUS) >= 40
     assert set(CORPUS) >= BEYOND_MONTY
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_each_tier_runs_what_it_says(tier: str) -> None:
+def test_each_tier_runs_the_language_that_it_states(tier: str) -> None:
     try:
         works = asyncio.run(run_on(tier))
     except OversightError as error:

@@ -40,7 +40,7 @@ def saying(**fields: str) -> Scripted:
     ],
 )
 @pytest.mark.parametrize("k", [2, 5, 30])
-def test_calls_per_item_and_an_answer_in_source_order(name: str, calls: int, k: int) -> None:
+def test_workflow_makes_its_stated_calls_and_answers(name: str, calls: int, k: int) -> None:
     model = Scripted()
     [prediction] = answer(load_program(name), model, [an_item(k)])
     assert len(model.requests) == calls
@@ -111,7 +111,7 @@ def test_the_most_frequent_answer_wins_and_the_first_seen_wins_a_tie(letters: st
     assert prediction.option == option
 
 
-def test_temperatures_of_the_samples() -> None:
+def test_samples_are_drawn_at_the_workflows_temperature() -> None:
     model = Scripted()
     answer(load_program("cot-sc"), model)
     assert {r.temperature for r in model.requests} == {0.8}

@@ -68,7 +68,7 @@ def tier(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("tier", TIERS, indirect=True)
 @pytest.mark.parametrize("body", GREEDY.values(), ids=GREEDY)
-def test_all_text_of_a_call_counts(body: str, tier: str) -> None:
+def test_limit_applies_to_all_text_of_a_call(body: str, tier: str) -> None:
     model = Scripted()
     [found] = answer(f"async def forward(task):\n    {body}\n    return 'A'\n", model, tier=tier)
     assert found.status is PredictionStatus.UNREADABLE
@@ -132,7 +132,7 @@ async def forward(task):
 
 
 @pytest.mark.parametrize("tier", WITH_PYTHON, indirect=True)
-def test_more_answers_than_tasks_are_no_message(tier: str) -> None:
+def test_forged_extra_answers_are_ignored(tier: str) -> None:
     source = (
         OS
         + """
@@ -148,7 +148,7 @@ async def forward(task):
 
 
 @pytest.mark.parametrize("tier", WITH_PYTHON, indirect=True)
-def test_waiting_just_under_the_idle_limit_ends_at_the_total(tier: str) -> None:
+def test_waiting_just_below_the_idle_limit_ends_at_the_total_limit(tier: str) -> None:
     source = (
         OS
         + """
@@ -167,7 +167,7 @@ async def forward(task):
 
 
 @pytest.mark.parametrize("tier", TIERS, indirect=True)
-def test_computing_a_little_between_naps_ends_at_the_total(tier: str) -> None:
+def test_computing_between_sleeps_ends_at_the_total_limit(tier: str) -> None:
     source = """
 async def forward(task):
     while True:
@@ -182,13 +182,13 @@ async def forward(task):
 
 
 @pytest.mark.parametrize("term", ["1", "'a'"])
-def test_a_sum_too_deep_to_be_written_down_is_refused(term: str) -> None:
+def test_sum_that_is_nested_too_deeply_is_refused(term: str) -> None:
     source = f"X = {' + '.join([term] * 950)}\n\n\nasync def forward(task):\n    return 'A'\n"
     with pytest.raises(ProgramRefused, match="nested deeper"):
         check_program(Program("pill", source))
 
 
-def test_a_program_that_is_refused_now_stands_in_no_searchs_way() -> None:
+def test_newly_refused_program_does_not_stop_a_search() -> None:
     world = World(select=30, section=SearchSection(rungs=[30], keep=[], candidates=0))
     state = world.state
     pill = Program("pill", f"X = {' + '.join('1' * 950)}\n\n\nasync def forward(task):\n    return 'A'\n")
@@ -206,7 +206,7 @@ def test_a_program_that_is_refused_now_stands_in_no_searchs_way() -> None:
     assert world.state.board().standing(pill.id).value <= 0
 
 
-def test_a_source_that_was_altered_behind_the_archive_is_noticed(tmp_path: Path) -> None:
+def test_source_that_was_changed_in_the_database_is_refused(tmp_path: Path) -> None:
     world = World(select=10)
     url = f"sqlite:///{tmp_path / 'study.db'}"
     with Store(url) as store:
@@ -220,7 +220,7 @@ def test_a_source_that_was_altered_behind_the_archive_is_noticed(tmp_path: Path)
         load_archive(store, "s")
 
 
-def test_equal_texts_are_on_one_side_of_a_split() -> None:
+def test_items_with_equal_texts_are_in_one_split() -> None:
     texts = [(f"text {j // 3}.", f"Text  {j // 3}.", f" TEXT {j // 3}.")[j % 3] for j in range(90)]
     items = [Item(f"i{j}", text, ("a", "b"), (0, 1)) for j, text in enumerate(texts)]
     said = [Label(i.id, 0, LabelKind.COMPLEMENTARY, 2, 0.5) for i in items]

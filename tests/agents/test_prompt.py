@@ -38,7 +38,7 @@ def test_the_answer_is_asked_for_on_a_last_line() -> None:
     assert request.schema is None
 
 
-def test_one_json_object_with_a_schema() -> None:
+def test_json_style_asks_for_one_object_with_a_schema() -> None:
     [request] = sent(PromptFormat(style="json", examples=EXAMPLES, field_chars=9)).requests
     system, _, solved, _ = request.messages
     assert system.content.endswith('- "answer": only the letter of the option you choose, one of: A, B, C\n')
@@ -51,7 +51,7 @@ def test_one_json_object_with_a_schema() -> None:
     assert request.schema["required"] == ["thinking", "answer"]
 
 
-def test_texts_of_options_in_place_of_letters() -> None:
+def test_answers_may_be_texts_of_options() -> None:
     [request] = sent(PromptFormat(answer="option", max_words=2)).requests
     assert "one of: blue, red, green" in request.messages[0].content
     assert request.messages[-1].content.startswith("### Question\nWhat is\n\n")
@@ -134,7 +134,7 @@ def test_parts_are_read_whatever_stands_around_them(reply: str, option: int | No
     assert prediction.option == option
 
 
-def test_votes_count_answers_and_not_their_dress() -> None:
+def test_differently_formatted_equal_answers_count_as_equal_votes() -> None:
     source = """
 async def forward(task):
     replies = [await task.ask(["thinking", "answer"], [task], str(j)) for j in range(3)]

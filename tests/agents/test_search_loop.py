@@ -83,7 +83,7 @@ def test_more_proposals_in_flight_see_the_same_archive() -> None:
     assert sorted(seen) == [(0, 7), (1, 7), (2, 7), (3, 8), (4, 9), (5, 10)]
 
 
-def test_the_archive_is_the_same_whatever_ends_first() -> None:
+def test_archive_does_not_depend_on_the_order_of_replies() -> None:
     """Replies take as long as they like: no slot waits for another's race, and none sees it too early."""
     digests = set()
     for luck in range(4):
@@ -206,7 +206,7 @@ def test_a_quotation_of_what_a_program_is_judged_on_is_found() -> None:
     assert find_quotation('HINT = "a man of sixty with chest pain"', [item]) == ""
 
 
-def test_the_journal_takes_everything_twice(tmp_path: Path) -> None:
+def test_storing_a_search_twice_changes_nothing(tmp_path: Path) -> None:
     world = World(select=30, section=SearchSection(rungs=[30], keep=[], candidates=2))
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         store.content.add_items(world.task.items)

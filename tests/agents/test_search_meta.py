@@ -182,7 +182,7 @@ def test_hostile_programs_are_refused_before_anything_is_paid_and_repaired(polic
     assert sum("cannot be used" in p for p in server.prompts) == 3
 
 
-def test_the_same_change_is_asked_to_be_another() -> None:
+def test_repeated_change_is_sent_back_for_another() -> None:
     def answer(prompt: str, n: int) -> Reply:
         again = "tried on this workflow before" in prompt
         return Reply(json.dumps(reply_of(n, modification="other" if again else "look twice")))
@@ -195,7 +195,7 @@ def test_the_same_change_is_asked_to_be_another() -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_prompts_hold_the_noise_and_no_right_answer(policy: str) -> None:
+def test_prompts_contain_uncertainty_but_no_right_answer(policy: str) -> None:
     with fake_openai(lambda _, n: Reply(json.dumps(reply_of(n)))) as server:
         world = run(policy, server)
     prompt = next(p for p in server.prompts if "# What a workflow is" in p)

@@ -36,7 +36,7 @@ class Scripted:
         return Proposal(self.repairs.pop(0), self.name) if self.repairs else None
 
 
-def test_every_slot_says_what_became_of_it() -> None:
+def test_every_slot_records_its_outcome() -> None:
     world = World(section=SearchSection(candidates=4, in_flight=4))
     good, bad, mended = (world.task.program(n, 0.6) for n in ("good", "bad", "mended"))
     tried: list[str] = []
@@ -62,7 +62,7 @@ def test_every_slot_says_what_became_of_it() -> None:
     assert mended.id in world.state.board().places
 
 
-def test_repairs_end() -> None:
+def test_number_of_repairs_is_limited() -> None:
     world = World(section=SearchSection(candidates=1))
     world.state = replace(world.state, debug_tries=2)
 
@@ -77,7 +77,7 @@ def test_repairs_end() -> None:
     assert world.state.archive.events["slot/0"]["refused"] == "it crashes"
 
 
-def test_an_interrupt_waits_for_no_race() -> None:
+def test_interrupt_does_not_wait_for_races() -> None:
     world = World(section=SearchSection(candidates=4, in_flight=4))
     asked = asyncio.Event()
 

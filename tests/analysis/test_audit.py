@@ -110,7 +110,7 @@ def test_a_trail_that_is_gone_covers_nothing_and_no_head(folder: Path, oversight
     )
 
 
-def test_a_reason_of_a_terminal_that_writes_other_bytes(folder: Path, oversight: Oversight) -> None:
+def test_bytes_that_are_no_text_are_stored_in_visible_form(folder: Path, oversight: Oversight) -> None:
     """What Python makes of them no file takes: the trail keeps it in visible form."""
     with Store(read_study("study.toml").store_url) as store:
         store.people.add_absence(Absence(expert="red1", since="2026-01-02", until="", reason="krank \udce4"))
@@ -142,7 +142,7 @@ def test_comments_may_be_forgotten(folder: Path, oversight: Oversight) -> None:
     assert found["covered"] == found["events"]
 
 
-def test_a_head_of_an_earlier_moment(folder: Path, oversight: Oversight) -> None:
+def test_earlier_head_covers_only_earlier_events(folder: Path, oversight: Oversight) -> None:
     early = one(folder, "SELECT link FROM audit_event WHERE position = 4")
     found = oversight("store", "verify", "--head", early)
     assert (found["covered"], found["holds"]) == (5, True)
@@ -173,7 +173,7 @@ def test_answers_change_on_a_server_and_are_withdrawn(folder: Path, oversight: O
     assert oversight("store", "verify", code=1)["number"] == before
 
 
-def test_questions_that_were_altered_before_a_new_freeze(tmp_path: Path, oversight: Oversight) -> None:
+def test_question_altered_before_a_new_freeze_is_found(tmp_path: Path, oversight: Oversight) -> None:
     study = lay_out(tmp_path, "questions = 20\n")
     route_questions(study)
     where = ("--study", tmp_path / "study.toml")
@@ -223,7 +223,7 @@ def test_studies_of_older_versions_are_not_covered(
 
 
 @pytest.mark.parametrize("name", ["panel", "panel-random", "sequential"])
-def test_panels_and_several_waves(
+def test_panels_and_sequential_studies_verify(
     name: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(copy_study(name, tmp_path))
@@ -258,7 +258,7 @@ def test_a_study_without_a_database_is_refused(tmp_path: Path, oversight: Oversi
     assert not (tmp_path / "study.db").exists()
 
 
-def test_a_database_on_a_server(
+def test_database_on_a_server_verifies(
     url: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -284,7 +284,7 @@ def test_a_database_on_a_server(
         assert text in told
 
 
-def test_a_database_that_can_only_be_read(
+def test_read_only_database_verifies(
     folder: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)  # the tests may run as somebody who may write anything

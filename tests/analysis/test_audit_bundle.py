@@ -41,7 +41,7 @@ def read_lines(folder: Path, kind: str) -> list[dict[str, Any]]:
     return [line for line in lines if line["record"] == kind]
 
 
-def test_it_holds_and_says_what_the_study_says(folder: Path, oversight: Oversight) -> None:
+def test_bundle_verifies_and_has_the_events_of_the_study(folder: Path, oversight: Oversight) -> None:
     done = oversight("label", "audit")
     found = oversight("store", "verify", "audit.jsonl", "--head", done["head"])
     study = audit_study(read_study("study.toml"))
@@ -96,7 +96,7 @@ def test_a_database_that_is_damaged_leaves_no_half_of_a_file(folder: Path, overs
     assert not list(folder.glob("audit.jsonl*"))
 
 
-def test_a_file_that_is_no_bundle(folder: Path, oversight: Oversight) -> None:
+def test_file_that_is_no_audit_is_refused(folder: Path, oversight: Oversight) -> None:
     for text in (b"", b"\n", b"{}\n{}\n", b"\x00" * 100, b'{"format": "other"}\n', b"[" * 10_000):
         Path("other").write_bytes(text)
         assert "is not a" in oversight("store", "verify", "other", code=2)["error"]
@@ -124,7 +124,7 @@ def test_a_byte_flipped_anywhere_is_found_in_its_line(bundle: tuple[Path, str]) 
         assert audit_bundle(path).findings.number  # it needs no head
 
 
-def test_lines_removed_repeated_exchanged_and_added(bundle: tuple[Path, str]) -> None:
+def test_removed_repeated_exchanged_and_added_lines_are_found(bundle: tuple[Path, str]) -> None:
     path, head = bundle
     lines = path.read_bytes().splitlines(keepends=True)
 
@@ -240,7 +240,7 @@ def test_a_file_chained_anew_is_held_against_its_own_events(
         ("DELETE FROM question WHERE rowid = 7", "60 were frozen, 59 are there"),
     ],
 )
-def test_a_study_that_was_altered_before_it_was_written(
+def test_alteration_before_the_export_is_found(
     folder: Path, oversight: Oversight, sql: str, told: str
 ) -> None:
     tamper(folder, sql.format_map(WHERE))
@@ -248,7 +248,7 @@ def test_a_study_that_was_altered_before_it_was_written(
     assert any(told in text for text in oversight("store", "verify", "audit.jsonl", code=1)["findings"])
 
 
-def test_a_line_that_is_chained_and_says_nonsense(bundle: tuple[Path, str]) -> None:
+def test_chained_line_with_nonsense_is_found(bundle: tuple[Path, str]) -> None:
     from oversight.harness.analysis.audit.bundle_writing import ChainedLines
 
     path, _ = bundle
@@ -260,7 +260,7 @@ def test_a_line_that_is_chained_and_says_nonsense(bundle: tuple[Path, str]) -> N
         assert audit_bundle(path).findings.number
 
 
-def test_the_commands_of_the_document(folder: Path, oversight: Oversight) -> None:
+def test_commands_of_audit_md_run(folder: Path, oversight: Oversight) -> None:
     text = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```(?:bash|console)\n(.*?)```", text, re.DOTALL)
     lines = [line.removeprefix("$ ").split("#")[0].split() for block in blocks for line in block.splitlines()]

@@ -54,7 +54,9 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_predictions_and_items(ending: str, study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exported_predictions_and_items_are_imported_again(
+    ending: str, study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     told(capsys, "predictions", "import", "p.csv", "--model", "m")
     told(capsys, "predictions", "export", f"out.{ending}")
     told(capsys, "items", "export", "again.jsonl")
@@ -78,7 +80,9 @@ def test_predictions_and_items(ending: str, study: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_ratings(ending: str, study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exported_ratings_are_imported_again(
+    ending: str, study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     given = [
         {"item": name, "annotator": who, "label": "xy"[(len(name) + len(who)) % 2]}
         for name in IDS

@@ -48,7 +48,7 @@ def test_every_source_gives_the_same(ratings: pd.DataFrame, tmp_path: Path) -> N
     assert said["alpha"]["value"] == found[0].alpha.value
 
 
-def test_columns_classes_and_levels_of_measurement(ratings: pd.DataFrame) -> None:
+def test_columns_classes_and_measurement_can_be_chosen(ratings: pd.DataFrame) -> None:
     numbers = ratings.assign(grade=ratings["label"].map({"x": 1, "y": 2, "z": 4})).drop(columns="label")
     found = ov.agree(numbers, measurement="interval", label="grade", bootstrap=0)
     assert found.level == "interval"
@@ -62,7 +62,9 @@ def test_columns_classes_and_levels_of_measurement(ratings: pd.DataFrame) -> Non
         ov.agree(ratings, label="grade")
 
 
-def test_certificate_and_parity(ratings: pd.DataFrame, predicted: dict[str, str], tmp_path: Path) -> None:
+def test_certificate_and_parity_take_frames_and_mappings(
+    ratings: pd.DataFrame, predicted: dict[str, str], tmp_path: Path
+) -> None:
     frame = pd.DataFrame({"item": list(predicted), "label": list(predicted.values())})
     certificate = ov.certify(ratings, predicted)
     assert certificate == ov.certify(ratings, frame)
@@ -93,7 +95,7 @@ def test_a_study_without_ratings_is_named(given: Any) -> None:
         ov.agree(given)
 
 
-def test_a_study_by_folder_file_and_settings(tmp_path: Path) -> None:
+def test_study_is_found_by_folder_file_or_settings(tmp_path: Path) -> None:
     from oversight.harness.config import read_study
 
     folder = copied("partitioned", tmp_path)

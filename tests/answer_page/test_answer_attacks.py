@@ -54,7 +54,7 @@ def test_a_link_in_a_mail_leads_to_the_page(desk: Desk) -> None:
     assert desk.ask("/script.js", **{"Sec-Fetch-Site": "cross-site"})[0].status == 403
 
 
-def test_without_a_link_nothing_is_told(desk: Desk) -> None:
+def test_requests_without_a_link_receive_no_data(desk: Desk) -> None:
     ana, bea = desk.begin("ana"), desk.begin("bea")
     name, _, session = ana["Cookie"].partition("=")
     token = desk.links["ana"].partition(".")[2]
@@ -81,7 +81,7 @@ def test_without_a_link_nothing_is_told(desk: Desk) -> None:
     assert len(told) == 1  # no hint why
 
 
-def test_a_guessed_token_buys_nothing_and_guessing_is_slowed_down(tmp_path: Path) -> None:
+def test_guessed_token_is_refused_and_guessing_is_slowed_down(tmp_path: Path) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
         good = desk.links["ana"].partition("#pass=")[2]
@@ -161,7 +161,7 @@ def test_behind_a_proxy_with_tls_cookies_travel_by_tls_alone(tmp_path: Path) -> 
     assert "unencrypted" not in desk.errors[0]
 
 
-def test_beyond_the_loopback_it_warns(tmp_path: Path) -> None:
+def test_server_beyond_the_loopback_warns(tmp_path: Path) -> None:
     draw(tmp_path)
     with serve(tmp_path, "--host", "0.0.0.0") as desk:  # noqa: S104  that is what is tested
         assert desk.ask("/", Host=f"192.168.7.7:{desk.port}")[0].status == 200

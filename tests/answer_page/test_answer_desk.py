@@ -75,7 +75,7 @@ def test_everybody_has_their_own_questions_in_the_order_of_the_export(store: Sto
     assert desk.tell_state("nobody") == {**desk.tell_state("nobody"), "of": 0, "questions": []}
 
 
-def test_only_what_an_expert_must_read_goes_out(store: Store, tmp_path: Path) -> None:
+def test_page_receives_only_what_an_expert_must_read(store: Store, tmp_path: Path) -> None:
     told = AnswerDesk(lay_out(tmp_path), store).tell_state("ana")
     assert [set(question) for question in told["questions"]] == [
         {"id", "text", "question", "description", "options", "choices"}
@@ -174,7 +174,7 @@ def test_a_window_that_is_behind_takes_no_comment_away(store: Store, tmp_path: P
     assert store.content.read_answers()[0].comment == "B"
 
 
-def test_one_goes_back_answer_by_answer(store: Store, tmp_path: Path) -> None:
+def test_expert_goes_back_one_answer_at_a_time(store: Store, tmp_path: Path) -> None:
     desk = AnswerDesk(lay_out(tmp_path), store)
     asked = walk(desk, "ana")
     before, met = "", []

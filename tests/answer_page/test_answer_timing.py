@@ -24,7 +24,7 @@ def make_text(number: int) -> str:
 
 
 @pytest.mark.slow
-def test_time_tells_no_gold(
+def test_response_time_does_not_reveal_gold_questions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Callable[..., Any]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -60,7 +60,7 @@ def test_a_malformed_answer_is_refused_and_not_stored(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/session", "/script.js", *API])
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
-def test_other_methods_do_nothing(desk: Desk, path: str, method: str) -> None:
+def test_other_http_methods_are_refused(desk: Desk, path: str, method: str) -> None:
     signs_out = (method, path) == ("DELETE", "/session")
     allowed = (200,) if signs_out else (405, 429)
     assert desk.ask(path, method, **desk.begin("bea"))[0].status in allowed
@@ -77,7 +77,7 @@ def test_other_methods_do_nothing(desk: Desk, path: str, method: str) -> None:
         "/api/",
     ],
 )
-def test_there_is_nothing_else(desk: Desk, path: str) -> None:
+def test_unknown_paths_are_not_found(desk: Desk, path: str) -> None:
     own = desk.begin("ana")
     response, _ = desk.ask(path, **own)
     assert response.status == 404

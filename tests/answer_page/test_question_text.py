@@ -31,7 +31,7 @@ def set_text(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "xlsx"])
-def test_it_is_the_same_on_every_channel_and_comes_back(
+def test_question_text_is_the_same_on_every_channel(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -36,7 +36,7 @@ def answer(path: Path, verdict: str, rows: int = 99) -> None:
 
 
 @pytest.mark.parametrize("bad", bad_study.CASES + bad_chain.CASES, ids=lambda bad: bad.name)
-def test_bad_input(
+def test_bad_input_is_reported_in_one_line_and_changes_nothing(
     bad: Bad, study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

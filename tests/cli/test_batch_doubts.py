@@ -214,7 +214,7 @@ def test_cancelling_a_finished_batch_keeps_its_answers(
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 @pytest.mark.parametrize("path", ["batches/batch-0", "files/out-batch-0/content"])
-def test_one_failed_look_does_not_end_the_wait(
+def test_failed_status_request_does_not_end_the_wait(
     path: str, status: int, server: FakeBatches, oversight: Oversight
 ) -> None:
     server.broken[f"GET /v1/{path}!"] = status
@@ -222,7 +222,7 @@ def test_one_failed_look_does_not_end_the_wait(
     assert server.broken == {}
 
 
-def test_one_bad_batch_holds_up_no_other(server: FakeBatches, oversight: Oversight) -> None:
+def test_bad_batch_does_not_delay_others(server: FakeBatches, oversight: Oversight) -> None:
     oversight("run", "--batch", "once")
     text = Path("study.toml").read_text()
     for name in ("b", "c"):
@@ -241,7 +241,7 @@ def test_one_bad_batch_holds_up_no_other(server: FakeBatches, oversight: Oversig
     assert len(server.batches) == 3
 
 
-def test_nothing_said_of_a_batch_needs_a_word_to_give_it_up(
+def test_batch_of_unknown_state_is_given_up_only_with_an_option(
     server: FakeBatches, oversight: Oversight
 ) -> None:
     hand_over(server, oversight)

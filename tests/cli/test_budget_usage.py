@@ -130,7 +130,7 @@ def past(billed: tuple[int, int]) -> float:
 
 
 @pytest.mark.parametrize("name", USAGES)
-def test_the_bill_of_a_run_keeps_to_the_cap(
+def test_bill_of_a_run_stays_within_the_cap(
     name: str, lay_out: Callable[[str], None], oversight: Oversight
 ) -> None:
     billed, usage = USAGES[name]

@@ -24,7 +24,7 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
-def test_from_nothing_to_a_report(
+def test_commands_lead_from_a_table_to_a_report(
     oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -108,7 +108,7 @@ def test_square_brackets_are_printed_as_they_are(
     assert "pip install 'oversight-eval[report]'" in capsys.readouterr().out
 
 
-def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_verbs_and_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
     assert all(f"\n  {verb} " in text for verb in VERBS)

@@ -9,7 +9,7 @@ import pytest
 from oversight.harness.cli.main import main
 
 
-def test_questions_for_three_points(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_gives_the_questions_for_a_half_width(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--options", "10", "--accuracy", "0.7", "--width", "0.03", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     rows = {row["protocol"]: row for row in answer["estimate"]}
@@ -23,7 +23,7 @@ def test_questions_for_three_points(capsys: pytest.CaptureFixture[str]) -> None:
     assert compared["disagreements, targeted"]["saving"] > 30
 
 
-def test_the_width_for_a_number_of_questions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_gives_the_half_width_for_a_number_of_questions(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--options", "4", "--accuracy", "0.7", "--questions", "897", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     rows = {row["protocol"]: row["half_width"] for row in answer["estimate"]}
@@ -32,7 +32,7 @@ def test_the_width_for_a_number_of_questions(capsys: pytest.CaptureFixture[str])
     assert all(row["detectable"] > 0 for row in answer["compare"])
 
 
-def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_is_printed_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--options", "5", "--models", "5"]) == 0
     out = capsys.readouterr().out
     assert "targeted" in out

@@ -93,7 +93,7 @@ def test_failed_checks_of_the_experts_answers_are_undecided(begin: Begin, oversi
     assert found["further"] is None
 
 
-def test_one_look_is_recorded_and_no_second_one_taken(
+def test_interim_analysis_is_recorded_and_its_plan_cannot_change(
     begin: Begin, oversight: Oversight, capsys: pytest.CaptureFixture[str]
 ) -> None:
     begin("targeted", {"m": (0.8, 200)}, answered=0.5)
@@ -104,7 +104,7 @@ def test_one_look_is_recorded_and_no_second_one_taken(
     assert "the number of looks cannot change" in capsys.readouterr().err
 
 
-def test_a_look_with_the_same_answers_is_the_same_look(
+def test_repeated_analysis_of_the_same_answers_is_allowed(
     begin: Begin, oversight: Oversight, capsys: pytest.CaptureFixture[str]
 ) -> None:
     begin("targeted", {"m": (0.8, 200)}, answered=0.96)

@@ -154,7 +154,7 @@ def test_an_option_without_effect_is_refused_by_name(
     assert named in oversight("estimate", *options, code=2)["error"]
 
 
-def test_options_that_are_honoured(begin: Callable[..., None], oversight: Oversight) -> None:
+def test_options_that_apply_add_their_estimate(begin: Callable[..., None], oversight: Oversight) -> None:
     begin("targeted", {"m": (0.8, N)})
     assert "anytime" in oversight("estimate", "--anytime")["models"]["m"]["estimates"]
     assert "corrected" in oversight("estimate", "--gold", GOLD)["models"]["m"]["estimates"]

@@ -135,7 +135,7 @@ def test_partitioned_compares_too(start: Callable[..., None], oversight: Oversig
     assert "at least 2 models" in oversight("compare", "--model", "good", code=2)["error"]
 
 
-def test_other_ways_to_estimate(start: Callable[..., None], oversight: Oversight) -> None:
+def test_options_of_estimate_change_its_interval(start: Callable[..., None], oversight: Oversight) -> None:
     start("partitioned", "fair")
     plain = estimates(oversight)["fair"]["ml"]
     look = estimates(oversight, "--look", "5/5")["fair"]["ml"]
@@ -169,7 +169,9 @@ def test_a_second_draw_with_other_predictions_is_refused(
     assert "drawn before by 'targeted'" in oversight("label", "route", code=2)["error"]
 
 
-def test_the_report_of_a_sequential_study(start: Callable[..., None], oversight: Oversight) -> None:
+def test_report_of_a_sequential_study_names_resolved_items(
+    start: Callable[..., None], oversight: Oversight
+) -> None:
     start("sequential", "good")
     page = Path(oversight("report", "--open-key", "key.csv")["report"]).read_text()
     assert "Resolved items" in page

@@ -38,7 +38,7 @@ def test_items_are_those_predicted_then_those_asked_about() -> None:
     assert (len(predicted), len(labels)) == (3, 2)
 
 
-def test_columns_stay_as_they_are() -> None:
+def test_aligning_aligned_columns_changes_nothing() -> None:
     predicted, labels = align(PREDICTIONS, LABELS)
     (same,), also = align_models([predicted], labels)
     assert same is predicted

@@ -21,7 +21,7 @@ ROUTED = ("partitioned", "targeted", "sequential", "disagreement")
 
 @pytest.mark.filterwarnings("ignore:No artists with labels found")  # where no model has an estimate to draw
 @pytest.mark.parametrize("study", ROUTED)
-def test_no_record_is_made(study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_estimates_create_no_records(study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: object, *_: Any, **__: Any) -> None:
         raise AssertionError(f"a {type(self).__name__} was made")
 
@@ -41,7 +41,7 @@ def test_no_record_is_made(study: str, tmp_path: Path, monkeypatch: pytest.Monke
             assert read_closing(read, store, model=model).keys() >= {"points", "why"}
 
 
-def test_a_search_and_a_running_estimate_make_none_of_a_label(
+def test_search_and_running_estimate_create_no_label_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(self: object, *_: Any, **__: Any) -> None:

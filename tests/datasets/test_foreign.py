@@ -131,7 +131,7 @@ def test_options_that_are_not_the_items_are_refused() -> None:
         to_predictions(answers, fewer, "questions.eval")
 
 
-def test_from_a_log_to_items_to_stored_predictions_to_parquet(
+def test_log_gives_items_predictions_and_a_parquet_export(
     oversight: Oversight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import pyarrow.parquet as pq

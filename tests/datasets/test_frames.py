@@ -86,7 +86,7 @@ def test_an_error_names_row_and_column(missing: Any) -> None:
     assert (caught.value.file, caught.value.line, caught.value.field) == ("frame", 2, "text")
 
 
-def test_a_missing_column_and_an_id_twice() -> None:
+def test_missing_columns_and_repeated_ids_are_named() -> None:
     frame = pd.DataFrame(ROWS)
     with pytest.raises(ov.DataError, match=r"column 'no': there is no such column; there are: id, text"):
         ov.read_items(frame, id="no")
@@ -107,7 +107,7 @@ def test_checking_for_a_frame_imports_no_library(
     assert "pandas" not in sys.modules
 
 
-def test_the_key_from_a_frame(items: list[ov.Item]) -> None:
+def test_key_is_read_from_a_frame(items: list[ov.Item]) -> None:
     key = pd.DataFrame({"id": ["b", "a"], "label": ["q", "x"]})
     assert ov.read_key(key, items) == {"a": 0, "b": 1}
     with pytest.raises(ov.DataError, match=r"column 'id': there is no such column; there are: label"):
@@ -118,7 +118,7 @@ def test_the_key_from_a_frame(items: list[ov.Item]) -> None:
         ov.read_key(key.head(1), items)
 
 
-def test_ratings_and_choices_from_a_frame() -> None:
+def test_ratings_and_choices_are_read_from_a_frame() -> None:
     frame = pd.DataFrame({"item": ["i", "i"], "annotator": ["a", "b"], "label": ["yes", None]})
     assert ov.read_ratings(frame) == [ov.Rating("i", "a", "yes")]
     assert read_choices(frame.head(1)) == {"i": "yes"}
@@ -126,7 +126,7 @@ def test_ratings_and_choices_from_a_frame() -> None:
         ov.read_ratings(frame.assign(annotator="a", label="no"))
 
 
-def test_predictions_from_a_frame(items: list[ov.Item]) -> None:
+def test_predictions_are_read_from_a_frame(items: list[ov.Item]) -> None:
     frame = pd.DataFrame({"id": ["b", "a"], "prediction": ["q", None], "confidence": [0.75, None]})
     found = ov.predictions_from_frame(frame, items)
     assert [(p.item_id, p.option, p.status, p.confidence) for p in found] == [

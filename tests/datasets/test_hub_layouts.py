@@ -123,7 +123,7 @@ def test_a_missing_hub_data_set_is_refused(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-def test_a_study_of_a_benchmark_from_the_hub(tmp_path: Path) -> None:
+def test_study_of_a_hub_benchmark_runs_from_a_preset(tmp_path: Path) -> None:
     lay_out(tmp_path, "gpqa")
     settings = {"HF_HOME": str(tmp_path / "hf"), "OVERSIGHT_CACHE": str(tmp_path / "cache")}
 

@@ -161,7 +161,7 @@ def test_candidate_answers_become_five_options(tmp_path: Path) -> None:
     assert len(drawn) > 10
 
 
-def test_rows_are_held_against_the_published_numbers(datasets: Path) -> None:
+def test_rows_are_compared_with_the_published_numbers(datasets: Path) -> None:
     read = load_preset("mmlu-pro", datasets / "mmlu_pro_questions.parquet")
     assert read.rows == 12_032 == len(read.items) + sum(read.left_out.values())
     assert read.lines()[1:] == [

@@ -55,13 +55,13 @@ def test_three_calls_lead_from_frames_to_a_number(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out.startswith("1.000 [")
 
 
-def test_the_pictures_of_view_md(folder: Path) -> None:
+def test_pictures_of_view_md_are_written(folder: Path) -> None:
     names = run_snippet(snippet("view.md", "pictures"))
     assert (folder / "estimates.pdf").stat().st_size > 1000
     assert names["report"].models
 
 
-def test_the_pages_of_items_of_scale_md(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pages_of_items_of_scale_md_are_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = snippet("scale.md", "pages of items").replace('"mini"', '"careful"').replace('"fever"', '"the"')
     names = run_snippet(text)
     matches, of = map(int, capsys.readouterr().out.split(" of "))
@@ -69,14 +69,14 @@ def test_the_pages_of_items_of_scale_md(folder: Path, capsys: pytest.CaptureFixt
     assert names["page"].matches == matches
 
 
-def test_a_workflow_of_workflows_md() -> None:
+def test_workflow_of_workflows_md_answers() -> None:
     model = Scripted()
     found = answer(snippet("workflows.md", "a workflow"), model)
     assert [prediction.option is not None for prediction in found] == [True]
     assert len(model.requests) == 2
 
 
-def test_the_winner_of_search_md(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_winner_of_search_md_answers_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with fake_openai(answer_colours) as server:
         lay_out(tmp_path, server.url)

@@ -21,7 +21,7 @@ from tests.store.test_study_store import SPEC
 pytestmark = pytest.mark.label_studio
 
 
-def test_push_pull_estimate(bench: Bench) -> None:
+def test_pushed_questions_are_pulled_and_estimated(bench: Bench) -> None:
     sent = bench.call("label", "push")
     assert sent["sent"] == 30
     assert bench.call("label", "push")["sent"] == 0
@@ -97,7 +97,7 @@ def test_tasks_hold_nothing_but_what_must_be_read(bench: Bench) -> None:
     assert "red" not in project["title"] + project["description"]
 
 
-def test_answers_of_every_kind(bench: Bench) -> None:
+def test_answers_of_every_kind_are_pulled(bench: Bench) -> None:
     bench.call("label", "push")
     ana = bench.people["ana"]
     yes, no, unsure, skip = (task["id"] for task in bench.tasks("ana")[:4])
@@ -196,7 +196,7 @@ def test_close_may_delete_the_projects(bench: Bench) -> None:
     assert bench.call("label", "status")["answered"] == 1
 
 
-def test_four_calls_from_python(make_bench: Callable[..., Bench]) -> None:
+def test_four_python_calls_run_a_campaign(make_bench: Callable[..., Bench]) -> None:
     """The same campaign from a program: draw, push, pull, decode."""
     import oversight as ov
     from oversight.protocols.collect import LabelStudio

@@ -58,7 +58,7 @@ def personal(
         yield made.json()["token"], browser
 
 
-def test_all_is_well_with_both_kinds(
+def test_both_kinds_of_tokens_pass_all_checks(
     ask: Callable[..., Any], label_studio: LabelStudioServer, personal: tuple[str, httpx.Client]
 ) -> None:
     for token, kind in ((label_studio.token, "legacy"), (personal[0], "personal")):
@@ -110,7 +110,9 @@ def test_doctor_names_the_fault_of_an_address(
     assert "without /api or /projects" in too_long["Label Studio"][1]
 
 
-def test_rights_and_versions(ask: Callable[..., Any], label_studio: LabelStudioServer) -> None:
+def test_missing_rights_and_other_versions_are_reported(
+    ask: Callable[..., Any], label_studio: LabelStudioServer
+) -> None:
     with faulty_proxy(label_studio.url) as proxy:
         proxy.fault = lambda method, path: Fault(status=403) if path.startswith("/api/users") else None
         found = ask(proxy.url, label_studio.token, 1)

@@ -48,7 +48,7 @@ def test_push_killed_anywhere_leaves_one_task_per_question(
     assert bench.call("label", "pull")["new"] == 1
 
 
-def test_doubles_of_a_late_import_are_removed(bench: Bench, proxy: FaultyProxy) -> None:
+def test_duplicates_of_a_repeated_import_are_removed(bench: Bench, proxy: FaultyProxy) -> None:
     """The answer to an import is lost, the import is repeated by somebody: one task a question stays."""
     bench.call("label", "push")
     project, tasks = bench.project("ana"), bench.tasks("ana")
@@ -180,7 +180,7 @@ def test_truncated_pages_are_noticed(bench: Bench, proxy: FaultyProxy) -> None:
     assert bench.call("label", "pull")["answers"] == 3
 
 
-def test_two_at_once_do_not_send_twice(bench: Bench, proxy: FaultyProxy) -> None:
+def test_concurrent_pushes_do_not_send_twice(bench: Bench, proxy: FaultyProxy) -> None:
     waits, go = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -239,7 +239,7 @@ def test_bad_input_is_named_before_anything_is_sent(
         assert store.labelling.read_queues() == {}
 
 
-def test_pull_before_push(bench: Bench) -> None:
+def test_pull_before_push_is_refused(bench: Bench) -> None:
     early = pytest.raises(BadInput, match="nothing was pushed yet")
     with Store(bench.url) as store, Campaign(bench.study, store) as desk, early:
         desk.pull()

@@ -134,7 +134,7 @@ def test_spoiled_questions_are_served_again(bench: Bench) -> None:
     assert (row["open"], row["foreign"]) == (0, 6)  # what did not count stays on record
 
 
-def test_close_says_what_stayed_open(bench: Bench) -> None:
+def test_close_reports_open_questions(bench: Bench) -> None:
     bench.call("label", "push")
     for task in bench.tasks("ana"):
         bench.people["ana"].answer(task["id"], "no")

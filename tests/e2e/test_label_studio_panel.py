@@ -28,7 +28,7 @@ def choose_all(bench: Bench) -> None:
             bench.people[person].answer(task["id"], str(option))
 
 
-def test_a_panel_goes_out_and_comes_home(panel_bench: Bench) -> None:
+def test_panel_is_pushed_and_pulled(panel_bench: Bench) -> None:
     bench = panel_bench
     sent = bench.call("label", "push")
     assert sent["sent"] == 24

@@ -14,7 +14,7 @@ from tests.e2e.conftest import Bench, Person, region, sign_up
 pytestmark = [pytest.mark.label_studio, pytest.mark.slow]
 
 
-def test_edits_deletions_and_second_answers(bench: Bench) -> None:
+def test_edits_deletions_and_second_answers_are_applied(bench: Bench) -> None:
     bench.call("label", "push")
     ana = bench.people["ana"]
     edited, deleted, doubled, torn = (task["id"] for task in bench.tasks("ana")[:4])
@@ -61,7 +61,7 @@ def test_deleting_an_account_withdraws_no_answer(
         assert (found["answers"], found["withdrawn"]) == (1, 0)
 
 
-def test_nothing_foreign_counts(bench: Bench) -> None:
+def test_foreign_annotations_do_not_count(bench: Bench) -> None:
     bench.call("label", "push")
     ana, eve, bea = bench.people["ana"], bench.people["eve"], bench.people["bea"]
     by_eve, by_bea, spoofed, changed, invited, own = (task["id"] for task in bench.tasks("ana")[:6])
@@ -111,7 +111,7 @@ def test_invalid_choices_count_for_nothing(bench: Bench, result: list[Any]) -> N
     assert row["reason"] == "not one of the values offered"
 
 
-def test_a_task_deleted_on_the_server(bench: Bench) -> None:
+def test_deleted_task_keeps_its_answer_and_open_ones_are_sent_again(bench: Bench) -> None:
     bench.call("label", "push")
     answered, untouched = (task["id"] for task in bench.tasks("ana")[:2])
     bench.people["ana"].answer(answered, "yes")

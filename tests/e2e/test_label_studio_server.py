@@ -39,7 +39,7 @@ pytestmark = pytest.mark.label_studio
 
 
 @pytest.mark.slow
-def test_start_status_stop_and_start_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_starts_stops_and_starts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-secret-of-the-caller")
     assert find_server(folder=tmp_path / "none") is None
     assert not stop_server(folder=tmp_path / "none")
@@ -78,7 +78,9 @@ def test_start_status_stop_and_start_again(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-def test_a_server_behind_a_proxy_with_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_behind_a_tls_proxy_gives_its_public_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Others reach it by https; this machine makes accounts at the server, and tells the public address."""
     public = "https://labels.example.org"
     for wrong in ("http://labels.example.org", "labels.example.org", "https://x.org/labels"):

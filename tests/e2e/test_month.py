@@ -93,7 +93,7 @@ def month(
         person.http.close()
 
 
-def test_a_month(month: Month, proxy: FaultyProxy) -> None:
+def test_numbers_stay_consistent_over_a_month_of_collection(month: Month, proxy: FaultyProxy) -> None:
     call, bench = month.bench.call, month.bench
     call("label", "route")
     call("label", "push")

@@ -90,7 +90,7 @@ def test_calls_under_way_are_stored(number: signal.Signals, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_twice_stops_at_once_without_a_traceback(number: signal.Signals, tmp_path: Path) -> None:
+def test_second_signal_stops_immediately_without_a_traceback(number: signal.Signals, tmp_path: Path) -> None:
     with stopping(tmp_path, number) as (process, held, _):
         process.send_signal(number)
         _, err = process.communicate(timeout=8)  # less than unfinished calls were given

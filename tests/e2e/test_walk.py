@@ -18,7 +18,7 @@ pytestmark = pytest.mark.label_studio
 DYE = "so writes expert 7f3a"
 
 
-def test_an_answer_from_label_studio_to_a_printed_interval(bench: Bench) -> None:
+def test_answer_in_label_studio_reaches_a_printed_interval(bench: Bench) -> None:
     bench.call("label", "push")
     said = {"from_name": "comment", "to_name": "item", "type": "textarea", "value": {"text": [DYE]}}
     for expert in EXPERTS:

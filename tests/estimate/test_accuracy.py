@@ -38,7 +38,7 @@ def test_equals_the_estimate_from_counts() -> None:
     assert tuple(found) == tuple(POINTS)
 
 
-def test_the_printed_estimate() -> None:
+def test_printed_estimate_counts_all_kinds_of_answers() -> None:
     predictions, labels = study(4, 20, 30, 80, 90)
     predictions += [Prediction("u", None, PredictionStatus.UNREADABLE), Prediction("x", 1)]
     predictions += [Prediction("f", None, PredictionStatus.FAILED)]
@@ -50,7 +50,7 @@ def test_the_printed_estimate() -> None:
 
 
 @pytest.mark.parametrize("estimator", list(POINTS))
-def test_one_estimator_at_a_time(estimator: str) -> None:
+def test_single_estimator_equals_that_of_all_estimators(estimator: str) -> None:
     data = study(4, 20, 30, 80, 90)
     assert accuracy(*data, estimator=estimator) == accuracies(*data)[estimator]
 
@@ -257,12 +257,12 @@ def test_ivw_does_not_trust_a_sample_without_variation() -> None:
         ({"interval": "wilson"}, "wilson is for one binomial sample, here are 2"),
     ],
 )
-def test_bad_options(options: dict[str, object], message: str) -> None:
+def test_bad_options_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(EstimateError, match=message):
         accuracy(*study(4, 20, 30, 80, 90), **options)  # type: ignore[arg-type]  # bad on purpose
 
 
-def test_only_abstentions() -> None:
+def test_labels_with_only_abstentions_are_refused() -> None:
     with pytest.raises(EstimateError, match="must hold a yes or no"):
         accuracy([Prediction("a", 0)], [Label("a", 0, MUTE, 4, 0.25)])
 
@@ -277,7 +277,7 @@ def test_only_abstentions() -> None:
         ((4, 0, -1, 0, 3), "n_o must be a whole number ≥ 0, is -1"),
     ],
 )
-def test_bad_counts(counts: tuple[int, int, int, int, int], message: str) -> None:
+def test_bad_counts_are_refused(counts: tuple[int, int, int, int, int], message: str) -> None:
     with pytest.raises(EstimateError, match=message):
         estimate_counts(*counts)
 

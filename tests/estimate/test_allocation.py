@@ -96,5 +96,5 @@ def test_draws_have_their_propensities() -> None:
         draw_options(np.ones((1, 2)), rng)
 
 
-def test_disagreement() -> None:
+def test_items_on_which_models_differ_are_found() -> None:
     assert disagreement([[0, 0], [0, 1], [-1, -1], [-1, 0]]).tolist() == [False, True, False, True]

@@ -107,13 +107,13 @@ def test_the_order_of_models_changes_no_check_of_the_study() -> None:
         assert first.p_value == pytest.approx(last.p_value)
 
 
-def test_a_model_that_has_seen_the_answers_is_seen_in_a_large_study() -> None:
+def test_model_that_knows_the_answers_is_detected_in_a_large_study() -> None:
     rng = np.random.default_rng(1)
     design = CheckDesign(models=5, n=6000, fault="seen")
     assert {c.name for c in check_study(design, rng) if c.state == "failed"} == {"seen_answers"}
 
 
-def test_one_model_says_that_nothing_tests_what_it_has_seen() -> None:
+def test_seen_answers_cannot_be_checked_with_one_model() -> None:
     check = named("seen_answers", [ONE], collect("partitioned", [ONE], lambda _: None))
     assert check.state == "not made"
     assert "assumes that the model has seen none of the answers" in check.message

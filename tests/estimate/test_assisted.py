@@ -60,7 +60,7 @@ def test_intervals_hold_whatever_votes_are_worth(accuracies: list[float], protoc
     assert voided <= 0.2 * len(held)
 
 
-def test_votes_that_tell_something_are_worth_answers() -> None:
+def test_informative_votes_reduce_the_error_of_an_estimate() -> None:
     plain, assisted = [], []
     for seed in range(60):
         models, labels = draw(seed, [0.7, 0.8, 0.85, 0.75, 0.8, 0.8])
@@ -71,7 +71,7 @@ def test_votes_that_tell_something_are_worth_answers() -> None:
     assert abs(np.mean(assisted)) < 3 * np.std(assisted) / np.sqrt(len(assisted))
 
 
-def test_it_says_how_many_answers_votes_are_worth_and_leaves_other_numbers_alone() -> None:
+def test_assisted_estimate_notes_the_worth_of_votes_and_changes_no_other_estimate() -> None:
     models, labels = draw(1, [0.7, 0.8, 0.85, 0.75])
     together = ov.model_accuracies(models, labels)
     for name, made in together.items():
@@ -81,13 +81,13 @@ def test_it_says_how_many_answers_votes_are_worth_and_leaves_other_numbers_alone
 
 
 @pytest.mark.parametrize("protocol", ["sequential", "disagreement"])
-def test_votes_add_nothing_to_what_is_known_or_cannot_be(protocol: str) -> None:
+def test_protocols_without_use_for_votes_have_no_assisted_estimate(protocol: str) -> None:
     models, labels = draw(2, [0.8, 0.7], protocol)
     for made in ov.model_accuracies(models, labels).values():
         assert MODEL_ASSISTED not in {**made, **made.undefined}
 
 
-def test_one_model_and_one_that_all_questions_are_about_have_none() -> None:
+def test_models_to_which_votes_add_nothing_have_no_assisted_estimate() -> None:
     models, labels = draw(3, [0.8])
     assert MODEL_ASSISTED not in ov.model_accuracies(models, labels)["m0"]
     models, labels = draw(3, [0.8], "targeted")
@@ -136,7 +136,7 @@ def test_unsupported_options_are_named() -> None:
             assert named in made.undefined[MODEL_ASSISTED]
 
 
-def test_more_answers_than_it_looks_at_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_answers_are_the_reason_for_no_assisted_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oversight.harness.estimate.side_information.LARGEST", N - 1)
     models, labels = draw(4, [0.8, 0.7])
     for made in ov.model_accuracies(models, labels).values():

@@ -24,7 +24,7 @@ def acceptability(S: int, n: int, q: FloatArray) -> FloatArray:
 
 @pytest.mark.parametrize("n", [1, 2, 5, 13, 30])
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
-def test_it_is_the_hull_of_what_is_acceptable(n: int, level: float) -> None:
+def test_blakers_interval_is_the_hull_of_the_acceptable_values(n: int, level: float) -> None:
     q: FloatArray = np.linspace(0, 1, 4_001, dtype=np.float64)
     for S in range(n + 1):
         accepted = q[acceptability(S, n, q) > 1 - level]
@@ -36,7 +36,7 @@ def test_it_is_the_hull_of_what_is_acceptable(n: int, level: float) -> None:
 
 @pytest.mark.parametrize("n", [1, 4, 10, 25, 60, 150])
 @pytest.mark.parametrize("level", [0.9, 0.95])
-def test_it_covers_everywhere_also_just_outside_its_ends(n: int, level: float) -> None:
+def test_blakers_interval_covers_even_just_outside_its_ends(n: int, level: float) -> None:
     ends = np.array([blaker(S, n, level) for S in range(n + 1)])
     inner = ends[(ends > 0) & (ends < 1)]
     q = np.concatenate([np.linspace(0, 1, 501), inner - 1e-9, inner + 1e-9])
@@ -47,9 +47,7 @@ def test_it_covers_everywhere_also_just_outside_its_ends(n: int, level: float) -
 
 @given(st.integers(1, 400), st.sampled_from([0.8, 0.9, 0.95, 0.99]), st.data())
 @settings(deadline=None)
-def test_it_lies_within_clopper_and_pearsons_and_is_symmetric(
-    n: int, level: float, data: st.DataObject
-) -> None:
+def test_blakers_interval_lies_within_clopper_and_pearsons(n: int, level: float, data: st.DataObject) -> None:
     S = data.draw(st.integers(0, n))
     low, high = blaker(S, n, level)
     wide = clopper_pearson(S, n, level)
@@ -71,7 +69,7 @@ def test_more_successes_and_higher_levels_move_the_ends_outwards(n: int, data: s
     assert inner[1] <= high + 1e-12
 
 
-def test_it_is_shorter_on_average_and_gives_way_beyond_many_trials() -> None:
+def test_blakers_interval_is_shorter_and_is_replaced_beyond_5000_trials() -> None:
     width = [np.ptp(blaker(S, 40)) / np.ptp(clopper_pearson(S, 40)) for S in range(41)]
     assert np.mean(width) < 0.99
     assert blaker(2_000, 5_001) == clopper_pearson(2_000, 5_001)
@@ -87,6 +85,6 @@ def test_it_is_shorter_on_average_and_gives_way_beyond_many_trials() -> None:
         ((1, 2, 1.0), r"level must lie in \(0, 1\), is 1\.0"),
     ],
 )
-def test_bad_counts(call: tuple[int, int, float], message: str) -> None:
+def test_bad_counts_are_refused(call: tuple[int, int, float], message: str) -> None:
     with pytest.raises(EstimateError, match=message):
         blaker(*call)

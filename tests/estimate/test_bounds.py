@@ -11,7 +11,7 @@ from oversight.harness.estimate import BinomialSample
 from oversight.harness.estimate.intervals import bernstein, hoeffding, union_radius
 
 
-def test_hoeffding_of_an_ordinary_sample() -> None:
+def test_hoeffding_radius_has_its_closed_form() -> None:
     assert hoeffding(2, 200, 0.05) == pytest.approx(math.sqrt(math.log(40) / 400))
 
 

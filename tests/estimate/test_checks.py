@@ -73,13 +73,13 @@ def test_faults_are_caught(fault: dict[str, float], caught_by: str) -> None:
     assert check.p_value < 0.01
 
 
-def test_asked_options_not_drawn_evenly() -> None:
+def test_options_that_are_drawn_unevenly_fail_their_check() -> None:
     predictions, labels = study()
     lopsided = [x for n, x in enumerate(labels) if x.option != 0 or n % 2]
     assert not named((predictions, lopsided), "asked_options").passed
 
 
-def test_an_expert_who_always_says_no() -> None:
+def test_expert_who_always_says_no_fails_the_yes_rate() -> None:
     predictions, labels = study()
     mute = [replace(x, kind=NO) if x.option == 2 else x for x in labels]
     check = named((predictions, mute), "yes_rate_by_expert")
@@ -120,7 +120,7 @@ def test_an_abstention_that_can_only_be_yes_is_left_open() -> None:
     assert "from 1.000 to 1.000" in check.message
 
 
-def test_labels_that_avoid_unreadable_predictions() -> None:
+def test_labels_that_avoid_unreadable_predictions_fail_the_check() -> None:
     predictions, labels = study(200)
     more = [Prediction(f"u{n}", None, PredictionStatus.UNREADABLE) for n in range(30)]
     assert not named(([*predictions, *more], labels), "readability").passed
@@ -130,7 +130,7 @@ def test_labels_that_avoid_unreadable_predictions() -> None:
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.6])
-def test_recorded_propensities_against_what_was_asked(scale: float) -> None:
+def test_wrongly_recorded_propensities_fail_their_check(scale: float) -> None:
     rng = np.random.default_rng(1)
     pi = np.array([0.55, 0.25, 0.15, 0.05])
     predictions = [Prediction(f"i{n}", 0) for n in range(2000)]

@@ -104,7 +104,7 @@ def test_a_cost_has_the_unit_of_its_table_and_is_shown_as_a_number() -> None:
     assert "%" not in "".join(made.html_tables()[0].rows[0][:3])
 
 
-def test_unreadable_answers_miss_their_class_and_need_a_cost() -> None:
+def test_unreadable_answers_lower_recall_and_need_a_cost() -> None:
     models, labels, truth = draw(4, 0.9)
     rows = [
         replace(p, option=None, status=PredictionStatus.UNREADABLE) if j % 3 == 0 else p
@@ -161,7 +161,7 @@ def test_resolved_items_tell_precision_and_recall_where_the_truth_is_known() -> 
     assert "nobody said whether they are of this class" in found.undefined["recall[blue]"]
 
 
-def test_disagreements_and_experts_who_have_not_answered_tell_nothing() -> None:
+def test_disagreements_and_silent_experts_give_no_results_by_class() -> None:
     models, labels, _ = draw(9, 0.8, 0.6, protocol="disagreement")
     found = ov.classification_report(models["m0"], labels, CLASSES)
     assert not found
@@ -173,7 +173,7 @@ def test_disagreements_and_experts_who_have_not_answered_tell_nothing() -> None:
     assert "not answered yet" in found.undefined["macro_f1"]
 
 
-def test_clusters_and_strata_enter() -> None:
+def test_intervals_by_class_use_clusters_and_strata() -> None:
     models, labels, truth = draw(10, 0.8)
     wanted = true_results(models["m0"], truth)
     alone = ov.classification_report(models["m0"], labels, CLASSES, metrics=ALL)
@@ -253,7 +253,7 @@ def test_several_models_are_compared_at_a_joint_level() -> None:
     assert three[0].adjusted == "bonferroni"
 
 
-def test_nothing_to_go_by_is_refused_and_what_was_not_seen_may_cost_otherwise() -> None:
+def test_missing_data_are_refused_and_unreadable_answers_have_a_cost() -> None:
     models, labels, _ = draw(15, 0.8, 0.7, n=120)
     rows = models["m0"]
     failed = [replace(p, option=None, status=PredictionStatus.FAILED) for p in rows]

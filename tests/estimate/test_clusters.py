@@ -170,7 +170,7 @@ def test_strata_of_clustered_items_are_refused() -> None:
         ov.accuracy(PREDICTIONS["good"], labels, published=True)
 
 
-def test_an_interval_for_looking_on_takes_clusters_as_units() -> None:
+def test_anytime_interval_uses_clusters_as_units() -> None:
     labels, rows = collect("partitioned"), PREDICTIONS["good"]
     alone = ov.accuracy(rows, labels, interval="anytime")
     together = ov.accuracy(rows, labels.clustered(CLUSTERS), interval="anytime")

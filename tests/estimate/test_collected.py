@@ -213,7 +213,7 @@ def test_questions_that_follow_from_answers_are_not_cut() -> None:
         ov.accuracy(PREDICTIONS["good"], labels)
 
 
-def test_the_common_share_is_not_bent_by_who_is_fast() -> None:
+def test_fast_experts_do_not_bias_the_common_share() -> None:
     """The first expert's items are those the model has wrong; all others were slow."""
     wrong = {i for i, t in TRUTH.items() if MODELS["good"][i] != t}
     labels = reach("targeted", **dict.fromkeys(EXPERTS[1:], 0.3))
@@ -227,7 +227,7 @@ def test_the_common_share_is_not_bent_by_who_is_fast() -> None:
     assert abs(part - whole) < 0.1
 
 
-def test_an_expert_with_one_question_does_not_hold_the_rest() -> None:
+def test_unanswered_single_question_does_not_limit_the_common_share() -> None:
     questions = QUESTIONS["partitioned"]
     drawn = [replace(questions[0], expert="visitor"), *questions[1:]]
     part, notes = collected(answer(drawn, {questions[0].id}))

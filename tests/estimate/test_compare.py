@@ -60,7 +60,7 @@ def test_mcnemar_leaves_out_what_is_unknown() -> None:
         mcnemar([1], [3], questions=0)
 
 
-def test_sign_test_formula() -> None:
+def test_sign_test_follows_its_formula() -> None:
     refuted = np.zeros(100, dtype=np.int64)
     first = np.where(np.arange(100) < 4, 0, 1)
     second = np.where((np.arange(100) >= 4) & (np.arange(100) < 16), 0, 1)
@@ -75,7 +75,7 @@ def test_sign_test_formula() -> None:
         sign_test([], [], [], 4)
 
 
-def test_sign_p_value_edges() -> None:
+def test_sign_p_value_is_exact_at_the_edges() -> None:
     assert sign_p_value(0, 0) == 1
     assert sign_p_value(3, 3) == 1
     assert sign_p_value(0, 6) == pytest.approx(2 * 0.5**6)

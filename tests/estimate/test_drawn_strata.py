@@ -57,13 +57,13 @@ def test_strata_of_agreement_tell_right_from_wrong_without_a_label() -> None:
 
 
 @pytest.mark.parametrize("votes", ["none readable", "all alike", "one model"])
-def test_models_that_tell_nothing_give_one_stratum_or_few(votes: str) -> None:
+def test_uninformative_models_give_one_stratum(votes: str) -> None:
     predicted = np.full((50, 1 if votes == "one model" else 3), -1 if votes == "none readable" else 2)
     right = guess_right(predicted, np.full(50, K))
     assert split_by_agreement(right, 40).max() == 0
 
 
-def test_a_few_wrong_answers_prove_no_strata() -> None:
+def test_strata_narrow_an_interval_only_if_they_differ() -> None:
     strata = DrawnStrata(number=np.repeat(np.arange(10), 10), share=1.0)
     assert design_effect(np.ones(100), strata) == 1.0
     alone = DrawnStrata(number=np.arange(100), share=1.0)
@@ -177,7 +177,7 @@ def test_models_are_compared_on_the_drawn_items() -> None:
     assert pair.items == 20
 
 
-def test_a_pool_is_no_smaller_than_what_was_drawn() -> None:
+def test_pool_smaller_than_the_sample_is_refused() -> None:
     labels = Labels([], LabelDesign(statements=(Partitioned.statement,), asked=frozenset()))
     with pytest.raises(BadInput, match="pool_size must be at least 2"):
         labels.drawn_from({"a": "x", "b": "x"}, pool_size=1)

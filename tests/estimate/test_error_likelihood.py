@@ -41,7 +41,7 @@ def expected(A: float, s: float, t: float, n: int) -> dict[tuple[bool, int, int]
     return found
 
 
-def test_where_all_have_a_second_expert_it_is_hui_and_walter() -> None:
+def test_two_experts_per_question_give_hui_and_walters_estimate() -> None:
     counts = expected(0.8, 0.9, 0.95, 4000)
     e = bounded_accuracy(*collect(counts, {}), ErrorRanges())
     assert e.estimator == "hui_walter"
@@ -50,7 +50,7 @@ def test_where_all_have_a_second_expert_it_is_hui_and_walter() -> None:
     assert (e.low, e.high) == pytest.approx((0.7897, 0.8099), abs=0.006)
 
 
-def test_questions_without_a_second_expert_narrow_it() -> None:
+def test_questions_without_a_second_expert_narrow_the_interval() -> None:
     doubles = expected(0.8, 0.9, 0.95, 100)
     alpha, beta = 0.8 * 0.9 + 0.2 * 0.05, 0.05 + 0.2 * 0.85 / 3
     singles = {(True, 1): round(400 * alpha), (True, 0): round(400 * (1 - alpha))}
@@ -61,7 +61,7 @@ def test_questions_without_a_second_expert_narrow_it() -> None:
     assert many.high - many.low < 0.9 * (few.high - few.low)
 
 
-def test_ranges_bound_it_and_narrower_ones_more() -> None:
+def test_narrower_ranges_give_narrower_intervals() -> None:
     singles = {(True, 1): 58, (True, 0): 22, (False, 1): 24, (False, 0): 196}
     given = collect({}, singles)
     widths = []

@@ -95,6 +95,6 @@ def test_a_hundred_thousand_outcomes_take_well_under_a_second() -> None:
     assert time.perf_counter() - started < 0.5
 
 
-def test_no_trials() -> None:
+def test_sample_without_trials_is_refused() -> None:
     with pytest.raises(EstimateError, match="n must be at least 1"):
         exact((BinomialSample(4, 0, 0),))

@@ -31,7 +31,7 @@ def answers(n: int, right: float, seed: int = 0) -> tuple[NDArray[Any], ...]:
     return accuracy_target(rng.integers(0, K, n), K), pi, asked, (asked == truth).astype(float)
 
 
-def test_without_answers_options_weigh_as_they_are_drawn() -> None:
+def test_without_answers_the_working_distribution_is_the_propensities() -> None:
     c, pi, _asked, yes = answers(50, 0.7)
     own = np.ones_like(pi, dtype=bool)
     prior = prior_working(c, pi, own)
@@ -42,7 +42,7 @@ def test_without_answers_options_weigh_as_they_are_drawn() -> None:
 
 
 @pytest.mark.parametrize(("right", "low", "high"), [(0.95, 0.85, 1.0), (0.25, 0.15, 0.4), (0.02, 0.0, 0.12)])
-def test_many_answers_say_what_the_draw_is_worth(right: float, low: float, high: float) -> None:
+def test_many_answers_fit_the_working_distribution(right: float, low: float, high: float) -> None:
     c, pi, asked, yes = answers(2000, right)
     q = fit_working(c, pi, np.ones_like(pi, dtype=bool), asked, yes)
     assert q.sum(axis=1) == pytest.approx(1)

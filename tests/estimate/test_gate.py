@@ -181,7 +181,7 @@ def test_an_unfinished_run_and_silent_experts_are_undecided() -> None:
     assert "has not answered yet" in silent.why
 
 
-def test_disagreement_says_nothing_of_one_model() -> None:
+def test_disagreement_questions_give_no_verdict_on_one_model() -> None:
     models, labels = study("disagreement", (0.8, 0.6), 100)
     assert "only where two models differ" in gate_accuracy(models[0], labels, 0.5).why
 

@@ -36,7 +36,7 @@ def test_the_order_of_arrival_does_not_matter() -> None:
     assert one[-1][1] == accuracy(PREDICTIONS, decode(answers, questions)).value
 
 
-def test_a_part_is_the_first_of_the_draw_with_its_questions() -> None:
+def test_part_contains_the_first_drawn_labels_and_their_questions() -> None:
     questions = Partitioned(ROSTER, seed=1).route(ITEMS)
     labels = decode(list(SimulatedExperts(TRUTH).answer(questions))[:200], questions)
     first, *_ = growing_parts(labels, 4)

@@ -150,7 +150,7 @@ def test_a_share_of_many_items_leaves_the_interval_of_the_mean() -> None:
         (lambda: clopper_pearson(1, 2, 1.0), r"level must lie in \(0, 1\), is 1\.0"),
     ],
 )
-def test_bad_arguments(call: object, message: str) -> None:
+def test_bad_arguments_are_refused(call: object, message: str) -> None:
     assert callable(call)
     with pytest.raises(EstimateError, match=message):
         call()

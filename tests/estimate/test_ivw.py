@@ -32,7 +32,7 @@ def test_plug_in_weight_is_eq_7(S_o: int, S_c: int) -> None:
     assert plugin_weight(4, S_o, 30, S_c, 90) == pytest.approx(v_c / (v_o + v_c))
 
 
-def test_neither_sample_varies() -> None:
+def test_weight_is_refused_if_neither_sample_varies() -> None:
     with pytest.raises(EstimateError, match="w is 0/0"):
         plugin_weight(4, 30, 30, 90, 90)
 
@@ -50,7 +50,7 @@ def test_perfect_avoidance_is_an_accuracy_of_one() -> None:
     assert complementary_accuracy(4, 0, 90) == -2
 
 
-def test_moment_weights_of_several_effective_k() -> None:
+def test_moment_weights_solve_the_moment_equation_for_several_effective_k() -> None:
     groups = (BinomialSample(4, 30, 27), BinomialSample(2.5, 20, 15))
     weights = moment_weights(groups)
     A = sum(w * complementary_accuracy(g.K, g.S, g.n) for w, g in zip(weights, groups, strict=True))

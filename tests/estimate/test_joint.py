@@ -41,7 +41,7 @@ def test_more_models_are_wider_and_one_is_itself() -> None:
     assert widths[0] == alone.high - alone.low
 
 
-def test_an_interval_for_looking_on_is_not_joint_and_left_out() -> None:
+def test_anytime_interval_is_left_out_of_joint_intervals() -> None:
     labels = labels_of("partitioned")
     assert "anytime" in ov.model_accuracies(PREDICTIONS, labels, anytime=0.95)["good"]
     assert "anytime" not in ov.model_accuracies(PREDICTIONS, labels, anytime=0.95, joint=True)["good"]

@@ -106,7 +106,7 @@ def test_intervals_hold_whatever_a_judge_is_worth(voice: Callable[..., Voice], a
 
 
 @pytest.mark.parametrize("protocol", ["partitioned", "targeted"])
-def test_two_judges_one_of_them_lying(protocol: str) -> None:
+def test_a_lying_judge_beside_a_good_one_keeps_intervals_valid(protocol: str) -> None:
     for seed in range(5):
         models, labels, judge = draw(seed, know, protocol=protocol)
         liar = draw(seed, lie, protocol=protocol)[-1]
@@ -155,7 +155,7 @@ def test_a_judge_is_no_candidate_and_changes_no_other_number() -> None:
 @pytest.mark.parametrize(
     ("protocol", "named"), [("sequential", "every item is resolved"), ("single", "settles a prediction")]
 )
-def test_where_it_adds_nothing_it_says_so(protocol: str, named: str) -> None:
+def test_reason_is_given_if_a_judge_adds_nothing(protocol: str, named: str) -> None:
     models, labels, judge = draw(3, know, protocol=protocol)
     made = ov.model_accuracies({"m0": models["m0"]}, labels, judges={"j": judge})["m0"]
     assert JUDGED not in made
@@ -186,7 +186,7 @@ def test_joint_intervals_and_clusters_are_honoured() -> None:
     assert made.low < 0.7 < made.high
 
 
-def test_an_item_alone_and_models_without_a_readable_answer() -> None:
+def test_single_items_and_unreadable_models_get_wide_or_no_estimates() -> None:
     models, labels, judge = draw(6, know)
     made = ov.model_accuracies({"m0": models["m0"][:1]}, labels, judges={"j": judge})["m0"]
     assert made[JUDGED].high - made[JUDGED].low > 0.9

@@ -40,7 +40,7 @@ def resolve(
     return {"a": rows["a"]}, labels, judge, float((models["a"] == truth).mean())
 
 
-def test_a_judge_narrows_what_resolved_items_tell_of_a_pool() -> None:
+def test_judge_narrows_the_estimate_for_a_pool_from_resolved_items() -> None:
     held, widths = [], []
     for seed in range(12):
         models, labels, judge, exact = resolve(seed)

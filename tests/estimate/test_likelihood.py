@@ -58,7 +58,7 @@ def test_stable_root_equals_bisection(c: Counts) -> None:
     assert closed_form(K, S_o, n_o, S_c, n_c) == pytest.approx(float(exact), abs=1e-12)
 
 
-def test_stable_root_where_the_printed_form_cancels() -> None:
+def test_stable_root_is_exact_if_the_printed_form_cancels() -> None:
     """β ≫ √(−4Nγ): the printed difference loses the digits, the stable form keeps them."""
     K, S_o, n_o, S_c, n_c = 16, 1, 2, 5_000_000, 10**9
     N, T = n_o + n_c, n_o + n_c - S_o - S_c
@@ -71,7 +71,7 @@ def test_stable_root_where_the_printed_form_cancels() -> None:
 
 
 @given(counts(), st.integers(1, 200), st.data())
-def test_newton_with_several_effective_k(c: Counts, n: int, data: st.DataObject) -> None:
+def test_newton_equals_bisection_for_several_effective_k(c: Counts, n: int, data: st.DataObject) -> None:
     K, S_o, n_o, S_c, n_c = c
     third = BinomialSample(2.5, n, data.draw(st.integers(0, n)))
     parts = (BinomialSample(2, n_o, S_o), BinomialSample(K, n_c, S_c), third)
@@ -113,11 +113,11 @@ def test_all_wrong_options_refused_equals_ordinary(K: int) -> None:
 
 
 @pytest.mark.parametrize(("S_o", "S_c", "expected"), [(0, 0, 0.0), (30, 90, 1.0)])
-def test_edges(S_o: int, S_c: int, expected: float) -> None:
+def test_estimates_at_the_edges_are_exact(S_o: int, S_c: int, expected: float) -> None:
     assert closed_form(4, S_o, 30, S_c, 90) == expected
 
 
-def test_no_labels() -> None:
+def test_samples_without_labels_are_refused() -> None:
     with pytest.raises(EstimateError, match=r"n_o \+ n_c must be at least 1, is 0"):
         estimate_counts(4, 0, 0, 0, 0)
     with pytest.raises(EstimateError, match="n must be at least 1"):

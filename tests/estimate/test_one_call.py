@@ -69,7 +69,7 @@ def test_compare_takes_any_labels(name: str) -> None:
     assert (pair.method == "mcnemar") == (name == "sequential")
 
 
-def test_labels_of_disagreements_tell_no_accuracy() -> None:
+def test_labels_of_disagreements_give_no_accuracy() -> None:
     labels = labels_of("disagreement")
     with pytest.raises(NotIdentified, match="only where two models differ"):
         ov.accuracy(PREDICTIONS["good"], labels)
@@ -95,7 +95,7 @@ def test_three_models_are_ranked() -> None:
     assert found.pairs == found.ranking.comparisons
 
 
-def test_a_running_interval_is_refused_where_its_likelihood_is_wrong() -> None:
+def test_anytime_interval_is_refused_for_targeted_questions() -> None:
     with pytest.raises(NotIdentified, match="its questions depended on predictions"):
         ov.accuracy(PREDICTIONS["good"], labels_of("targeted"), interval="anytime")
     found = ov.accuracy(PREDICTIONS["good"], labels_of("partitioned"), interval="anytime")

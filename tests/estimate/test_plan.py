@@ -89,7 +89,7 @@ def test_known_error_rates_cost_questions(K: int, A: float) -> None:
     assert "disagreements, sequential" not in difference_variances(K, A, specificity=0.9)
 
 
-def test_noise_factors_of_corrected_targeted_questions() -> None:
+def test_corrected_targeted_questions_have_the_stated_noise_factors() -> None:
     # A = .8, s = t = p_d: x1.4 (.95), 1.9 (.9), 3.8 (.8), 9.2 (.7), 38 (.6) questions.
     for p_d, factor in ((0.95, 1.4), (0.9, 1.9), (0.8, 3.8), (0.7, 9.2), (0.6, 38)):
         ratio = targeted_design_variance(0.8, p_d, p_d) / targeted_design_variance(0.8)

@@ -80,7 +80,7 @@ def test_without_abstention_correctness_is_exact() -> None:
     assert known[:, 0].mean() == right
 
 
-def test_the_one_call_weighs_what_a_plain_list_of_labels_is_refused_for() -> None:
+def test_plain_list_of_weighted_labels_is_refused() -> None:
     items, truth, models = study(1, 60, 0.8, 0.6)
     questions = Targeted(ROSTER, models).route(items)
     labels = decode(SimulatedExperts(truth).answer(questions))

@@ -48,7 +48,7 @@ def digits(values: list[float], errors: list[float | None]) -> Row:
         (EDINET, "ml", ("17.93", "4.87", "6.29")),
     ],
 )
-def test_table_rows(
+def test_published_table_rows_are_reproduced(
     column: tuple[int, int, int, tuple[int, ...], tuple[int, ...]], estimator: str, printed: Row
 ) -> None:
     K, n_o, n_c, right, violations = column
@@ -69,7 +69,9 @@ def test_table_rows(
         (5, 300, (13, 14, 17), ("80.44", "2.78", "4.98")),  # MATH (CoT)
     ],
 )
-def test_as_many_complementary_labels(K: int, n: int, violations: tuple[int, ...], printed: Row) -> None:
+def test_published_rows_of_complementary_labels_are_reproduced(
+    K: int, n: int, violations: tuple[int, ...], printed: Row
+) -> None:
     runs = [estimate_counts(K, 0, 0, n - V, n, published=True)["comp"] for V in violations]
     assert digits([r.value for r in runs], [r.se for r in runs]) == printed
 
@@ -96,7 +98,7 @@ def test_published_ml_error_mixes_ml_and_raw_share() -> None:
         (5, 0.8389, 300, 1373),
     ],
 )
-def test_matching_sizes(K: int, A: float, n_o: int, n_c: int) -> None:
+def test_published_matching_sizes_are_reproduced(K: int, A: float, n_o: int, n_c: int) -> None:
     """Rows "Comp-Var": Eq. 5 at the accuracy on all labels, rounded."""
     assert round(matching_sample_size(K, A, n_o)) == n_c
 
@@ -104,7 +106,7 @@ def test_matching_sizes(K: int, A: float, n_o: int, n_c: int) -> None:
 @pytest.mark.parametrize(
     ("ratio", "weight"), [(1, ".760"), (2, ".612"), (3, ".513"), (6, ".345"), (20, ".136")]
 )
-def test_weights_of_figure_2(ratio: int, weight: str) -> None:
+def test_weights_of_figure_2_are_reproduced(ratio: int, weight: str) -> None:
     """MedQA, A = .9266; the digits are Eq. 8's, the figure shows the curve."""
     assert f"{optimal_weight(4, 0.9266, 300, 300 * ratio):.3f}".lstrip("0") == weight
 

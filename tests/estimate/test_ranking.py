@@ -31,7 +31,7 @@ def rank(outcomes: NDArray[np.float64], names: Sequence[str]) -> Ranking:
     )
 
 
-def test_holm_and_bonferroni_by_hand() -> None:
+def test_holm_and_bonferroni_equal_the_values_by_hand() -> None:
     p = [0.03, 0.01, 0.04, 0.5]
     assert bonferroni(p).tolist() == pytest.approx([0.12, 0.04, 0.16, 1.0])
     assert holm(p).tolist() == pytest.approx([0.09, 0.04, 0.09, 0.5])

@@ -12,7 +12,7 @@ from oversight.harness.estimate import binomial_at_least, find_root
 
 @pytest.mark.parametrize("power", [1, 3, 0.2])
 @pytest.mark.parametrize("at", [0.1, 0.5, 0.999, 1 - 1e-12])
-def test_it_is_found_however_flat_or_steep(at: float, power: float) -> None:
+def test_root_is_found_however_flat_or_steep(at: float, power: float) -> None:
     def falling(x: float) -> float:
         return math.copysign(abs(at - x) ** power, at - x)
 
@@ -21,7 +21,7 @@ def test_it_is_found_however_flat_or_steep(at: float, power: float) -> None:
 
 
 @pytest.mark.parametrize("left", [0.9, 0.99999, 1 - 1e-15, 1e6])
-def test_it_ends_where_no_number_lies_between(left: float) -> None:
+def test_search_for_a_root_ends_between_adjacent_numbers(left: float) -> None:
     right = math.nextafter(math.nextafter(left, 2 * left), 2 * left) if left > 1 - 1e-14 else 1.0
     assert left <= find_root(lambda x: left - x, left, right) <= right
 

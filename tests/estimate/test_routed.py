@@ -48,7 +48,7 @@ def test_expectation_is_the_target_whatever_the_posterior(pi: list[float], seed:
 
 
 @pytest.mark.parametrize("K", [4, 5])
-def test_expectation_with_two_of_k_without_replacement(K: int) -> None:
+def test_outcome_is_unbiased_for_two_of_k_options_without_replacement(K: int) -> None:
     rng = np.random.default_rng(K)
     p, c = rng.dirichlet(np.ones(K)), rng.normal(size=(1, K))
     pairs = list(itertools.combinations(range(K), 2))
@@ -114,7 +114,7 @@ def test_zero_constant_reduces_to_aipw() -> None:
     assert pseudo_outcomes(c, one(pi, 1, 0, p))[0] == pytest.approx(0.4)
 
 
-def test_horvitz_thompson_without_prior_knowledge_of_the_predicted_option() -> None:
+def test_posterior_of_zero_gives_the_horvitz_thompson_outcome() -> None:
     p = [0.0, 0.5, 0.5, 0.0]
     c = accuracy_target([0], 4)
     assert pseudo_outcomes(c, one([0.5, 0.25, 0.25, 0.0], 0, 1, p))[0] == pytest.approx(1 / 0.5)
@@ -137,7 +137,7 @@ def test_agreeing_items_need_no_question_for_a_difference() -> None:
     assert g[1] == pytest.approx((1 - 1 / 3) / 0.5)
 
 
-def test_mixed_numbers_of_options() -> None:
+def test_mixed_numbers_of_options_have_separate_posteriors() -> None:
     pi = np.array([[0.5, 0.5, 0, 0], [0.25, 0.25, 0.25, 0.25]])
     data = RoutedSample(
         np.array([0, 1]), np.array([0, 3]), np.array([0.0, 0.0]), pi, n_options=np.array([2, 4])
@@ -203,7 +203,7 @@ def test_bad_input_names_row_and_value(change: dict[str, Any], message: str) -> 
         RoutedSample(**arrays)
 
 
-def test_other_refusals() -> None:
+def test_bad_predictions_levels_and_sizes_are_refused() -> None:
     arrays: dict[str, Any] = {name: np.array(value) for name, value in GOOD.items()}
     data = RoutedSample(**arrays)
     with pytest.raises(EstimateError, match=r"predicted\[1\] must lie in -1..1, is 2"):
@@ -250,5 +250,5 @@ def test_crossfitting_learns_the_accuracy() -> None:
     assert flat.var() > 1.5 * uniform_design_variance(K, A)
 
 
-def test_flat_posterior_rows() -> None:
+def test_flat_posterior_is_uniform_over_each_items_options() -> None:
     assert flat_posterior([2, 4], 4).tolist() == [[0.5, 0.5, 0, 0], [0.25] * 4]

@@ -73,7 +73,7 @@ def test_targeted_questions_agree_with_their_propensities() -> None:
         }
 
 
-def test_a_model_that_was_not_looked_at_is_told() -> None:
+def test_model_whose_predictions_were_not_used_fails_a_check() -> None:
     questions = Targeted(ROSTER, MODELS, seed=1).route(ITEMS)
     labels = decode(answered(questions), questions)
     checks = {c.name: c for c in run_checks(predictions(LATER), labels)}
@@ -114,7 +114,7 @@ def test_questions_count_whether_answered_or_not() -> None:
     assert one == two
 
 
-def test_the_coin_between_two_models() -> None:
+def test_coin_check_fails_if_one_model_is_always_asked_about() -> None:
     questions = Disagreement(ROSTER, MODELS, seed=1).route(ITEMS)
     answers = {"yes_rate": True, "yes_rate_by_expert": True}
     assert found_beside(MODELS["one"], decode(answered(questions), questions)) == answers | {"coin": True}
@@ -123,7 +123,7 @@ def test_the_coin_between_two_models() -> None:
     assert found(dict.fromkeys(MODELS["one"]), decode(answered(first), first))["coin"] is None
 
 
-def test_resolution() -> None:
+def test_resolution_check_fails_if_a_question_is_open() -> None:
     plan = Sequential(ROSTER, MODELS, seed=1)
     answers: list[Answer] = []
     asked: list[Question] = []
@@ -141,7 +141,9 @@ def test_resolution() -> None:
 
 @pytest.mark.parametrize(("mute", "passed"), [(8, True), (30, False)])
 @pytest.mark.parametrize("rule", [Targeted, Sequential])
-def test_abstentions(rule: type[Targeted] | type[Sequential], mute: int, *, passed: bool) -> None:
+def test_abstention_check_fails_with_many_abstentions(
+    rule: type[Targeted] | type[Sequential], mute: int, *, passed: bool
+) -> None:
     questions = rule(ROSTER, {"one": MODELS["one"]}, seed=1).route(ITEMS)
     check = next(
         c

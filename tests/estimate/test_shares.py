@@ -33,7 +33,7 @@ def test_the_interval_of_a_share_of_an_effective_size_lies_between_its_neighbour
 
 
 @given(ends, st.floats(0.01, 1), st.integers(1, 500), st.sampled_from([0.8, 0.95]))
-def test_it_holds_its_estimate_and_stays_within_the_share(
+def test_interval_contains_its_estimate_and_stays_within_the_share(
     mean: tuple[float, float, float], share: float, n: int, level: float
 ) -> None:
     low, value, high = mean
@@ -50,14 +50,14 @@ def test_it_holds_its_estimate_and_stays_within_the_share(
 
 
 @given(ends, st.floats(0.01, 1), st.integers(1, 500))
-def test_the_other_sign_mirrors_it(mean: tuple[float, float, float], share: float, n: int) -> None:
+def test_opposite_sign_mirrors_the_interval(mean: tuple[float, float, float], share: float, n: int) -> None:
     low, value, high = mean
     made, below, above = scale_by_share(share, n, value, low, high, 0.95)
     assert scale_by_share(share, n, -value, -high, -low, 0.95) == pytest.approx((-made, -above, -below))
 
 
 @given(ends, st.floats(0.05, 0.95), st.integers(2, 200))
-def test_more_items_make_it_narrower(mean: tuple[float, float, float], share: float, n: int) -> None:
+def test_more_items_narrow_the_interval(mean: tuple[float, float, float], share: float, n: int) -> None:
     low, value, high = mean
     _, below, above = scale_by_share(share, n, value, low, high, 0.95)
     _, below_more, above_more = scale_by_share(share, 4 * n, value, low, high, 0.95)

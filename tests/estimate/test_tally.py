@@ -32,7 +32,7 @@ def label(item: int, option: int, kind: LabelKind, K: int = 4, propensity: float
     return Label(f"i{item}", option, kind, K, 1 / K if propensity is None else propensity)
 
 
-def test_the_four_outcomes() -> None:
+def test_yes_and_no_answers_are_counted_by_right_and_wrong_predictions() -> None:
     labels = [label(0, 1, YES), label(1, 2, YES), label(2, 0, NO), label(3, 3, NO), label(4, 3, NO)]
     (t,) = tally(predicted(1, 0, 0, 0, 3), labels).strata
     assert (t.K, t.S_o, t.n_o, t.S_c, t.n_c) == (4, 1, 2, 1, 3)
@@ -136,7 +136,7 @@ def test_disjoint_sets_from_known_truth_are_taken_by_answer() -> None:
     assert (t.S_o, t.n_o, t.S_c, t.n_c) == (0, 1, 1, 2)
 
 
-def test_mixed_k_and_strata_are_apart() -> None:
+def test_items_are_counted_by_number_of_options_and_stratum() -> None:
     labels = [label(0, 0, YES), label(1, 1, NO), label(2, 0, YES, 3), label(3, 1, NO, 3)]
     assert [t.K for t in tally(predicted(0, 0, 0, 0), labels).strata] == [3, 4]
     strata = {"i0": "b", "i1": "a", "i2": "a", "i3": "a"}
@@ -213,7 +213,7 @@ GOOD = [label(0, 1, YES), label(1, 2, NO), label(2, 0, NO)]
         ([*GOOD, replace(label(1, 0, NO), propensity=float("nan"))], r"labels\[3\]: propensity .* is nan"),
     ],
 )
-def test_bad_labels(labels: list[Label], message: str) -> None:
+def test_bad_labels_are_refused(labels: list[Label], message: str) -> None:
     with pytest.raises(EstimateError, match=message):
         tally(predicted(1, 2, 3), labels)
 
@@ -233,7 +233,7 @@ def test_bad_labels(labels: list[Label], message: str) -> None:
         ),
     ],
 )
-def test_bad_predictions(predictions: list[Prediction], message: str) -> None:
+def test_bad_predictions_are_refused(predictions: list[Prediction], message: str) -> None:
     with pytest.raises(EstimateError, match=message):
         tally(predictions, GOOD)
 

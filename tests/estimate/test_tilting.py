@@ -76,7 +76,7 @@ def reach(study: Asked) -> tuple[float, float]:
 
 @given(studies(), st.sampled_from([0.8, 0.95]))
 @settings(max_examples=40, deadline=None)
-def test_it_holds_its_estimate_within_the_range_and_has_a_width(study: Asked, level: float) -> None:
+def test_interval_contains_its_estimate_and_has_a_width(study: Asked, level: float) -> None:
     found = tilted_score(study.rows(), level)
     floor, ceiling = reach(study)
     assert floor - 1e-8 <= found.low <= found.value <= found.high <= ceiling + 1e-8
@@ -168,7 +168,7 @@ def test_the_estimate_of_one_k_has_the_error_of_maximum_likelihood(
     assert abs(found.value - best) < found.se
 
 
-def test_an_answer_that_tells_nothing_leaves_a_difference_at_nothing() -> None:
+def test_uninformative_answer_leaves_a_difference_at_zero() -> None:
     """Neither of two predictions was asked about: each may be right."""
     pi = np.full((1, 3), 1 / 3)
     for sign in (1, -1):
@@ -185,7 +185,7 @@ def test_answers_without_an_error_are_not_certain() -> None:
 
 
 @pytest.mark.parametrize(("K", "A"), [(2, 0.5), (3, 0.05), (4, 0.5), (4, 0.95), (10, 0.8), (10, 0.98)])
-def test_it_covers_uniform_draws_by_enumeration(K: int, A: float) -> None:
+def test_interval_covers_uniform_draws_by_enumeration(K: int, A: float) -> None:
     """All outcomes of 11 items, from how often each of the four comes."""
     n, covered = 11, 0.0
     chance = (A / K, (1 - A) / K, 1 - 1 / K - (1 - A) / K, (1 - A) / K)

@@ -138,7 +138,7 @@ def test_items_that_all_have_an_answer_take_the_rates_of_the_study() -> None:
 
 
 @pytest.mark.parametrize("rate", [0.2, 0.7])
-def test_items_with_a_no_alone_weigh_by_the_rates_of_the_study(rate: float) -> None:
+def test_items_with_only_a_no_are_weighted_by_the_rates_of_the_study(rate: float) -> None:
     held, gaps = [], []
     for seed in range(60):
         truth, models = draw(seed, 400)
@@ -169,7 +169,7 @@ def test_refusals_of_each_option_are_needed() -> None:
         estimate_refusals(predicted, refused % 3, np.ones(K), 0.95)
 
 
-def test_a_growing_curve_ends_at_the_estimate() -> None:
+def test_learning_curve_ends_at_the_estimate() -> None:
     truth, models = draw(7)
     predictions, labels = align(
         predict(models["leaning"]), ask(truth, [0.2, 1, 1, 1], np.random.default_rng(7))
@@ -179,7 +179,7 @@ def test_a_growing_curve_ends_at_the_estimate() -> None:
     assert last.value == pytest.approx(accuracy(predictions, labels).value)
 
 
-def test_a_rate_that_chance_explains_is_the_common_one() -> None:
+def test_rates_that_differ_by_chance_are_replaced_by_the_common_rate() -> None:
     assert answering_rates([40, 40, 3], [38, 39, 0]).tolist() == [77 / 83] * 3
     assert answering_rates([40, 40], [40, 40]).tolist() == [1.0, 1.0]
     assert answering_rates([], []).tolist() == []

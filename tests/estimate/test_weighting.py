@@ -53,7 +53,7 @@ def solve(groups: Groups) -> tuple[float, float, float, float]:
 
 @given(possible_groups())
 @settings(deadline=None)
-def test_it_holds_its_estimate_within_the_unit_interval_and_has_a_width(groups: Groups) -> None:
+def test_interval_contains_its_estimate_and_has_a_width(groups: Groups) -> None:
     value, low, high, se = solve(groups)
     assert 0 <= low <= min(1, max(0, value)) <= high <= 1
     assert high - low > 1e-4
@@ -103,7 +103,7 @@ def test_samples_of_other_k_are_weighted_by_their_information() -> None:
 
 
 @pytest.mark.parametrize("A", [0.05, 0.5, 0.95])
-def test_it_covers_two_groups_by_enumeration(A: float) -> None:
+def test_interval_of_two_groups_covers_by_enumeration(A: float) -> None:
     """All outcomes of 12 items of two and 15 refusals of four options, of shares one and three quarters."""
     covered = 0.0
     for s, c in itertools.product(range(13), range(16)):

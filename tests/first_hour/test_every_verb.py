@@ -26,5 +26,5 @@ def test_a_verb_loads_no_more_than_it_uses(command: Command, studies: Path) -> N
     assert loaded(command, studies) == (command.code, set(command.loads.split()))
 
 
-def test_no_verb_is_left_out() -> None:
+def test_every_verb_is_tested() -> None:
     assert {command.words.split()[0] for command in COMMANDS} - {"--completion"} == set(VERBS)

@@ -61,7 +61,7 @@ def tell(command: Command, folder: Path) -> tuple[int, str]:
     return process.returncode, "" if command.words.startswith(_OWN_WORDS) else told
 
 
-def test_every_verb_says_the_same(twice: tuple[Path, Path]) -> None:
+def test_every_verb_prints_the_same_with_both_databases(twice: tuple[Path, Path]) -> None:
     files, server = twice
     for command in COMMANDS:
         assert tell(command, server) == tell(command, files), command.words

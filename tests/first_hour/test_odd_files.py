@@ -72,7 +72,7 @@ def test_the_category_of_a_question_with_options_is_a_stratum(oversight: Oversig
     assert (found["label"], found["meta"]) == ("answer", ["category"])
 
 
-def test_a_name_not_quite_right_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_similar_file_name_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
     write("My notes.csv", "id|text|ward", *notes())
     assert main(["init", "--items", "my notes.csv", "--classes", "a,b"]) == 2
     assert "there is no such file; did you mean 'My notes.csv'?" in capsys.readouterr().err
@@ -86,7 +86,7 @@ def test_a_name_not_quite_right_is_told(capsys: pytest.CaptureFixture[str]) -> N
     assert "did you mean 'My notes.csv'?" in capsys.readouterr().err
 
 
-def test_a_stratum_not_quite_right_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_similar_column_name_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
     write("notes.csv", "id|text|Station", *notes())
     write("key.csv", "id|label", *(f"{100 + j}|b" for j in range(30)))
     write("m.csv", "id|prediction", *(f"{100 + j}|b" for j in range(30)))
@@ -101,7 +101,7 @@ def test_a_stratum_not_quite_right_is_told(capsys: pytest.CaptureFixture[str]) -
     assert "did you mean 'Station'?" in capsys.readouterr().err
 
 
-def test_no_row_and_one_row_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_with_no_row_or_one_row_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     write("head.csv", "id|text")
     assert main(["init", "--classes", "a,b"]) == 2
     assert "head.csv: there are no rows in it" in capsys.readouterr().err

@@ -34,7 +34,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_one_is_not_several(capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_of_one_are_followed_by_the_singular(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["label", "route"]) == 0
     assert "1 question to 1 expert (1 new)" in capsys.readouterr().out
     assert main(["label", "export"]) == 0
@@ -42,7 +42,7 @@ def test_one_is_not_several(capsys: pytest.CaptureFixture[str]) -> None:
     assert counted(2, "expert") == "2 experts"
 
 
-def test_the_status_has_words_as_columns(capsys: pytest.CaptureFixture[str]) -> None:
+def test_columns_of_status_are_plain_words(capsys: pytest.CaptureFixture[str]) -> None:
     main(["label", "route"])
     capsys.readouterr()
     assert main(["label", "status"]) == 0
@@ -91,7 +91,7 @@ def test_settings_and_classes_are_guessed(
     assert f"did you mean {meant}?" in capsys.readouterr().err
 
 
-def test_nothing_is_guessed_where_nothing_is_alike() -> None:
+def test_no_name_is_suggested_if_none_is_similar() -> None:
     assert did_you_mean("zebra", ["route", "export"]) == ""
 
 

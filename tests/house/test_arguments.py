@@ -59,7 +59,7 @@ ARGUMENTS = [
 ]
 
 
-def test_arguments_are_found() -> None:
+def test_arguments_that_take_lists_are_found() -> None:
     found = {str(case.id) for case in ARGUMENTS}
     assert found >= {
         "oversight.ItemMapping(classes)",
@@ -83,7 +83,7 @@ class Anything:
 
 
 @pytest.mark.parametrize(("function", "name"), ARGUMENTS)
-def test_a_text_is_refused(function: Callable[..., Any], name: str) -> None:
+def test_text_in_place_of_a_list_is_refused(function: Callable[..., Any], name: str) -> None:
     given: dict[str, Any] = {}
     for parameter in _parameters(function):
         if parameter.name == "self":

@@ -82,5 +82,5 @@ def definition_of(place: str, name: str) -> str:
     return place
 
 
-def test_every_wing_is_watched() -> None:
+def test_every_package_has_a_checked_face() -> None:
     assert {find_wing(face) for face in FACES} == set(WINGS)

@@ -84,11 +84,11 @@ def test_comparisons_of_text_are_found(line: str) -> None:
         "if not pair.why: ...",
     ],
 )
-def test_values_may_be_asked(line: str) -> None:
+def test_comparisons_of_values_are_allowed(line: str) -> None:
     assert not [*compares_text(ast.parse(line)), *reads_flags(ast.parse(line))]
 
 
-def test_flags_are_read_at_the_edges_alone() -> None:
+def test_flags_are_read_only_in_the_listed_modules() -> None:
     found = {str(path.relative_to(ROOT)) for path in SOURCES if any(reads_flags(_parse(path)))}
     assert found == set(EDGES)
 

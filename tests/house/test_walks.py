@@ -16,7 +16,7 @@ DYE = "so says model 7f3a"
 CLASSES = ("red", "green", "blue")
 
 
-def test_a_prediction_from_the_wire_to_an_interval(tmp_path: Path) -> None:
+def test_reply_of_a_server_reaches_an_interval(tmp_path: Path) -> None:
     items = [ov.Item(f"i{j}", f"text {j}", CLASSES, (0, 1, 2)) for j in range(12)]
     plan = Partitioned(one_expert_per_class(CLASSES), seed=1)
     labels = plan.decode(SimulatedExperts({i.id: 0 for i in items}).answer(plan.route(items)))
@@ -39,7 +39,7 @@ def test_a_prediction_from_the_wire_to_an_interval(tmp_path: Path) -> None:
     assert_short("a prediction from the wire to an interval", walk, files=27, returns=1)
 
 
-def test_a_candidate_from_proposal_to_archive(tmp_path: Path) -> None:
+def test_proposed_candidate_reaches_the_archive(tmp_path: Path) -> None:
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url, more='policy = "recombine"\ntokens = 1_000_000', in_flight=1)
         start = tmp_path / "start.py"

@@ -62,7 +62,7 @@ def test_the_wheel_says_under_which_licences_code_and_data_are(wheel: Path) -> N
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
-def test_the_first_commands_on_every_python(python: str, wheel: Path, tmp_path: Path) -> None:
+def test_first_commands_run_on_every_python(python: str, wheel: Path, tmp_path: Path) -> None:
     programs = make_environment(tmp_path / "env", [wheel], python=_find_python(python))
     oversight, study = programs / "oversight", tmp_path / "study"
     study.mkdir()

@@ -65,7 +65,7 @@ def collect(
     return left
 
 
-def test_answers_come_home_into_the_same_rows_at_half_the_price(store: Store, items: list[Item]) -> None:
+def test_batch_answers_are_stored_in_the_same_rows_at_half_the_price(store: Store, items: list[Item]) -> None:
     with store, fake_batches(FakeBatches(answer, steps=2)) as server:
         asked = target(server.url)
         assert collect(store, items, asked) == 0

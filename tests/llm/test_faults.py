@@ -50,7 +50,7 @@ def ask(server: FakeOpenAI, store: Path, **settings: Any) -> list[ov.Prediction]
 
 
 @pytest.mark.parametrize("share", [0.05, 0.2, pytest.param(0.5, marks=pytest.mark.slow)])
-def test_all_faults_together(share: float, tmp_path: Path) -> None:
+def test_all_faults_together_leave_one_row_per_item(share: float, tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     kinds = list(FAULTS)
 

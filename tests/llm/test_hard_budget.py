@@ -70,7 +70,7 @@ def test_answers_without_usage_are_counted_and_charged_by_a_guess(tmp_path: Path
     assert min(p.input_tokens for p in found) == 7
 
 
-def test_one_answer_past_its_limit_makes_all_others_dearer(tmp_path: Path) -> None:
+def test_answer_beyond_its_limit_raises_later_reservations(tmp_path: Path) -> None:
     often, cap = 200, 0.5
     with fake_openai(lambda prompt, n: Reply("red", billed=(12, often))) as server:
         with pytest.raises(BudgetSpent):

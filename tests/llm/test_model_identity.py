@@ -85,7 +85,7 @@ def test_a_batch_by_another_model_counts_for_nothing(tmp_path: Path, items: list
         ("llama", True),
     ],
 )
-def test_a_smaller_model_of_the_same_family_is_said(served: str, is_said: bool) -> None:  # noqa: FBT001
+def test_smaller_model_of_the_same_family_is_reported(served: str, is_said: bool) -> None:  # noqa: FBT001
     told = list[str]()
     ServedModel("gpt-5", None, fix=lambda _: None, tell=told.append).recognise(served)
     assert bool(told) == is_said

@@ -40,7 +40,7 @@ def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.mark.parametrize("place", [0, N // 2, N - 1], ids=["first", "middle", "last"])
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: odd.name)
-def test_an_odd_reply_costs_no_other_item(odd: Odd, place: int, database: str) -> None:
+def test_odd_reply_affects_no_other_item(odd: Odd, place: int, database: str) -> None:
     asked: list[str] = []
 
     def answer(prompt: str, n: int) -> Reply:
@@ -77,7 +77,7 @@ def test_item_with_a_nul_is_asked_and_recognised_again(tmp_path: Path) -> None:
         ov.run("m", [Item("i\0", "a", ("b", "c"), (0, 1))], store=str(tmp_path / "s.db"))
 
 
-def test_an_error_in_reading_is_the_items_own() -> None:
+def test_error_while_reading_affects_only_its_item() -> None:
     damaged = Item("i", "a", ("red", "green"), (0, 7))  # shows an option that it does not have
     reply, counts = parse_completion(body().payload("m").encode()), Usage(requests=1, input_tokens=7)
     found = read_prediction(damaged, 0, reply, counts)
@@ -152,7 +152,7 @@ def test_mutated_reply_gives_a_prediction_or_a_fault() -> None:
     assert min(predicted, len(faults)) > 300
 
 
-def test_odd_lines_of_a_batch_cost_no_other_line() -> None:
+def test_odd_lines_of_a_batch_affect_no_other_line() -> None:
     whole = orjson.loads(body().payload("m"))
     good = {"custom_id": "r0", "response": {"status_code": 200, "body": whole}}
     odd: dict[str, Any] = {

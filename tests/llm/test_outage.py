@@ -63,9 +63,7 @@ def ask_all(endpoint: Endpoint, clock: Clock, patience: float, concurrency: int 
     "error", [{"fault": Fault.SERVER}, {"fault": Fault.CONNECTION, "sent": False}, {"fault": Fault.TIMEOUT}]
 )
 @pytest.mark.parametrize("concurrency", [4, 8, 64])
-def test_an_outage_is_waited_out_with_few_calls(
-    error: dict[str, object], concurrency: int, clock: Clock
-) -> None:
+def test_outage_is_bridged_with_few_calls(error: dict[str, object], concurrency: int, clock: Clock) -> None:
     endpoint = Endpoint(clock, down(clock.now + 300, **error))
     assert sorted(ask_all(endpoint, clock, 600, concurrency), key=int) == [str(j) for j in range(CALLS)]
     during = [at for at in endpoint.asked if 1010 < at < 1300]

@@ -91,7 +91,7 @@ def take(rate: int, seed: int, share: float, seconds: float) -> tuple[float, int
 
 @pytest.mark.parametrize(("rate", "most_refused"), [(20, 150), (60, 115), (300, 200)])
 @pytest.mark.parametrize(("share", "seconds", "seeds"), [(0.0, 0.0, 2), (0.5, 0.1, 20)])
-def test_a_rate_is_used_to_the_full_however_often_the_machine_stands_still(
+def test_rate_limit_is_used_fully_even_if_the_machine_stalls(
     rate: int, most_refused: int, share: float, seconds: float, seeds: int
 ) -> None:
     times, refused = zip(*(take(rate, seed, share, seconds) for seed in range(seeds)), strict=True)

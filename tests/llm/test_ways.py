@@ -140,7 +140,7 @@ def test_more_samples_pay_only_for_the_new_ones_and_vote(items: list[Item], tmp_
     assert {(p.option, p.confidence, p.output_tokens) for p in found} <= {(2, 2 / 3, 9), (1, 2 / 3, 9)}
 
 
-def test_votes() -> None:
+def test_vote_takes_the_most_frequent_option() -> None:
     def sample(option: int | None, n: int, status: str = "ok") -> Prediction:
         kind = PredictionStatus(status) if option is None else PredictionStatus.OK
         return Prediction("i", option, kind, "x" if option is None else "", n, output_tokens=1)

@@ -43,19 +43,19 @@ def panel(rows: tuple[str, ...], classes: str) -> Panel:
 @pytest.mark.parametrize(
     ("level", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
 )
-def test_krippendorffs_example_c_at_every_level(level: str, published: float) -> None:
+def test_krippendorffs_example_c_is_reproduced_at_every_level(level: str, published: float) -> None:
     votes = panel(EXAMPLE_C, "12345").votes()
     found = krippendorff_alpha(votes, level, values=np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
     assert round(found.value, 3) == published
     assert (found.pairable, found.items) == (40, 11)
 
 
-def test_krippendorffs_examples_of_two_observers() -> None:
+def test_krippendorffs_examples_of_two_observers_are_reproduced() -> None:
     assert round(krippendorff_alpha(panel(EXAMPLE_A, "01").votes()).value, 3) == 0.095
     assert round(krippendorff_alpha(panel(EXAMPLE_B, "abcde").votes()).value, 3) == 0.692
 
 
-def test_gwets_coefficients_with_missing_ratings() -> None:
+def test_gwets_coefficients_with_missing_ratings_are_reproduced() -> None:
     # Gwet's handbook and his package print these for the same four raters on twelve units.
     votes = panel(EXAMPLE_C, "12345").votes()
     assert round(gwet_ac1(votes), 5) == 0.77544
@@ -63,7 +63,7 @@ def test_gwets_coefficients_with_missing_ratings() -> None:
     assert round(float(np.nanmean(pair_agreement(votes))), 5) == 0.81818
 
 
-def test_fleiss_and_cohen() -> None:
+def test_published_kappas_of_fleiss_and_cohen_are_reproduced() -> None:
     assert round(fleiss_kappa(np.array(FOURTEEN)), 3) == 0.210
     # Three textbook tables for Cohen's kappa: yes/yes, yes/no, no/yes, no/no.
     for cells, published in (((20, 5, 10, 15), 0.40), ((45, 15, 25, 15), 0.13), ((25, 35, 5, 35), 0.26)):

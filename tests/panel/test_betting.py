@@ -15,7 +15,7 @@ from oversight.harness.panel.ratings import make_panel_from_grid
 
 
 @given(st.floats(0.02, 1), st.floats(0, 1))
-def test_a_tangent_lies_above_its_ceiling(x0: float, x: float) -> None:
+def test_tangent_lies_above_its_ceiling(x0: float, x: float) -> None:
     at = np.array([x0])
     for tangent, ceiling in ((root, np.sqrt), (itself, lambda v: v)):
         c, slope = tangent(at)
@@ -26,7 +26,7 @@ def test_a_tangent_lies_above_its_ceiling(x0: float, x: float) -> None:
         assert c[0] + slope[0] * (inside - x0) >= pool_ceiling(inside, C) - 1e-9
 
 
-def test_a_clear_case_and_a_hopeless_one() -> None:
+def test_confidence_is_high_in_a_clear_case_and_low_otherwise() -> None:
     x = np.tile([1.0, 1 / 3, 1.0], 100)
     assert betting_confidence(np.ones(300), x, root) > 0.9999
     assert betting_confidence(np.zeros(300), x, root) == 0.0

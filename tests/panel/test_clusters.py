@@ -54,7 +54,7 @@ def many(clusters: int, seed: int, runs: int = RUNS) -> Iterator[Drawn]:
 
 
 @pytest.mark.statistical
-def test_parity_holds_by_cluster_and_not_by_item() -> None:
+def test_intervals_of_parity_cover_by_cluster_but_not_by_item() -> None:
     alone, _, model = draw(np.random.default_rng(1), 60_000)
     truth = measure_parity(alone, model).overall
     held = {(kind, name): 0 for kind in (0, 1) for name in ("human", "model", "delta", "p")}
@@ -70,7 +70,7 @@ def test_parity_holds_by_cluster_and_not_by_item() -> None:
 
 
 @pytest.mark.statistical
-def test_alpha_holds_by_cluster_and_not_by_item() -> None:
+def test_interval_of_alpha_covers_by_cluster_but_not_by_item() -> None:
     truth = krippendorff_alpha(draw(np.random.default_rng(1), 60_000)[0].votes()).value
     held = [0, 0]
     for *panels, _ in many(40, seed=3):
@@ -87,7 +87,7 @@ def test_alpha_holds_by_cluster_and_not_by_item() -> None:
 @pytest.mark.statistical
 @pytest.mark.slow
 @pytest.mark.parametrize("choice", [(5,), (2, 8)])
-def test_certificates_err_by_item_and_not_by_cluster(choice: tuple[int, ...]) -> None:
+def test_certificates_keep_their_level_by_cluster_but_not_by_item(choice: tuple[int, ...]) -> None:
     """A model that is exactly as good as U(p): L = .9, and three tenths of the clusters split 2 to 1."""
     rng = np.random.default_rng(4)
     wrong = {(kind, test): 0 for kind in (0, 1) for test in ("split", "paired")}
@@ -115,7 +115,7 @@ def test_certificates_err_by_item_and_not_by_cluster(choice: tuple[int, ...]) ->
 
 
 @pytest.mark.statistical
-def test_people_are_told_apart_by_cluster_and_not_by_item() -> None:
+def test_tests_between_people_keep_their_level_by_cluster_but_not_by_item() -> None:
     wrong = [0, 0]
     for alone, panel, model in many(30, seed=5):
         grid = alone.grid()
@@ -249,7 +249,7 @@ def test_items_needed_grow_with_their_clusters() -> None:
     assert "items in clusters like these" in found.verdict
 
 
-def test_units_of_uneven_clusters() -> None:
+def test_uneven_clusters_give_weaker_bounds() -> None:
     units = count_units(np.array([3, 3, 3, 7, 9, 9]))
     assert (units.number, round(units.fullness, 4)) == (3, 0.6667)
     even, uneven = Units(number=50), Units(number=50, fullness=0.5)
@@ -262,7 +262,7 @@ def test_units_of_uneven_clusters() -> None:
     assert uneven.at_most(0.7, 0.8) == uneven.at_least(0.9, 0.8) == 1
 
 
-def test_oracle_labels_of_clusters_show_less() -> None:
+def test_clustered_oracle_labels_give_less_evidence() -> None:
     rng = np.random.default_rng(9)
     truth = rng.integers(2, size=200)
     wrong = np.repeat(rng.random(40) < 0.2, SIZE)
@@ -278,7 +278,7 @@ def test_oracle_labels_of_clusters_show_less() -> None:
 
 
 @pytest.mark.parametrize("level", [0.9, 0.95])
-def test_shares_of_few_clusters_are_wider(level: float) -> None:
+def test_intervals_of_shares_widen_with_fewer_effective_clusters(level: float) -> None:
     sums, counts = np.array([5.0, 4, 2, 5, 5, 3, 4, 5]), np.full(8, 5.0)
     one, other = (estimate_share(sums, counts, level, effective=few) for few in (None, 8.0))
     assert other.low < one.low < one.value == other.value < one.high < other.high

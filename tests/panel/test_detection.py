@@ -10,7 +10,7 @@ from oversight.harness.panel.parity import expected_scores, probability_at_least
 from oversight.harness.panel.ratings import make_panel_from_grid
 
 
-def test_published_probabilities_of_eighty_percent() -> None:
+def test_published_probabilities_of_eighty_percent_are_reproduced() -> None:
     # "The Illusion of Human-AI Parity Under Uncertainty", Table 1; N = 100 alone gives 1.6e-5.
     assert probability_at_least(0.6, 100) == pytest.approx(1.64e-5, rel=0.005)
     assert round(probability_at_least(0.9, 100), 4) == 0.9992
@@ -19,7 +19,7 @@ def test_published_probabilities_of_eighty_percent() -> None:
     assert round(probability_at_least(0.5, 30), 4) == 0.0007
 
 
-def test_published_expected_f1() -> None:
+def test_published_expected_f1_is_reproduced() -> None:
     found = expected_scores(0.9, 0.01)
     assert round(found.precision, 4) == 0.0833
     assert found.recall == found.accuracy == 0.9
@@ -28,7 +28,7 @@ def test_published_expected_f1() -> None:
 
 
 @pytest.mark.parametrize("p", [0.6, 0.9])
-def test_expected_scores_by_simulation(p: float) -> None:
+def test_expected_scores_equal_simulated_ones(p: float) -> None:
     rng = np.random.default_rng(0)
     truth = rng.random(400_000) < 0.2
     said = np.where(rng.random(400_000) < p, truth, ~truth)
@@ -41,7 +41,7 @@ def test_expected_scores_by_simulation(p: float) -> None:
     )
 
 
-def test_detection_by_hand() -> None:
+def test_detection_equals_the_values_by_hand() -> None:
     # Two voters make the reference; the judge finds one of two positives and raises one false alarm.
     grid = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 1], [0, 0, 0]])
     panel = make_panel_from_grid(grid, ["0", "1"], ["v", "w", "judge"])

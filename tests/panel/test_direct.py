@@ -12,7 +12,7 @@ from oversight.harness.panel.direct_comparison import critical_wins, direct_plan
 from oversight.harness.panel.ratings import make_panel_from_grid
 
 
-def test_plan_of_the_published_setting() -> None:
+def test_plan_of_the_published_setting_is_reproduced() -> None:
     # Oracle accuracies .956 and .909, 38 disagreements in 322 items: (.118 + .047)/(2·.118) = .70 wins.
     plan = direct_plan(38 / 322, 0.7)
     assert plan.questions == 37
@@ -63,7 +63,7 @@ def test_direct_route_fires_where_certificates_do_not() -> None:
 
 
 @pytest.mark.statistical
-def test_size_and_coverage_of_the_direct_route() -> None:
+def test_direct_route_has_its_size_and_coverage() -> None:
     rng = np.random.default_rng(10)
     alarms = held = 0
     for seed in range(400):
@@ -90,7 +90,7 @@ def test_rate_of_disagreement_is_over_all_annotators() -> None:
     assert disagreement_rate(np.array([[3, 1], [0, 2]]), np.array([0, -1])) == (0.25 + 1) / 2
 
 
-def test_no_decisive_answer_says_nothing() -> None:
+def test_result_without_decisive_answers_is_uninformative() -> None:
     result = direct_result(0, 0, neither=3, screened=50)
     assert (result.p_value, result.superhuman, result.difference) == (1.0, False, 0.0)
     assert result.low < 0 < result.high

@@ -27,7 +27,7 @@ CELLS = np.array(
 )
 
 
-def test_hlpri_of_both_experiments_and_the_misprint() -> None:
+def test_hlpri_of_both_experiments_is_reproduced_except_a_misprint() -> None:
     assert hlpri(2, 1) == 1.5  # experiment 2, as printed
     assert hlpri(9, 3) == 2.5  # experiment 1 by its own text; printed is 2.4,
     assert hlpri(9 + 2, 3 + 1) == 2.4  # which is both experiments pooled
@@ -35,7 +35,7 @@ def test_hlpri_of_both_experiments_and_the_misprint() -> None:
     assert round(11 / 23, 2) == 0.48
 
 
-def test_the_table_of_twenty_categories() -> None:
+def test_table_of_twenty_categories_is_reproduced() -> None:
     _, alpha, first, second = CELLS.T
     assert round(first.mean(), 4) == 0.8544
     assert second.mean() == pytest.approx(0.9397, abs=6e-5)
@@ -66,7 +66,7 @@ def precision_of(order: tuple[int, ...]) -> float:
     return float((hits * np.cumsum(hits) / np.arange(1, len(hits) + 1)).sum() / hits.sum())
 
 
-def test_average_precision_of_a_zero_one_annotator_by_enumeration() -> None:
+def test_average_precision_equals_its_enumeration() -> None:
     relevant, tagged = (1, 0, 1, 1, 0, 0), (1, 1, 1, 0, 0, 0)
     every = [
         precision_of((*a, *b)) for a in permutations((1, 0, 1)) for b in permutations((1, 0, 0))
@@ -107,7 +107,7 @@ def test_bad_rankings_are_refused(relevant: list[int], scores: list[float], mess
         average_precision(relevant, scores)
 
 
-def test_paired_tests_against_scipy_and_by_hand() -> None:
+def test_paired_tests_equal_scipy_and_values_by_hand() -> None:
     from scipy import stats
 
     rng = np.random.default_rng(0)
@@ -146,7 +146,7 @@ def test_methodology_ranks_a_strong_system_first_and_a_weak_one_last() -> None:
     assert (found.standings[0].hlpri, found.ranking[-1][0]) == (1 / 7, "ai")
 
 
-def test_the_order_of_ties_decides_much() -> None:
+def test_order_of_ties_can_reverse_the_result() -> None:
     truth, people, systems = tagging(2, 5, 0.9, 3.0)
     best, worst = (
         human_level_tagging(people, truth["truth"], systems, order=order).hlpi or 0

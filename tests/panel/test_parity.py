@@ -72,7 +72,7 @@ def test_coin_flippers_lead_by_ten_thirty_and_fifty_points_if_scored_by_themselv
 
 
 @pytest.mark.statistical
-def test_coverage_of_every_interval() -> None:
+def test_every_interval_of_parity_covers() -> None:
     rng = np.random.default_rng(3)
     big = alike(rng, 300_000)
     truth = measure_parity(make_panel_from_grid(big[:, :5], ["0", "1"]), big[:, 5], edges=(0.9,))
@@ -94,7 +94,7 @@ def test_coverage_of_every_interval() -> None:
 
 
 @pytest.mark.statistical
-def test_coverage_of_detection() -> None:
+def test_intervals_of_detection_cover() -> None:
     rng = np.random.default_rng(4)
     big = alike(rng, 200_000)
     options = {"edges": (), "positive": "1"}
@@ -122,7 +122,7 @@ def test_coverage_of_detection() -> None:
     assert ((held / runs >= 0.87) & (held / runs <= 1)).all(), held
 
 
-def test_intervals_of_clusters() -> None:
+def test_repeated_rows_of_a_cluster_add_no_evidence() -> None:
     ones = np.ones(40)
     right = np.array([1.0] * 30 + [0.0] * 10)
     alone = estimate_share(right, ones)
@@ -150,7 +150,7 @@ def test_separate_voters_need_no_leaving_out() -> None:
     assert found.overall.judgements == 3
 
 
-def test_rules_and_warnings() -> None:
+def test_rules_and_warnings_follow_the_panel() -> None:
     rng = np.random.default_rng(5)
     labels = alike(rng, 200)
     found = measure_parity(make_panel_from_grid(labels[:, :5], ["0", "1"]), labels[:, 5])

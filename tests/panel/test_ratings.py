@@ -112,13 +112,13 @@ def test_a_bad_row_is_named_by_file_line_and_field(
     assert message in capsys.readouterr().err
 
 
-def test_lists_are_no_labels(tmp_path: Path) -> None:
+def test_lists_in_place_of_labels_are_refused(tmp_path: Path) -> None:
     path = put(tmp_path / "r.jsonl", '{"item": "i", "annotator": "a", "label": ["x"]}\n')
     with pytest.raises(DataError, match=r"r\.jsonl:1 \[label\]: must be text or a number, is \['x'\]"):
         read_ratings(path)
 
 
-def test_choices_are_one_an_item(tmp_path: Path) -> None:
+def test_choices_need_one_label_per_item(tmp_path: Path) -> None:
     path = put(tmp_path / "c.csv", "item,label\ni1,yes\ni2,\n")
     assert read_choices(path) == {"i1": "yes", "i2": None}
     put(path, "item,label\ni1,yes\ni1,no\n")
@@ -150,7 +150,7 @@ def test_panels_from_memory_name_row_and_value() -> None:
         make_panel_from_grid(np.array([[2, 0]]), ["a", "b"])
 
 
-def test_a_panel_counts_and_forgets() -> None:
+def test_panel_counts_votes_and_removes_annotators() -> None:
     panel = make_panel_from_grid(np.array([[0, 1, -1], [1, 1, 1]]), ["a", "b"], ["ana", "bo", "cy"])
     assert panel.votes().tolist() == [[1, 1], [0, 3]]
     assert panel.grid().tolist() == [[0, 1, -1], [1, 1, 1]]
@@ -206,7 +206,9 @@ def test_the_three_verbs_print_json_tables_and_pictures(
         assert f"wrote {words[-1]}" in capsys.readouterr().out
 
 
-def test_agree_on_numbers(files: Path, oversight: Callable[..., dict[str, object]]) -> None:
+def test_agreement_of_numbers_needs_numeric_labels(
+    files: Path, oversight: Callable[..., dict[str, object]]
+) -> None:
     for level in ("nominal", "ordinal", "interval", "ratio"):
         found = oversight("panel", "agree", "r.csv", "--measurement", level)
         assert isinstance(found["alpha"], dict)

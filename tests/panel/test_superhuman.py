@@ -88,7 +88,7 @@ def test_unreadable_predictions_agree_with_nothing() -> None:
     assert found.disagreement == 0.25
 
 
-def test_assumptions_by_hand() -> None:
+def test_checks_of_assumptions_equal_the_values_by_hand() -> None:
     votes = np.array([[2, 0], [1, 1], [0, 2], [0, 2]])
     winners = np.array([[True, False], [True, True], [False, True], [False, True]])
     found = check_assumptions(votes, winners, np.array([0, 1, 0, 1]), np.array([0, 0, 0, 1]))

@@ -33,7 +33,7 @@ def evidence(L: float, U: float, N: int, m: int, C: int) -> Evidence:
     return Evidence(L=L, x=U * U, N=N, m=m, C=C)
 
 
-def test_table_2_theoretical_from_empirical_bound() -> None:
+def test_table_2_is_reproduced_from_the_empirical_bound() -> None:
     # SST-5, SST-2, SNLI: printed .790, .960, .904; the last from a U(e) with more digits than .879.
     for U_e, m, published in ((0.660, 3, 0.7898), (0.939, 3, 0.9598), (0.879, 5, 0.9045)):
         assert round(theoretical(U_e**2, m), 4) == published
@@ -48,7 +48,9 @@ def test_table_2_theoretical_from_empirical_bound() -> None:
         (SEMBERT, 0.9997, 0.9999, 0.999996),
     ],
 )
-def test_table_3(model: tuple[float, float, int, int, int], hms: float, oms: float, optimum: float) -> None:
+def test_table_3_is_reproduced(
+    model: tuple[float, float, int, int, int], hms: float, oms: float, optimum: float
+) -> None:
     L, U, N, *_ = model
     digits = 3 if hms < 0 else 4
     assert round(heuristic_score(L, U, N) or 0, digits) == hms
@@ -57,7 +59,7 @@ def test_table_3(model: tuple[float, float, int, int, int], hms: float, oms: flo
 
 
 @pytest.mark.parametrize("model", [BERT, STRUCT, RADFORD, SEMBERT])
-def test_theorems_5_and_6_and_what_exact_tails_give(
+def test_exact_tails_are_sharper_than_theorems_5_and_6(
     model: tuple[float, float, int, int, int],
 ) -> None:
     L, U, N, *_ = model
@@ -69,7 +71,7 @@ def test_theorems_5_and_6_and_what_exact_tails_give(
     assert certify(e, ["U_e"], level=0.99)["U_e"].high > certify(e, ["U_e"])["U_e"].high
 
 
-def test_bounds_at_the_ends() -> None:
+def test_bounds_are_exact_at_the_ends() -> None:
     perfect = evidence(1.0, 1.0, 100, 3, 2)
     assert lower_bound(perfect) == pytest.approx(0.05 ** (1 / 100), abs=1e-6)
     assert certify(perfect)["U_e"].high == 1.0
@@ -83,7 +85,7 @@ def test_the_published_search_stops_where_the_optimum_is_positive() -> None:
     assert heuristic_score(0.93, 0.939, 1821) is None
 
 
-def test_rigorous_confidence_on_the_published_numbers() -> None:
+def test_published_numbers_have_the_stated_confidence() -> None:
     found = {name: certify(evidence(*model)) for name, model in
              (("bert", BERT), ("struct", STRUCT), ("radford", RADFORD), ("sem", SEMBERT))}  # fmt: skip
     assert round(found["bert"]["U_e"].confidence, 3) == 0.736
@@ -108,7 +110,7 @@ def test_hoeffding_equal_split_is_what_exact_tails_improve_on() -> None:
         assert certify(evidence(L, U, N, 5, 3))["U_e"].confidence > published
 
 
-def test_sharper_human_ceiling() -> None:
+def test_sharper_human_ceiling_is_reproduced() -> None:
     for U_e, C, published in ((0.939, 2, 0.9369), (0.879, 3, 0.8745), (0.660, 5, 0.634)):
         assert pool_ceiling(U_e**2, C) == pytest.approx(published, abs=6e-4 if C == 5 else 6e-5)
         assert pool_ceiling(U_e**2, C) < U_e
@@ -116,7 +118,7 @@ def test_sharper_human_ceiling() -> None:
     assert pool_ceiling(0.4, 2) == 0.5
 
 
-def test_appendix_b_and_its_misprint() -> None:
+def test_appendix_b_is_reproduced_except_a_misprint() -> None:
     # P(b right | a right) = .8, P(b right | a wrong) = .6, P(a right) = .7.
     joint = {(1, 1): 0.7 * 0.8, (1, 0): 0.7 * 0.2, (0, 1): 0.3 * 0.6, (0, 0): 0.3 * 0.4}
     b = joint[1, 1] + joint[0, 1]
@@ -127,7 +129,7 @@ def test_appendix_b_and_its_misprint() -> None:
     assert round(joint[0, 0] / 0.3, 2) == 0.40  # printed 0.30, against its own Table 4a
 
 
-def test_from_published_numbers_alone(oversight: Callable[..., Any]) -> None:
+def test_command_certifies_from_published_numbers_alone(oversight: Callable[..., Any]) -> None:
     counts = '{"L": 0.971, "U_e": 0.939, "N": 1821, "annotators": 3, "classes": 2}'
     found = oversight("panel", "certify", "--counts", counts)
     assert round(found["U_t"], 4) == 0.9598

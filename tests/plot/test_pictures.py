@@ -132,7 +132,7 @@ def test_intervals_close_in_the_order_of_the_draw(report: StudyReport) -> None:
     assert len(axes.collections) == 2
 
 
-def test_without_points_the_picture_says_so() -> None:
+def test_picture_without_points_gives_the_reason() -> None:
     bare = {"good": EstimatesOverTime(points=(), watchable=False, why="too few answers")}
     assert "No model has an estimate" in texts_of(ov.plot.closing(bare))
 

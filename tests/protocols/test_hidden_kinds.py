@@ -73,9 +73,7 @@ def read_sheets(folder: Path) -> list[str]:
     return ids
 
 
-def test_ids_in_sheets_and_page_and_tasks_give_no_kind_away(
-    study: Study, oversight: Callable[..., Any]
-) -> None:
+def test_ids_do_not_reveal_kinds_of_questions(study: Study, oversight: Callable[..., Any]) -> None:
     seen = {"page": list(walk_page(study)), "tasks": make_tasks(study)}
     for form in ("csv", "jsonl"):
         oversight("label", "export", form, "--format", form)
@@ -112,7 +110,7 @@ def make_tasks(study: Study) -> list[str]:
     return [task.question_id for task in plan_tasks(asked, data, [])]
 
 
-def test_places_tell_nothing(study: Study) -> None:
+def test_places_do_not_reveal_gold_questions(study: Study) -> None:
     with Store(study.store_url) as store:
         gold = [c.place for c in store.controls.read_controls() if c.kind.value == "gold"]
         others = [q.place for q in store.content.read_questions()]

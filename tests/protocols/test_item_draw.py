@@ -169,7 +169,7 @@ def test_study_about_every_item_cannot_switch_to_a_pool(tmp_path: Path) -> None:
     assert drawn_items(study) == set()
 
 
-def test_of_disagreements_as_many_items_are_drawn_as_hold_that_many(tmp_path: Path) -> None:
+def test_disagreement_draws_enough_items_for_the_requested_questions(tmp_path: Path) -> None:
     study = lay_out(tmp_path, "disagreement", models=2)
     first = route_questions(study, questions=10)
     (draw,) = first.draws
@@ -187,7 +187,7 @@ def test_panel_draws_no_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "this study is a panel" in capsys.readouterr().err
 
 
-def test_a_draw_that_is_cut_short_never_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_draw_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = lay_out(tmp_path)
 
     def fail(*_: object, **__: object) -> None:

@@ -61,7 +61,9 @@ def test_exports_are_read(tmp_path: Path) -> None:
         (exported(1, annotations=[{"id": 1, "task": "x"}]), ("annotations", "cannot be read (ValueError")),
     ],
 )
-def test_exports_that_cannot_be_read(tmp_path: Path, row: dict[str, Any], words: tuple[str, str]) -> None:
+def test_unreadable_exports_are_refused_by_task(
+    tmp_path: Path, row: dict[str, Any], words: tuple[str, str]
+) -> None:
     path = export(tmp_path, [row])
     with pytest.raises(DataError) as caught:
         read_label_studio_export([path], [question(1)], ITEMS, ROSTER)
@@ -75,7 +77,7 @@ def test_one_user_is_one_expert(tmp_path: Path) -> None:
         read_label_studio_export([path], [question(1), question(2, "Bea B.")], ITEMS, ROSTER)
 
 
-def test_jsonl_round_trip(
+def test_exported_jsonl_is_imported_again(
     oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

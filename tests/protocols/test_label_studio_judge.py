@@ -59,7 +59,9 @@ def said(
         ([said("yes", 2, EVE, EVE), said("no", 1)], "no", [Reason.FOREIGN]),
     ],
 )
-def test_cases(annotations: list[Revision], value: str | None, reasons: list[Reason]) -> None:
+def test_annotations_are_accepted_or_rejected_with_a_reason(
+    annotations: list[Revision], value: str | None, reasons: list[Reason]
+) -> None:
     judged = adjudicate(annotations, ANA, QUESTION, ITEM)
     assert judged.value == value
     assert [reason for _, reason, _ in judged.rejected] == reasons

@@ -81,7 +81,7 @@ def test_panel_page_keeps_odd_names_as_they_are() -> None:
         ),
     ],
 )
-def test_pages_that_cannot_work(page: str, message: str) -> None:
+def test_pages_that_cannot_work_are_refused(page: str, message: str) -> None:
     with pytest.raises(DataError) as caught:
         check_page(page, "p.xml")
     assert message in str(caught.value)
@@ -126,7 +126,7 @@ def test_queues_follow_the_roster() -> None:
         (jwt({"token_type": "access"}), "access"),
     ],
 )
-def test_kinds_of_tokens(token: str, kind: str) -> None:
+def test_kind_of_a_token_is_recognised(token: str, kind: str) -> None:
     connection = Connection("https://labels.example.org", token)
     assert connection.kind == kind
     assert token not in repr(connection)
@@ -143,14 +143,16 @@ def test_kinds_of_tokens(token: str, kind: str) -> None:
         ("https://x", "a b", "contains spaces"),
     ],
 )
-def test_half_an_environment(url: str, key: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_environment_is_refused(
+    url: str, key: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LABEL_STUDIO_URL", url)
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", key)
     with pytest.raises(ConfigError, match=message):
         connect()
 
 
-def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_server_names_the_start_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("LABEL_STUDIO_URL", raising=False)
     monkeypatch.delenv("LABEL_STUDIO_API_KEY", raising=False)
     monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))

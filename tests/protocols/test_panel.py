@@ -111,7 +111,7 @@ def fill(path: Path, labels: list[str]) -> None:
     path.write_text("\n".join([head, *filled]) + "\n")
 
 
-def test_spreadsheets_there_and_back(
+def test_labels_in_exported_spreadsheets_are_read(
     exported: tuple[list[Path], list[Assignment], dict[str, Item]], tmp_path: Path
 ) -> None:
     paths, made, items = exported

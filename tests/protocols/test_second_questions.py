@@ -86,7 +86,7 @@ def estimates_of(study: Study) -> dict[str, Any]:
         return {m.name: m for m in report_study(store, study).models}
 
 
-def test_the_promise_names_the_verb_that_keeps_it(
+def test_expected_narrowing_names_the_verbs_that_it_applies_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     study, truth = lay_out(tmp_path)
@@ -99,7 +99,7 @@ def test_the_promise_names_the_verb_that_keeps_it(
     assert "compare and gate use first answers only" in told
 
 
-def test_they_are_drawn_once_where_they_tell_and_used_by_one_estimate(
+def test_second_questions_are_drawn_once_and_used_by_one_estimate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Callable[..., Any]
 ) -> None:
     study, truth = lay_out(tmp_path)
@@ -176,7 +176,7 @@ def test_protocols_without_use_for_second_questions_say_so(
         assert store.content.read_questions(second=True) == []
 
 
-def test_they_wait_for_first_answers_and_end_the_first_draw(tmp_path: Path) -> None:
+def test_second_questions_need_all_first_answers_and_end_the_first_draw(tmp_path: Path) -> None:
     study, truth = lay_out(tmp_path, n=30)
     with pytest.raises(BadInput, match="second needs only --more N"):
         route_questions(study, second=True)
@@ -195,7 +195,7 @@ def test_they_wait_for_first_answers_and_end_the_first_draw(tmp_path: Path) -> N
         route_questions(study)
 
 
-def test_chances_sum_up_and_go_where_votes_differ() -> None:
+def test_second_rates_sum_to_the_number_and_prefer_items_with_disagreement() -> None:
     predicted = np.array([[0, 0], [0, 1], [2, 2], [3, 3]])
     posterior = np.array(
         [[0.7, 0.1, 0.1, 0.1], [0.4, 0.4, 0.1, 0.1], [0.1, 0.1, 0.7, 0.1], [0.1, 0.1, 0.1, 0.7]]

@@ -27,7 +27,7 @@ MANGLED = ("1.23457E+15", "#######", "12", "1E+10")
 
 
 @given(HARD)
-def test_guards_are_taken_off_as_they_were_put_on(text: str) -> None:
+def test_unguarding_a_cell_reverses_guarding(text: str) -> None:
     assert unguard_cell(guard(text)) == text.replace("\r\n", "\n").replace("\r", "\n")
     assert guard(text)[:1] not in ("=", "+", "-", "@", "\t", "\r")
     assert guard(guard(text)) == guard(text) or guard(text).startswith("'")
@@ -99,7 +99,7 @@ def test_an_edited_text_is_refused(tmp_path: Path, column: str) -> None:
     assert len(read_answers([save(path, bare)], questions, items)) == 3
 
 
-def test_words_of_other_languages() -> None:
+def test_words_of_other_languages_are_read() -> None:
     words = make_words(["Tak", "0"], ["nie"], ["?"])
     assert [words.read_verdict(x) for x in ("tak", " NIE", "?", "0", "Sí", "na\u0303o", "WAHR", "", "x")] == [
         "yes", "no", "unsure", "yes", "yes", "no", "yes", "", None,

@@ -24,7 +24,7 @@ from tests.protocols.sheets import CLASSES, HARD, ask, fill, read_table, save
 
 @settings(max_examples=30, deadline=None)
 @given(texts=st.lists(HARD, min_size=1, max_size=4))
-def test_workbooks_come_back(texts: list[str]) -> None:
+def test_filled_workbooks_are_read(texts: list[str]) -> None:
     questions, items = ask(texts)
     with TemporaryDirectory() as name:
         path = export_questions(questions, items, (), name, "xlsx")[0]
@@ -66,7 +66,7 @@ def test_workbook_is_protected_and_lists_the_answers(tmp_path: Path) -> None:
     assert not list((tmp_path / "c").iterdir())
 
 
-def test_a_panel_in_workbooks(tmp_path: Path) -> None:
+def test_panel_labels_are_read_from_workbooks(tmp_path: Path) -> None:
     options = [("=a", "b, c"), ("1", "2", "3"), ("x", "y", "z")]
     items = [Item(f"i{j}", "t", own, tuple(range(len(own)))[::-1]) for j, own in enumerate(options)]
     made, by_id = BalancedPanel(("ana", "bo"), 2, seed=1).route(items), {i.id: i for i in items}

@@ -122,7 +122,7 @@ def test_says_why_it_cannot_read(text: str, reason: str) -> None:
         ("B", ("x", "B", "A"), 1),
     ],
 )
-def test_options_that_signs_tell_apart_are_told_apart(
+def test_options_that_differ_only_in_signs_are_distinguished(
     text: str, options: tuple[str, ...], read: int | None
 ) -> None:
     assert read_reply(text, options).option == read
@@ -136,7 +136,7 @@ def test_the_requested_form_decides_if_a_text_is_another_letter(text: str) -> No
     assert read_reply(text, options).option is None
 
 
-def test_numbers_stand_for_more_than_26_options() -> None:
+def test_numbers_name_options_beyond_26() -> None:
     options = tuple(f"option text {j}" for j in range(30))
     assert option_letters_of(30)[29] == "30"
     assert read_reply("27", options).option == 26
@@ -182,7 +182,7 @@ LINE = ReplyForm("line", "option")
         ("neurology", ReplyForm(pattern="=> (?P<answer>.*) <="), Step.WHOLE),
     ],
 )
-def test_the_step_that_read_an_answer_is_told(text: str, asked: ReplyForm, step: Step) -> None:
+def test_reading_names_the_step_that_found_the_answer(text: str, asked: ReplyForm, step: Step) -> None:
     assert read_reply(text, NAMES, asked) == ReplyReading(1, step)
 
 

@@ -138,7 +138,7 @@ def test_failed_check_and_doubtful_interval_come_before_the_table() -> None:
     assert "Assumption checks: 0 passed for all 3 models, 1 failed." in lines
 
 
-def test_experts_who_have_not_answered_stand_in_place_of_the_table() -> None:
+def test_silent_experts_are_named_instead_of_the_table() -> None:
     none = replace(model("a", []), undefined={"ml": "A has not answered yet: no random part"})
     report = replace(study(none), experts=(expert("A", 0, 26), expert("B", 0, 48), expert("C", 9)))
     lines = printed(report)
@@ -147,7 +147,7 @@ def test_experts_who_have_not_answered_stand_in_place_of_the_table() -> None:
     assert lines[-1] == POINTER
 
 
-def test_reason_why_one_model_has_no_accuracy_is_told() -> None:
+def test_reason_for_a_missing_accuracy_is_printed() -> None:
     none = replace(model("b", []), undefined={"ml": "the run has 3 answers"})
     lines = printed(study(model("a"), none))
     assert "  b              –" in lines
@@ -164,7 +164,7 @@ def test_interval_valid_at_any_time_is_a_row_below_its_model() -> None:
     ]
 
 
-def test_planned_look_says_what_its_interval_is() -> None:
+def test_interim_analysis_explains_its_wider_interval() -> None:
     lines = printed(study(model("a", [replace(ML, level=0.9759)])), EstimateOptions(look=1, looks=2), 120)
     assert lines[2] == "  model   accuracy   interval"
     assert any(line.startswith("Look 1 of 2: intervals are widened to ") for line in lines)
@@ -190,7 +190,7 @@ def test_correction_that_could_not_be_made_is_told() -> None:
     assert "Experts' errors are not corrected for b: too few second answers" in lines
 
 
-def test_loose_reading_is_told() -> None:
+def test_share_of_loosely_read_answers_is_printed() -> None:
     loose = replace(model("a"), steps={"form": 8, "statement": 2})
     assert any("20.0 % of the answers were read loosely" in line for line in printed(study(loose)))
 

@@ -27,7 +27,7 @@ def report(name: str) -> GateReport:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_stay_names(name: str) -> None:
+def test_hostile_names_are_escaped(name: str) -> None:
     suites = ET.fromstring(gate_to_junit(report(name)))  # noqa: S314
     (case,) = suites.iter("testcase")
     (failure,) = suites.iter("failure")

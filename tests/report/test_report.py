@@ -110,7 +110,7 @@ def test_notebook_shows_one_number_per_model_first(report: StudyReport) -> None:
     assert first.rows[0][1] == f"{100 * ml.value:.1f} %"
 
 
-def test_nothing_to_show_is_said(tmp_path: Path, study: Study) -> None:
+def test_report_without_answers_is_refused(tmp_path: Path, study: Study) -> None:
     with (
         Store(f"sqlite:///{tmp_path / 's.db'}") as store,
         pytest.raises(BadInput, match="no answers yet"),

@@ -110,13 +110,13 @@ def assert_calibrated(found: list[Estimate], A: float, least: float = 0.945) -> 
 
 
 @pytest.mark.parametrize(("K", "m", "A"), [(4, 1, 0.8), (4, 2, 0.8), (10, 4, 0.6), (16, 15, 0.3)])
-def test_several_options_per_item(K: int, m: int, A: float) -> None:
+def test_several_options_per_item_are_unbiased(K: int, m: int, A: float) -> None:
     sizes = np.full(120, K)
     assert_calibrated(simulate(300, 120, sizes, np.full(120, A), None, m, seed=K * m), A)
 
 
 @pytest.mark.parametrize("ask", [0.1, 0.5, 0.8, 1.0])
-def test_routing_that_looks_at_the_prediction(ask: float) -> None:
+def test_routing_by_the_prediction_is_unbiased(ask: float) -> None:
     """P(hit) from .1 to 1, conditioned on what was asked: unbiased, with the right interval."""
     sizes = np.full(150, 10)
     assert_calibrated(simulate(300, 150, sizes, np.full(150, 0.7), ask, 1, seed=int(100 * ask)), 0.7)
@@ -172,7 +172,7 @@ def test_conditioning_on_answers_fails_under_targeted_routing() -> None:
     assert estimate_tallies(t, estimator="ord").value == 1.0
 
 
-def test_size_of_the_checks() -> None:
+def test_checks_rarely_fail_on_sound_data() -> None:
     """Each of the family below 1 %, the whole family below 5 %, on data as supposed."""
     rng = np.random.default_rng(11)
     failures = {"asked_predicted": 0, "yes_rate": 0, "hausman": 0}

@@ -68,14 +68,14 @@ def named(method: str, estimator: str = "ml", *, published: bool = False) -> Met
 
 @pytest.mark.parametrize("K", [3, 4, 5, 10, 16])
 @pytest.mark.parametrize("n", [30, 88])
-def test_exact_under_uniform_routing(K: int, n: int) -> None:
+def test_exact_interval_covers_under_uniform_routing(K: int, n: int) -> None:
     n_o = round(n / K)
     found = coverages(K, n_o, n - n_o, named("exact"))
     assert found.min() >= 0.95 - 1e-4
     assert found.mean() < 0.975
 
 
-def test_exact_just_outside_every_interval() -> None:
+def test_exact_interval_covers_just_outside_every_end() -> None:
     """Coverage is least there: the infimum over all A, not only over a grid."""
     K, n_o, n_c = 4, 8, 22
     outcomes = itertools.product(range(n_o + 1), range(n_c + 1))
@@ -87,21 +87,21 @@ def test_exact_just_outside_every_interval() -> None:
 
 
 @pytest.mark.parametrize(("K", "n", "A"), [(4, 120, 0.7), (10, 300, 0.9), (16, 300, 0.99), (3, 300, 0.95)])
-def test_exact_with_more_labels(K: int, n: int, A: float) -> None:
+def test_exact_interval_covers_with_more_labels(K: int, n: int, A: float) -> None:
     n_o = round(n / K)
     assert coverages(K, n_o, n - n_o, named("exact"), (A,)).min() >= 0.95 - 2e-4
 
 
 @pytest.mark.parametrize("K", [3, 4, 5, 10, 16])
 @pytest.mark.parametrize("n", [30, 88, 120, 300])
-def test_exact_from_refusals_alone(K: int, n: int) -> None:
+def test_exact_interval_covers_with_refusals_alone(K: int, n: int) -> None:
     found = coverages(K, 0, n, named("exact", "comp"))
     assert found.min() >= 0.95 - 1e-5
     assert found.mean() < 0.985
 
 
 @pytest.mark.parametrize("n", [30, 88, 300])
-def test_blaker_for_targeted_labels(n: int) -> None:
+def test_blakers_interval_covers_and_is_narrower_for_targeted_labels(n: int) -> None:
     assert coverages(2, n, 0, named("exact")).min() >= 0.95 - 1e-6
     wider = coverages(2, n, 0, named("clopper_pearson", "ord"))
     assert coverages(2, n, 0, named("exact")).mean() < wider.mean()
@@ -131,7 +131,9 @@ def test_approximate_methods_miss_near_the_edge(method: str, least: float, mean:
         ("wald", 0.75, (0.92, 0.955)),  # with an error that never is zero
     ],
 )
-def test_methods_for_refusals_alone(method: str, least: float, mean: Ends) -> None:
+def test_intervals_from_refusals_alone_have_the_stated_coverage(
+    method: str, least: float, mean: Ends
+) -> None:
     found = np.concatenate(
         [coverages(K, 0, n, named(method, "comp")) for K in (4, 10, 16) for n in (30, 120)]
     )
@@ -181,7 +183,7 @@ def test_plug_in_bernstein_of_eq_16_is_safe_and_wide() -> None:
 
 
 @pytest.mark.parametrize("K", [4, 10])
-def test_unreadable_predictions(K: int) -> None:
+def test_exact_interval_covers_with_unreadable_predictions(K: int) -> None:
     """All numbers of readable items, and all outcomes given that number, at 24 labelled items."""
     N = 24
     shares = (0.999, 0.97, 0.9, 0.8)

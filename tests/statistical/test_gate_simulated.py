@@ -42,7 +42,7 @@ def test_each_verdict_is_rarely_wrong_in_every_design(cell: GateCell) -> None:
 
 
 @pytest.mark.slow
-def test_the_forecast_is_of_the_right_size() -> None:
+def test_forecast_agrees_with_simulated_studies() -> None:
     """Four of five studies of a model .06 above the bar pass within about as many answers as forecast."""
     design: dict[str, Any] = {"accuracies": (0.86,), "protocol": "targeted", "n": 1000}
     cell = GateCell(kind="accuracy", design=Design(**design), above=0.06)

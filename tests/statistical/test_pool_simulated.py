@@ -42,7 +42,9 @@ def test_abstentions_widen_a_sequential_estimate_instead_of_bending_it() -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("K", "accuracy", "silence"), [(2, 0.95, 0.3), (5, 0.5, 0.4)])
-def test_blind_silence_costs_a_sequential_estimate_little(K: int, accuracy: float, silence: float) -> None:
+def test_abstentions_independent_of_the_truth_widen_a_sequential_estimate_little(
+    K: int, accuracy: float, silence: float
+) -> None:
     """Silence as rare about true options as about others: no bias, and half the width of the worst case."""
     classes = tuple(f"class {k}" for k in range(K))
     items = [Item(f"i{j}", "t", classes, tuple(range(K))) for j in range(80)]

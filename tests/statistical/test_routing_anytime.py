@@ -39,7 +39,7 @@ def test_fixed_intervals_miss_often_when_looked_at_often_and_planned_looks_do_no
 
 
 @pytest.mark.parametrize(("K", "A"), [(4, 0.6), (10, 0.9)])
-def test_likelihood_sequence_ever_misses_at_most_at_its_level(K: int, A: float) -> None:
+def test_likelihood_sequence_covers_at_all_times(K: int, A: float) -> None:
     rng = np.random.default_rng(K)
     studies, n = 150, 600
     looks = np.unique(np.geomspace(5, n, 25).astype(int))
@@ -61,7 +61,7 @@ def test_likelihood_sequence_ever_misses_at_most_at_its_level(K: int, A: float) 
 
 
 @pytest.mark.parametrize("shuffled", [True, False])
-def test_looking_on_holds_for_items_in_clusters(*, shuffled: bool) -> None:
+def test_anytime_interval_covers_with_clustered_items(*, shuffled: bool) -> None:
     """Sixty patients of five images that are right or wrong together; 20 looks."""
     rng, patients, images, A, K = np.random.default_rng(7), 60, 5, 0.7, 4
     patient = np.repeat(np.arange(patients), images)

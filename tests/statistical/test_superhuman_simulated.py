@@ -27,7 +27,7 @@ def test_no_annotator_pool_exceeds_the_ceiling(C: int) -> None:
         assert p.max(axis=1).mean() <= pool_ceiling(x, C) <= empirical(x) + 1e-12
 
 
-def test_type_one_error_of_the_certificate() -> None:
+def test_certificate_keeps_its_type_one_error() -> None:
     """On the boundary L = U(e) itself, the least favourable place, with the binary three-vote X."""
     rng = np.random.default_rng(7)
     N, U, runs = 1821, 0.939, 800
@@ -40,7 +40,7 @@ def test_type_one_error_of_the_certificate() -> None:
     assert false_alarms / runs <= 0.05
 
 
-def test_power_against_the_published_score() -> None:
+def test_certificate_has_more_power_than_the_published_score() -> None:
     rng = np.random.default_rng(8)
     N, U, L, runs = 1821, 0.939, 0.965, 150
     split, rigorous, published = 1.5 * (1 - U * U), 0, 0
@@ -107,7 +107,7 @@ def test_type_one_error_of_the_paired_test() -> None:
     assert 0.04 <= normal / runs <= 0.085
 
 
-def test_power_of_the_paired_test() -> None:
+def test_paired_test_has_more_power_than_two_tails() -> None:
     """On the same items, two tails lose what the mean of differences keeps."""
     rng = np.random.default_rng(22)
     runs, N, paired, split = 120, 1821, 0, 0
@@ -144,7 +144,7 @@ def test_certifying_by_any_ceiling_keeps_the_level(test: str) -> None:
 
 
 @pytest.mark.parametrize(("m", "C"), [(3, 2), (5, 3)])
-def test_coverage_of_both_bounds(m: int, C: int) -> None:
+def test_both_bounds_have_their_coverage(m: int, C: int) -> None:
     """One-sided, at 95 %: exact tails near it, Chernoff's above it."""
     rng = np.random.default_rng(24)
     runs, N, skill, held = 300, 400, 0.85, np.zeros(3)

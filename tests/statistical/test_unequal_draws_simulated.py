@@ -99,7 +99,7 @@ def collect(
         pytest.param(4, 0.6, 50, (15, 15, 15), marks=pytest.mark.slow),
     ],
 )
-def test_no_judge_bends_what_its_draw_tells(
+def test_draw_by_any_judge_leaves_estimates_unbiased(
     voice: Callable[..., Voice], K: int, accuracy: float, size: int, batches: Sequence[int]
 ) -> None:
     errors, held, widths = [], [], []
@@ -130,7 +130,7 @@ def test_no_judge_bends_what_its_draw_tells(
         assert np.mean(widths, axis=0)[1] < np.mean(widths, axis=0)[0]
 
 
-def test_chances_are_what_they_say_and_draws_together_stand_for_the_pool() -> None:
+def test_probabilities_are_as_recorded_and_joint_weights_represent_the_pool() -> None:
     rng = np.random.default_rng(5)
     deviation = np.concatenate([np.zeros(30), rng.random(60), np.full(10, 40.0)])
     truth, times, sums = rng.random(100), np.zeros(100), []
@@ -157,7 +157,7 @@ def test_chances_are_what_they_say_and_draws_together_stand_for_the_pool() -> No
     assert (np.abs(off) < 3.5 * np.std(sums, axis=0) / np.sqrt(3_000)).all()
 
 
-def test_even_draws_weigh_all_items_alike_and_the_whole_pool_weighs_one_each() -> None:
+def test_uniform_draws_weigh_items_equally() -> None:
     batch = np.repeat([1, 2, 3], [10, 25, 5])
     assert weigh_draws(np.full(40, np.nan), batch, 200) == pytest.approx(np.full(40, 5.0))
     assert weigh_draws(np.full(40, np.nan), batch, 40) == pytest.approx(np.ones(40))

@@ -122,7 +122,7 @@ def test_weighted_estimates_hold(
         (3, 0.02, 200, (40, 40), True),
     ],
 )
-def test_looks_hold_together_however_later_draws_are_learned(
+def test_all_interim_intervals_cover_together_if_later_draws_use_answers(
     K: int, accuracy: float, size: int, batches: tuple[int, ...], *, certain: bool
 ) -> None:
     held = [look(K, accuracy, size, batches, seed, certain=certain) for seed in range(DRAWS)]

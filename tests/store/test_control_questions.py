@@ -7,7 +7,7 @@ from oversight.harness.types import Item
 from tests.store.test_study_store import questions
 
 
-def test_they_come_back_and_answers_find_their_table(url: str, items: list[Item]) -> None:
+def test_control_questions_are_read_back_and_their_answers_are_stored(url: str, items: list[Item]) -> None:
     gold = GoldItem(Item("gold:1", "é?", ("a", "b"), (1, 0)), 1)
     asked = questions(items)
     controls = [

@@ -119,7 +119,7 @@ def test_backup_copied_onto_an_open_file_is_unchanged(file: Path) -> None:
     assert count_items(file) == 3
 
 
-def test_a_link_to_a_lost_file(file: Path) -> None:
+def test_lost_file_behind_a_link_is_rescued(file: Path) -> None:
     link = file.parents[1] / "link.db"
     link.symlink_to(file)
     with pytest.raises(LostDatabase, match="file was removed"), Store(f"sqlite:///{link}") as store:
@@ -154,7 +154,7 @@ def test_idle_file_without_its_log_has_all_rows(file: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("follows", ["empty", "other"])
-def test_another_database_under_the_name_on_a_server(follows: str, postgresql: str) -> None:
+def test_replaced_database_on_a_server_is_reported(follows: str, postgresql: str) -> None:
     empty_server(postgresql)
     with pytest.raises(LostDatabase, match="replaced by another"), Store(postgresql) as store:
         store.content.add_items(make_items("one"))

@@ -54,7 +54,7 @@ def lost_once(url: str, event: str, matching: str = "") -> Iterator[None]:
     assert lost
 
 
-def test_a_plain_address_is_one(server: str) -> None:
+def test_plain_postgresql_address_is_accepted(server: str) -> None:
     assert server.startswith("postgresql://")
     with Store(server) as store:
         assert store.content.add_items(ITEMS)
@@ -77,7 +77,7 @@ def test_a_password_in_the_study_is_refused_and_not_shown(store: str, tmp_path: 
     assert "hunter22" not in str(refused.value)
 
 
-def test_several_studies_in_schemas_of_their_own(server: str) -> None:
+def test_studies_in_separate_schemas_stay_separate(server: str) -> None:
     run_sql(server, "DROP SCHEMA IF EXISTS ward2 CASCADE", "CREATE SCHEMA ward2")
     glue = "&" if "?" in server else "?"
     with Store(server) as one, Store(f"{server}{glue}options=-csearch_path%3Dward2") as two:
@@ -143,7 +143,7 @@ def test_predictions_are_stored_once_over_a_lost_connection(event: str, server: 
         assert len(store.runs.read_predictions(SPEC.id)) == 1
 
 
-def test_amounts_are_added_once_over_a_lost_connection(server: str) -> None:
+def test_usage_is_added_once_over_a_lost_connection(server: str) -> None:
     used = Spending(Usage(1, 20, 3), Usage())
     with Store(server) as store:
         store.content.add_items(ITEMS)

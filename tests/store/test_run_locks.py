@@ -46,7 +46,7 @@ def test_a_run_has_one_holder_whom_the_refusal_names(url: str) -> None:
             pass
 
 
-def test_a_dead_holder_of_this_machine_is_in_nobodys_way(url: str) -> None:
+def test_lock_of_a_dead_process_is_released(url: str) -> None:
     code = (
         "import os, sys; from oversight.harness.store import Store; store = Store(sys.argv[1])\n"
         "assert store.locks.acquire(['m1'], 'dead') is None; os._exit(9)"
@@ -58,7 +58,7 @@ def test_a_dead_holder_of_this_machine_is_in_nobodys_way(url: str) -> None:
             held.check()
 
 
-def test_a_number_given_to_another_process_since_is_not_the_holder(url: str) -> None:
+def test_reused_process_id_does_not_hold_the_lock(url: str) -> None:
     with Store(url) as store, store.locks.hold(M), Store(url) as other:
         change(store, started="another moment")
         with other.locks.hold(M) as held:

@@ -32,5 +32,5 @@ def test_estimate_corrected_for_experts_errors_is_shown_before_the_protocols_own
     assert main_name(estimates) == corrected
 
 
-def test_no_other_estimate_takes_the_place_of_a_missing_one() -> None:
+def test_missing_main_estimate_is_not_replaced() -> None:
     assert main_estimate({"ord": make("ord"), "ivw": make("ivw")}) is None

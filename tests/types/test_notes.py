@@ -62,7 +62,7 @@ FLAGS: list[tuple[NoteKind, dict[str, object], str]] = [
 
 
 @pytest.mark.parametrize(("kind", "data", "flag"), FLAGS)
-def test_flags_are_those_that_scripts_read(kind: NoteKind, data: dict[str, object], flag: str) -> None:
+def test_notes_have_stable_flags(kind: NoteKind, data: dict[str, object], flag: str) -> None:
     assert Note(kind, data).flag == flag
 
 
@@ -73,7 +73,7 @@ def test_data_that_the_kind_does_not_name_are_refused() -> None:
         Note(NoteKind.STRATIFIED, {"of": 3})
 
 
-def test_names_with_braces_stay_as_they_are() -> None:
+def test_braces_in_names_are_not_replaced() -> None:
     why = "the class {a} is {rare}"
     assert str(Note(NoteKind.NO_INTERVAL, {"why": why})) == f"no interval: {why}"
 
@@ -106,7 +106,7 @@ def estimate(value: float, *notes: Note, why: str = "") -> Estimate:
     )
 
 
-def test_texts_are_no_notes() -> None:
+def test_texts_in_place_of_notes_are_refused() -> None:
     with pytest.raises(WrongType, match="Note"):
         replace(estimate(0.5), notes=("stratified",))  # type: ignore[arg-type]
 

@@ -126,7 +126,7 @@ def test_a_gate_prints_its_verdict_and_has_a_row() -> None:
     assert repr(failed).startswith("fail: value -0.")
 
 
-def test_comparisons_and_rankings() -> None:
+def test_comparisons_and_rankings_have_frames_and_texts() -> None:
     from oversight.harness.types import LabelDesign, Labels
 
     models, labels = labelled(3)
@@ -141,7 +141,7 @@ def test_comparisons_and_rankings() -> None:
     assert found.pairs[0].to_frame()["verdict"].item() == found.pairs[0].verdict
 
 
-def test_a_plan() -> None:
+def test_plan_has_a_frame_and_a_text() -> None:
     found = ov.plan(8, 0.7, questions=400)
     assert {*found.to_frame()["of"]} == {"accuracy", "difference"}
     assert {*found.to_frame()["questions"]} == {400}
@@ -168,12 +168,12 @@ def test_records_become_frames() -> None:
 
 
 @pytest.mark.parametrize("given", [5, "text", [5], None])
-def test_a_value_that_is_no_result_is_named(given: Any) -> None:
+def test_value_that_is_no_result_is_refused(given: Any) -> None:
     with pytest.raises(WrongType, match=r"^result: expected a result or a list of records, got"):
         ov.to_frame(given)
 
 
-def test_without_pandas_the_mend_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pandas_names_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ov.ConfigError, match="pip install"):
         ov.estimate_counts(4, 77, 120, 321, 360).to_frame()

@@ -42,7 +42,7 @@ def test_foreign_names_and_pages_are_refused(served: Served, headers: dict[str, 
     assert b"Colours" not in body
 
 
-def test_the_own_names_are_answered(served: Served) -> None:
+def test_requests_to_loopback_names_are_answered(served: Served) -> None:
     for host in ("127.0.0.1", "localhost", "[::1]"):
         own = f"{host}:{served.port}"
         assert served.ask("/api/frame", Host=own, Origin=f"http://{own}")[0].status == 200
@@ -62,13 +62,13 @@ def test_without_the_cookie_nothing_of_the_study_is_told(served: Served, cookie:
 
 
 @pytest.mark.parametrize("given", ["", "Bearer ", "Bearer x", "Basic {token}", "Bearer {token}x"])
-def test_a_wrong_token_buys_nothing(served: Served, given: str) -> None:
+def test_wrong_token_is_refused(served: Served, given: str) -> None:
     response, _ = served.ask("/session", "POST", Authorization=given.format(token=served.token))
     assert response.status == 403
     assert response.getheader("Set-Cookie") is None
 
 
-def test_the_cookie_is_this_page_s_alone(served: Served) -> None:
+def test_cookie_is_limited_to_this_page(served: Served) -> None:
     response, _ = served.ask("/session", "POST", Authorization=f"Bearer {served.token}")
     cookie = response.getheader("Set-Cookie") or ""
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= {part.strip() for part in cookie.split(";")}
@@ -138,7 +138,7 @@ def test_names_without_a_port_are_those_of_port_80() -> None:
 @pytest.mark.parametrize(
     "field", [b"Cookie: oversight-%d=\xe9", b"Cookie: %d\xff=1; ;;", b"Authorization: Bearer %d\xe9"]
 )
-def test_bytes_that_are_no_text_buy_nothing_and_trouble_nobody(served: Served, field: bytes) -> None:
+def test_bytes_that_are_no_text_are_refused(served: Served, field: bytes) -> None:
     method = b"POST /session" if b"Bearer" in field else b"GET /api/frame"
     own = b"Host: 127.0.0.1:%d\r\nConnection: close" % served.port
     with socket.create_connection(("127.0.0.1", served.port), timeout=30) as connection:
@@ -151,7 +151,7 @@ def test_cookies_of_other_servers_do_not_stand_in_the_way(served: Served) -> Non
     assert served.ask("/api/frame", Cookie=f"{others}; {served.cookie}")[0].status == 200
 
 
-def test_nonsense_is_answered_and_not_told_on_the_terminal(folder: Path) -> None:
+def test_malformed_requests_are_refused_without_terminal_output(folder: Path) -> None:
     with serve(folder) as served:
         for line in (b"\x16\x03\x01\x00\xa5\x01\r\n\r\n", b"FOO / HTTP/1.1\r\n\r\n", b"GET / HTTP/9\r\n\r\n"):
             with socket.create_connection(("127.0.0.1", served.port), timeout=30) as connection:
@@ -209,9 +209,7 @@ def test_the_token_is_kept_and_its_owner_s_alone(folder: Path, served: Served) -
     assert [stat.S_IMODE(path.stat().st_mode) for path in kept] == [0o600]
 
 
-def test_a_port_that_is_taken_is_said(
-    folder: Path, served: Served, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_port_in_use_is_reported(folder: Path, served: Served, capfd: pytest.CaptureFixture[str]) -> None:
     from oversight.harness.cli.main import main
 
     words = ["view", "--study", str(folder / "study.toml"), "--port", str(served.port)]
@@ -220,7 +218,7 @@ def test_a_port_that_is_taken_is_said(
     assert main([*words[:-1], "70000"]) == 2
 
 
-def test_wrong_parameters_are_said(served: Served) -> None:
+def test_wrong_parameters_are_reported(served: Served) -> None:
     for path, said in {
         "/api/nothing": "no part 'nothing'",
         "/api/closing": "model",

@@ -32,7 +32,7 @@ async def answer(_request: web.Request) -> web.Response:
     return web.Response(text="well")
 
 
-def test_connections_that_say_nothing_keep_nobody_out() -> None:
+def test_silent_connections_block_nobody() -> None:
     async def serve() -> tuple[list[bytes], bytes]:
         application = web.Application()
         application.router.add_get("/", answer)

@@ -83,7 +83,7 @@ def _versions(told: Iterator[dict[str, Any]]) -> Iterator[int]:
         yield each["version"]
 
 
-def test_every_change_is_told_and_shown(folder: Path) -> None:
+def test_every_change_is_sent_and_shown(folder: Path) -> None:
     with serve(folder) as served, listen(served) as told:
         first = next(told)
         before = served.read("progress")["rows"]
@@ -126,7 +126,7 @@ def test_many_open_pages_do_not_keep_the_server_from_its_end(folder: Path) -> No
     assert served.errors == [""]
 
 
-def test_a_transaction_that_was_open_for_long_is_seen_when_it_ends(folder: Path) -> None:
+def test_long_transaction_is_noticed_when_it_ends(folder: Path) -> None:
     """Others that began later have ended before."""
     url = lay_out_again(folder)
     if url.startswith("sqlite"):
@@ -143,7 +143,7 @@ def test_a_transaction_that_was_open_for_long_is_seen_when_it_ends(folder: Path)
     engine.dispose()
 
 
-def test_a_change_while_another_one_is_told_is_told_next() -> None:
+def test_change_during_a_notification_is_sent_next() -> None:
     async def follow() -> list[int | None]:
         feed = ChangeFeed(cast(Store, None))
         told = feed.versions()

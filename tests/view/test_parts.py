@@ -60,7 +60,9 @@ def test_strata_are_estimates_of_their_own_items(served: Served) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_items_with_all_that_was_said(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_items_have_all_predictions_and_answers(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     request.param = kind
     url = empty_database(request, tmp_path)
     study = lay_out(tmp_path, url)

@@ -27,7 +27,7 @@ def test_a_file_of_several_models_reads_labels_once(tmp_path: Path, monkeypatch:
     assert sum(times) == 1
 
 
-def test_gaps_are_met_once_and_then_as_they_are(tmp_path: Path) -> None:
+def test_filled_gaps_are_read_once_and_then_cached(tmp_path: Path) -> None:
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         store.content.add_items([Item("a", "x", ("p", "q"), (0, 1), {})])
         store.columns.remember()

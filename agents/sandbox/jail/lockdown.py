@@ -1,9 +1,9 @@
 """Drop all rights that a process does not need, in an order that works (Linux on x86-64).
 
 Landlock comes first, with no exceptions: the process may not open, create or execute files, and may not
-connect. Then seccomp allows only listed system calls, by a classic BPF program that tests the number of the
-call. All other calls fail with EPERM, and so does making memory executable. A call from another instruction
-set kills the process.
+open connections. Then seccomp allows only listed system calls, by a classic BPF program that tests the
+number of the call. All other calls fail with EPERM, and so does making memory executable. A call in the
+numbering of another architecture kills the process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _SIGKILL = 9
 _INTERPRETER = 1 << 30
 """Bytes of address space allowed for an idle interpreter, which are mostly mapped files."""
-_LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446  # the same numbers on every architecture
+# Landlock's calls have the same numbers on every architecture.
+_LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
 _VERSION_ONLY = 1
 
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
@@ -90,7 +91,8 @@ def lock_down(memory: int, cpu_seconds: int) -> list[str]:
     used = resource.getrusage(resource.RUSAGE_SELF)
     limits = {
         resource.RLIMIT_DATA: used.ru_maxrss * 1024 + memory,
-        resource.RLIMIT_AS: _INTERPRETER + memory,  # shared memory does not count as data
+        # RLIMIT_DATA does not limit shared memory, so limit the address space too.
+        resource.RLIMIT_AS: _INTERPRETER + memory,
         resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime) + 1 + cpu_seconds,
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_CORE: 0,
@@ -142,7 +144,7 @@ def _install_landlock() -> int:
 
 
 def _install_seccomp() -> None:
-    """Install the filter in the calling process permanently; ``no_new_privs`` must be set before."""
+    """Install the system call filter in this process permanently; ``no_new_privs`` must be set before."""
     code = filter_program()
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))

@@ -58,7 +58,8 @@ class Session:
         except BaseException as error:  # noqa: BLE001  whatever a program does when it is loaded
             self._send({"stopped": f"{type(error).__name__}: {error}"[:1000]})
             return
-        if order["payload"] is None:  # plain code: only its output matters
+        # Plain code has no payload, and only its output is returned.
+        if order["payload"] is None:
             self._send({"done": "".join(namespace["_printed"])[: order["characters"]]})
             return
         self._loop.add_reader(self._descriptor, self._receive)
@@ -94,7 +95,8 @@ class Session:
             sep.join(map(str, words)) + end
         )
         make_repeatable()
-        module = types.ModuleType("workflow")  # dataclasses look up their module
+        # Create a module, because `dataclass` looks up the module of a class.
+        module = types.ModuleType("workflow")
         sys.modules["workflow"] = module
         vars(module).update({"__builtins__": known, "_printed": printed})
         return vars(module)

@@ -102,7 +102,8 @@ def _end(pid: int) -> str:
 
     A child that must be killed here is reported as ``"exit 0"``.
     """
-    for _ in range(_PATIENCE):  # a child closes its socket shortly before it ends
+    # Wait a little, because a child closes its socket shortly before it ends.
+    for _ in range(_PATIENCE):
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)

@@ -30,7 +30,7 @@ Key = tuple[str, int]
 class AnswerCounts:
     """Counts over the answers of each of M candidates; all arrays have shape (M,).
 
-    `answers` counts all answers, `failed` the failed ones that scores leave out, and `no_option` those
+    `answers` counts all answers, `failed` failed answers that scores leave out, and `no_option` answers
     without an option, which count as wrong. `tokens` is the sum of input and output tokens.
     """
 
@@ -100,21 +100,22 @@ class AnswerTable:
         """Record when answers of a replicate failed; `times` maps item ids to times in ISO format."""
         self.failures.add_times(key, times)
         self._failed.add(key)
-        self.changes.update(self._failed)  # these times may excuse the failures of other programs
+        # Count a change of all rows with failures, because the new times may excuse those failures.
+        self.changes.update(self._failed)
         self.version += 1
 
     def options(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
         """Return the chosen options, shape (M, n).
 
         The value is `FAILED` if an answer is missing or left out because the endpoint failed (`is_left_out`).
-        It is `UNREADABLE`, which counts as wrong, for any other failed answer and any without an option.
+        It is `UNREADABLE`, which counts as wrong, for other failed answers and for answers without an option.
         """
         option, status = self.read_answers(ids, items, replicate)
         gone = (status == _ABSENT) | self._is_excused(status, ids, items, replicate)
         return np.where(gone, FAILED, option).astype(np.int64)
 
     def is_left_out(self, ids: Sequence[str], items: Sequence[Item]) -> BoolArray:
-        """Return whether each answer failed when an unrelated candidate's answer failed too, shape (M, n)."""
+        """Whether each answer failed at about the same time as an unrelated candidate's, shape (M, n)."""
         return self._is_excused(self._take("status", ids, items, 0), ids, items, 0)
 
     def _is_excused(
@@ -157,7 +158,7 @@ class AnswerTable:
         return sum(int(row.tokens[places].sum()) for row in self.rows.values())
 
     def predictions(self, candidate: str, items: Iterable[Item], replicate: int = 0) -> list[Prediction]:
-        """Return a candidate's answers to these items, with option and status; items without one are skipped.
+        """Return a candidate's answers to these items, with option and status; skip unanswered items.
 
         A failed answer that is not left out (`is_left_out`) gets the status UNREADABLE and counts as wrong.
         """

@@ -109,7 +109,7 @@ class Archive:
         return self.table.predictions(candidate, items, replicate)
 
     def count_answers(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Return the number of these items with an answer of each candidate, failed or not, shape (M,)."""
+        """Return how many of these items each candidate has answered, counting failures, shape (M,)."""
         found: IntArray = self.table.is_there(ids, items, replicate).sum(axis=1)
         return found
 

@@ -73,8 +73,7 @@ class ScoredRows:
         keys = [(estimator, c, replicate) for c in ids]
         new = [j for j, key in enumerate(keys) if key not in self._rows or self._rows[key][0] != changes[j]]
         for some in split_into_batches(new, _ROWS_AT_ONCE):
-            # NumPy adds the numbers of a single row in another order than those of several rows, which
-            # changes the last digits. So score at least two rows.
+            # Score at least two rows, because NumPy sums a single row in another order (other last digits).
             rows = [ids[j] for j in (some * 2 if len(some) == 1 else some)]
             found = score_items(table.options(rows, items, replicate), labelled, estimator, voters)
             for j, row in zip(some, found, strict=False):
@@ -127,7 +126,7 @@ class Board:
         return {}
 
     def standing(self, name: str) -> Standing:
-        """Return the standing of a candidate. Computed on demand, because a search needs only a few."""
+        """Return a candidate's scores, computed on demand because a search needs those of few candidates."""
         if name not in self._standings:
             self._standings[name] = self._stand(self.places[name])
         return self._standings[name]
@@ -160,7 +159,8 @@ class Board:
     def ranked(self) -> list[str]:
         """Return the candidates by posterior mean, best first; fewer tokens, then ids break ties."""
         mean = [rounded(value) for value in (-self.shrunk.mean).tolist()]
-        if len(set(mean)) == len(mean):  # without ties, tokens need not be summed
+        # Tokens are only summed to break ties.
+        if len(set(mean)) == len(mean):
             return [c for _, c in sorted(zip(mean, self.ids, strict=True))]
         return [c for *_, c in sorted(zip(mean, self.tokens_each.tolist(), self.ids, strict=True))]
 
@@ -186,7 +186,7 @@ class Board:
         return each
 
     def _stand(self, j: int) -> Standing:
-        """Compute the standing of a candidate."""
+        """Compute a candidate's scores."""
         parents = self.candidates[self.ids[j]].parents
         is_known = bool(parents) and parents[0] in self.places
         compared = self.compare(self.ids[j], parents[0]) if is_known else None

@@ -25,7 +25,7 @@ from oversight.harness import FloatArray
 from oversight.harness.estimate import find_root
 
 EXPECTED = 2.5
-"""Expected number of breakthroughs in an archive; with a smaller number, one interval in ten misses."""
+"""Expected number of breakthroughs in an archive; if smaller, one interval in ten misses the accuracy."""
 FAR = 0.35
 """Spread ω of breakthroughs; it spans from a workflow that mostly fails to one that mostly succeeds."""
 NEAR = 0.05
@@ -51,7 +51,7 @@ class Breakthroughs:
     chance
         Posterior probability that the candidate is a breakthrough; 0 if there is no other candidate.
     mean, sd
-        Posterior mean and standard deviation of its accuracy if it is one, given the archive's level.
+        Posterior mean and sd of the candidate's accuracy if it is a breakthrough, given the archive's level.
     """
 
     chance: FloatArray

@@ -190,10 +190,11 @@ def shrink_scores(
     cluster = (np.arange(scores.shape[1]) if cluster is None else cluster)[used]
     scores, scored = scores[:, used], scored[:, used]
     counts = scored.sum(axis=1)
-    complete = counts >= 0.9 * used.sum()  # a candidate with a few failed answers still belongs
+    # A few failed answers do not exclude a candidate from the reference.
+    complete = counts >= 0.9 * used.sum()
     if not complete.any():
         raise EstimateError("fitness: no candidate answered all items; there is nothing to compare with")
-    # Each item's mean score over the reference candidates, or over all candidates if none of these has one.
+    # Each item's mean score over the reference candidates; over all candidates if those have no score.
     chosen = np.where(complete[:, None], scores, np.nan)
     empty = np.isnan(chosen).all(axis=0)
     chosen[:, empty] = scores[:, empty]

@@ -188,7 +188,7 @@ class ExpertLabels:
 
 
 def count_answers(items: Sequence[Item], labels: LabelColumns, *, with_open: bool = True) -> ClassCounts:
-    """Count, for each class, the questions and those with a yes or a no.
+    """Count each class's questions, and its questions with a yes or a no.
 
     Parameters
     ----------

@@ -124,7 +124,8 @@ def _several(labelled: ExpertLabels, truth: IntArray, m: int, rng: np.random.Gen
     """Return labels of m different options per item, drawn uniformly."""
     n, K = labelled.refused.shape
     order = rng.permuted(np.tile(np.arange(K), (n, 1)), axis=1)
-    if (labelled.truth < 0).all():  # complementary labels: experts are never asked about the true option
+    # With complementary labels, experts are never asked about the true option.
+    if (labelled.truth < 0).all():
         order = order[order != truth[:, None]].reshape(n, K - 1)
     asked = np.zeros((n, K), np.bool_)
     asked[np.arange(n)[:, None], order[:, :m]] = True

@@ -64,7 +64,7 @@ def describe_archive(view: PolicyView) -> str:
 
 
 def _choose_best(ranked: list[str], place: int) -> list[str]:
-    """Return the two best candidates and three further ones, which differ between concurrent proposals."""
+    """Return the two best candidates and three others, which differ between concurrent proposals."""
     head, rest, width = ranked[:ALWAYS], ranked[ALWAYS:], BEST - ALWAYS
     pages = max(1, -(-len(rest) // width))
     start = (place % pages) * width
@@ -72,7 +72,7 @@ def _choose_best(ranked: list[str], place: int) -> list[str]:
 
 
 def describe_slot(view: PolicyView) -> dict[str, str]:
-    """Describe the emphasis of this proposal, which differs from concurrent proposals, and list refusals."""
+    """Describe what this proposal should emphasise and concurrent ones should not, and list refusals."""
     told = f"This is proposal {view.slot + 1} of {view.planned}."
     if view.in_flight > 1:
         told += f" Up to {view.in_flight} are written at once, and none sees the others."
@@ -110,7 +110,7 @@ async def describe_cases(
     refuted_only: bool = False,
     with_calls: bool = False,
 ) -> str:
-    """Show feedback items on which experts refuted the candidate, and others on which they did not.
+    """Show feedback items on which experts refuted the candidate, and items on which they did not.
 
     Half of the `most` items are refuted (certain errors), or all of them with `refuted_only`. The text shows
     what experts say about the candidate's own choice, but never the right option. `with_calls` adds the

@@ -167,9 +167,10 @@ class Reflect(_LeaderPolicy):
 
     After GEPA (Agrawal et al. 2025), with complementary feedback: a "no" about the chosen option is a certain
     error and is shown as such. An answer that was not refuted may still be wrong; it is shown as unknown,
-    with the estimated share of wrong answers among these. Unlike GEPA, a child need not first win on a
-    minibatch, because with such labels more than half of all batches of three contain no refuted answer. For
-    a refuted answer, the model is also shown each call's question and reply, because they reveal the cause.
+    with the estimated share of wrong answers among unknown ones. Unlike GEPA, a child need not first win on a
+    minibatch, because with complementary labels more than half of all batches of three contain no refuted
+    answer. For a refuted answer, the model is also shown each call's question and reply, which reveal the
+    cause.
     """
 
     name: str = "reflect"

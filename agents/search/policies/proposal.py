@@ -41,7 +41,7 @@ class JudgedAnswer:
     item, option
         The item, and the index of the chosen option; None if no option could be read.
     known
-        Whether the comparison is possible: the item has an expert's answer, and the candidate's did not fail.
+        Whether a comparison is possible: the item has an expert's answer, and the candidate's did not fail.
     settled
         Whether the right option is known from an expert's yes.
     refuted
@@ -95,7 +95,7 @@ class PolicyView:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A proposal: a program, or the reason why there is none.
+    """A proposal: a program, or the reason why there is no program.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
 
 
 def draw_leader(view: PolicyView) -> Candidate:
-    """Draw a parent among all candidates; with parity, among the start and the three best others."""
+    """Draw a parent among all candidates; with parity, among the start workflow and the three best others."""
     if not view.published:
         return draw_any(view)
     others = [c for c in view.board.ranked() if c != view.start]

@@ -83,7 +83,7 @@ def remove_thinking(source: str) -> str:
 
 
 def add_vote(source: str, votes: int) -> str:
-    """Return a workflow that runs the given one several times and returns the most frequent answer."""
+    """Return a workflow that runs this workflow several times and returns the most frequent answer."""
     tree = _renamed(ast.parse(source), {"forward": "once"})
     tree.body.insert(_after_imports(tree), ast.parse(f"VOTES = {votes}").body[0])
     tree.body += ast.parse(_VOTED).body

@@ -30,7 +30,7 @@ def read_candidate(
     after: str = "",
     only: str = "",
 ) -> dict[str, Any]:
-    """Return the data of one candidate, without its standing, which depends on all candidates.
+    """Return the data of one candidate, without its scores, which depend on all candidates.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class CandidatePages:
 
 
 def find_search(store: Store, name: str) -> SearchProgress:
-    """Return the search with this id, or the newest; raise BadInput if it does not exist."""
+    """Return the search with this id; an empty id selects the newest. Raise BadInput if it does not exist."""
     known = store.searches.read_progress()
     for search in known:
         if search.id == (name or search.id):
@@ -219,7 +219,7 @@ def tell_answer(item: Item, prediction: Prediction, verdicts: list[dict[str, str
 def _outcome(option: str | None, prediction: Prediction, verdicts: Sequence[Mapping[str, str]]) -> str:
     if (status := _status(prediction)) != "answered":
         return status
-    for said in verdicts:  # exactly one option is true, so a yes to another option refutes this one
+    for said in verdicts:  # exactly one option is true, so a yes to another option refutes the answer
         if said["verdict"] == "yes":
             return "confirmed" if said["option"] == option else "refuted"
     no = any(said == {"option": option, "verdict": "no"} for said in verdicts)

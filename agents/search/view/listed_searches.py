@@ -148,7 +148,7 @@ def show_searches(
     truth: Mapping[str, int] | None = None,
     context: SearchContext | None = None,
 ) -> dict[str, Any]:
-    """Return all searches, and the state of the one with the id `name`; empty for the newest.
+    """Return all searches, and the state of the search with the id `name`; "" selects the newest.
 
     `truth` maps item ids to true options; if given, the true accuracies of the winner and the start workflow
     on the test items are included. `context` is the search, if the caller has opened it already.

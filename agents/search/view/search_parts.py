@@ -1,4 +1,4 @@
-"""Build parts of a page such that one failed part does not affect the others; numbers as JSON values."""
+"""Build a page's parts so that a failed part does not affect other parts; convert numbers to JSON values."""
 
 from __future__ import annotations
 

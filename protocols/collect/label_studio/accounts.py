@@ -52,7 +52,7 @@ def make_server_name(study: str, expert: str) -> str:
 
 
 def make_study_mark(study: Study) -> str:
-    """Return a mark of the study on a server: its name, and a hash of its name, seed and items."""
+    """Return the text that identifies a study on a server: its name, and a hash of name, seed and items."""
     told = study.model_dump_json(include={"study": {"name", "seed"}, "items": True})
     return f"{make_slug(study.study.name)[:20]}-{hashlib.sha256(told.encode()).hexdigest()[:6]}"
 
@@ -66,7 +66,7 @@ def make_account_email(expert: Expert, mark: str, known: str = "") -> str:
         The study's mark from `make_study_mark`; an expert with the same name in another study is another
         person.
     known
-        The expert's present address in this study; a made-up one is kept.
+        The expert's present address in this study; a made-up address is kept.
     """
     if expert.email:
         return expert.email.lower()

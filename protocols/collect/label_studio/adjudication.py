@@ -1,4 +1,4 @@
-"""Decide which annotation of a task is the answer, what it says, and why other annotations do not count.
+"""Decide which annotation of a task is the answer, read the answer, and say why others do not count.
 
 The Community edition has no roles: anybody with an account may answer anybody's tasks, and may name any user
 as the author. Only the editor is set by the server itself. So an answer counts only if the asked expert is
@@ -52,7 +52,7 @@ class Judgement:
     Attributes
     ----------
     value
-        The answer in its stored form: a verdict or a label (empty if skipped); None if nothing counts.
+        The answer in its stored form: a verdict or a label (empty if skipped); None if no annotation counts.
     annotation
         The annotation with the answer.
     rejected
@@ -101,8 +101,8 @@ def adjudicate(annotations: Sequence[Revision], expert: int | None, asked: Pendi
     Returns
     -------
     Judgement
-        A skip counts as an answer only if there is no other. Equal answers count once, different ones do
-        not count.
+        A skip counts as an answer only if there is no other answer. Equal answers count once. If answers
+        differ, none of them counts.
     """
     if isinstance(asked, Question):
         values = Verdict if item.is_statement else VERDICTS

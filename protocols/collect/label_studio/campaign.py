@@ -126,7 +126,7 @@ def check_experts(asked: Iterable[Pending], roster: Roster, *, asks_on: bool) ->
     Raises
     ------
     DataError
-        If an expert would; names the roster, the expert and the item.
+        If an expert would judge several options; the message names the roster, the expert and the item.
     """
     for expert in roster.experts:
         if asks_on and (len(expert.classes) > 1 or "*" in expert.classes):
@@ -202,7 +202,7 @@ def repair_project(
 
 
 def find_asked_again(labels: LabellingRepository, replies: ReplyRepository) -> dict[str, list[Quarantined]]:
-    """Return open question → its annotations that do not count, if its expert can no longer see it."""
+    """Return the annotations that do not count, by open question that its expert no longer sees."""
     rows: dict[str, list[Quarantined]] = defaultdict(list)
     for row in labels.read_quarantine():
         if row.question_id is not None and not row.over:
@@ -240,7 +240,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             client.close()
 
     def open_client(self, expert: str) -> Client:
-        """Return a client for the server with an expert's project: shared by all, or separate."""
+        """Return a client for the server with an expert's project: the shared server, or the expert's own."""
         name = make_server_name(self.study.study.name, expert) if self.study.label_studio.isolated else ""
         if name not in self._clients:
             connection = connect(name or None)
@@ -275,7 +275,8 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             check_open(queues | {queue.expert: queue for queue in fresh}, tasks)
             clients = {a.expert: self.open_client(a.expert) for a in asked}
             for client in set(clients.values()):
-                client.check_token()  # a wrong token must fail before anything is written
+                # Check the token first, because a wrong token must fail before anything is written.
+                client.check_token()
             for queue in fresh:
                 self.labels.save_queue(queue)
             self.labels.add_tasks(tasks)
@@ -304,7 +305,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     # --- pull --------------------------------------------------------------------------------
 
     def pull(self, *, full: bool = False, requeue: bool = True) -> Difference:
-        """Fetch changes since the last pull, or all answers, and undo changes that others made to projects.
+        """Fetch changes since the last pull, or all answers, and undo foreign changes to project settings.
 
         Parameters
         ----------
@@ -353,7 +354,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         looked, pulled, foreign = pull_queue(client, queue, project, self.sheet.page, known, full=full)
         self.labels.apply_look(looked, pulled, self.replies)
         remove_answered(client, self.labels, queue, known.elsewhere)
-        # last, so that answers given before are already stored
+        # Repair last, so that answers given before the repair are already stored.
         return repair_project(client, self.labels, queue, project, self.sheet, foreign)
 
     def requeue(self) -> int:
@@ -379,8 +380,8 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     def close(self, *, delete: bool = False) -> Closed:
         """Pull a last time and end the campaign; later answers do not count.
 
-        The projects then say so in their titles and to visitors, because the Community edition cannot keep
-        an expert from answering.
+        Titles and instructions of the projects then say that the campaign has ended, because the Community
+        edition cannot keep an expert from answering.
 
         Parameters
         ----------
@@ -392,7 +393,8 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         if not delete:
             for queue in left:
                 finish_project(self.open_client(queue.expert), queue, self.study.study.name)
-            last = self._pull_finished()  # answers stored before the campaign was closed
+            # Pull answers given before the projects were marked as finished.
+            last = self._pull_finished()
             new, changed = found.new + last.new, found.changed + last.changed
             found = replace(
                 found,
@@ -458,7 +460,8 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """Allow only one push or pull of a study at a time, so that no question is sent twice."""
-        self.store.marks.refuse_mark()  # before anything on the server changes
+        # Refuse a copied or moved database, because it must not change the server.
+        self.store.marks.refuse_mark()
         require_client()
         from filelock import FileLock, Timeout
 

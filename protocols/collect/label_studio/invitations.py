@@ -44,7 +44,7 @@ def _invite_expert(campaign: Campaign, expert: Expert, *, link: bool, check: boo
     if link:
         return replace(account, link=client.public_url + client.read_invitation())
     password = secrets.token_urlsafe(9)
-    # sign up at the server directly, not through its proxy
+    # Sign up at the server directly, because its public address may lead through a proxy.
     _sign_up(client.url + client.read_invitation(), email, password)
     if email not in client.read_users():
         raise LabelStudioError(

@@ -1,7 +1,8 @@
 """Make the labelling pages that experts see, and check custom pages.
 
 The verdict page asks "is the answer this option?" with Yes, No and Unsure. The panel page asks for the one
-right option of K. Neither shows a prediction, another's answer, or how often an item is asked about.
+right option of K. Neither page shows a prediction, another person's answer, or how often an item is asked
+about.
 """
 
 from __future__ import annotations

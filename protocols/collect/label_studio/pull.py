@@ -1,9 +1,9 @@
 """Fetch answers from the server: those changed since the last pull, or all.
 
 The present annotations of a task determine its answer in the study. So a pull may be repeated, killed or run
-at the same time as another, and nothing is counted twice. If a task was deleted on the server, its answer is
-kept. If its expert deleted the annotation, its answer is withdrawn. If an account was deleted, its accepted
-answers are kept.
+at the same time as another pull, and nothing is counted twice. If a task was deleted on the server, its
+answer is kept. If an expert deleted an annotation, the answer is withdrawn. If an account was deleted, its
+accepted answers are kept.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def pull_queue(
     page
         The labelling page that was pushed.
     full
-        Whether to read every answered task. This is always done until something was answered, and if the
-        tasks on the server differ from the pushed ones.
+        Whether to read every answered task. If no answer was read yet, or the tasks on the server differ from
+        the pushed tasks, every answered task is read in any case.
 
     Returns
     -------
@@ -140,12 +140,12 @@ def pull_queue(
 
 
 def find_withdrawn(pulled: Pulled, known: Snapshot) -> frozenset[str]:
-    """Return the questions whose stored answer from the server a pull would withdraw."""
+    """Return the questions whose stored answers from the server this pull would withdraw."""
     return (pulled.question_ids & known.accepted) - {reply.id for reply in pulled.replies}
 
 
 def keep_accepted(queue: Queue, pulled: Pulled, known: Snapshot, accounts: Collection[int]) -> Pulled:
-    """Return the pull without withdrawals of answers by deleted accounts, which nobody withdrew.
+    """Remove a pull's withdrawals that are due only to deleted accounts, because nobody withdrew the answers.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def examine(
         Ids of all tasks on the server if `rows` are all answered tasks; None if `rows` are only the changed
         ones.
     predicted
-        Task → time since which it has a prediction.
+        Task id → time since which the task has a prediction.
     """
     tasks = known.queued[queue.expert]
     replies: list[Response] = []
@@ -241,8 +241,8 @@ def _find_spoiled(
 ) -> dict[int, Reason]:
     """Return the annotations of a task that cannot count, with the reason.
 
-    They were made while the task had a prediction, or were made from a prediction; or the server moved them
-    from a duplicate task, which keeps author and editor.
+    An annotation cannot count if it was made from a prediction or while the task had a prediction, or if the
+    server moved it from a duplicate task. A moved annotation keeps its author and editor.
     """
     found, before = dict[int, Reason](), known.rejected[expert]
     start = None if since is None else datetime.fromisoformat(since)
@@ -263,7 +263,7 @@ def _mark_moved(annotation: Revision, reason: Reason | None) -> Revision:
 
 
 def _keep_author(annotation: Revision, last: Revision | None) -> Revision:
-    """Return an annotation as last seen, if the server lost only its author or editor."""
+    """Return an annotation; if the server lost only its author or editor, return its last stored version."""
     if last is None or None not in (annotation.author, annotation.editor):
         return annotation
     said = annotation.result, annotation.cancelled, annotation.version.endswith("-moved")

@@ -1,7 +1,7 @@
 """Send queued questions; after any interruption, the same command leaves one task per question.
 
 Tasks are recorded before they are sent. If no reply arrives, it is unknown whether the server has them. So
-the next push reads the project, adopts the tasks that it finds and sends the others.
+the next push reads the project, adopts the tasks that it finds and sends the missing ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from oversight.protocols.collect.label_studio.server.client import Client, Proje
 from oversight.protocols.collect.label_studio.task_payload import TaskSheet, hash_task
 
 CHUNK = 1000
-TITLE_LENGTH = 50  # Label Studio's own limit; at least 3
+# Label Studio accepts titles of 3 to 50 characters.
+TITLE_LENGTH = 50
 CLOSED = "This project is finished. Answers given from now on are not counted."
 
 
@@ -257,7 +258,8 @@ def _reconcile(
         client.delete_task(row["id"])
         told = {"task": row["id"], "digest": hash_task(row["data"]), "annotations": len(row["annotations"])}
         labels.record_event(AuditEvent(kind="removed", way=SOURCE, person=queue.expert, detail=told))
-    if adopted:  # read all answers again, including those given before the task was recorded
+    # Read all answers again, because some may have been given before the task was recorded.
+    if adopted:
         labels.save_queue(replace(queue, cursor=""))
     return Reconciled(known, adopted, len(doubles), len(foreign))
 

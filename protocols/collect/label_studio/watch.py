@@ -78,7 +78,7 @@ class Look:
 
     @property
     def is_last(self) -> bool:
-        """Whether nothing is left to wait for."""
+        """Whether the watch ends: the width is reached, or no question is open."""
         return self.reached or self.open == 0
 
 

@@ -44,7 +44,7 @@ class QueueShare:
 
 
 def share_queues(store: Store) -> QueueShare:
-    """Compute the share of their original questions that all experts have reached.
+    """Compute the share of every queue's original questions that all experts have reached.
 
     A reassigned question stays in the queue of the expert it was drawn for. Control questions and second
     questions are ignored.

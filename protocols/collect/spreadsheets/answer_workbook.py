@@ -26,7 +26,7 @@ _HOW = (
 )
 _UNSURE = "If you cannot tell, say so: an empty cell above an answered one counts as passed over."
 _LISTS = "choices"
-"""Name of the hidden sheet with each row's options; a list inside a cell's rule cannot contain commas."""
+"""Name of the hidden sheet with each row's options. Options in a cell's rule itself cannot contain commas."""
 
 
 def write_workbook(
@@ -91,7 +91,7 @@ def _write_sheet(sheet: Any, columns: Sequence[str], rows: Sequence[Mapping[str,
             if name in _FILLED_IN:
                 cell.protection = open_to_all
     sheet.freeze_panes = "A2"
-    # No password, because this only prevents mistakes; columns and rows can be resized.
+    # The protection needs no password, because it only prevents mistakes. Columns and rows stay resizable.
     sheet.protection.sheet = True
     sheet.protection.formatColumns = sheet.protection.formatRows = False
 
@@ -123,7 +123,8 @@ def _write_text(cell: Any, text: str) -> None:
     if text:
         cell.value = text
         cell.data_type = "s"
-        cell.quotePrefix = True  # otherwise editing the cell would make the text a formula
+        # Set the prefix, because a text like "=1" would become a formula if somebody edits its cell.
+        cell.quotePrefix = True
 
 
 def _make_rules(choices: Sequence[Sequence[str]], column: str) -> Iterator[Any]:
@@ -134,7 +135,7 @@ def _make_rules(choices: Sequence[Sequence[str]], column: str) -> Iterator[Any]:
     numbered = enumerate(map(len, choices), start=2)
     for width, stretch in groupby(numbered, key=lambda pair: pair[1]):
         lines = [line for line, _ in stretch]
-        # references are relative to the first row of the range
+        # Name the first row only, because references are relative to the first row of the range.
         cells = f"{_LISTS}!$A{lines[0]}:${get_column_letter(width)}{lines[0]}" if width else _VERDICTS
         rule = DataValidation(type="list", formula1=cells, allow_blank=True, showErrorMessage=True)
         rule.error, rule.errorTitle = "Pick one of the list, or leave the cell empty.", "Not in the list"

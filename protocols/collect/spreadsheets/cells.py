@@ -57,7 +57,7 @@ def mark_cells(cells: Mapping[str, str]) -> int:
 
 
 def write_checks(cells: Sequence[Sequence[str]], key: int) -> str:
-    """Return the checksum of each row's shown text, eight hexadecimal digits that depend on `key`, joined.
+    """Return the joined checksums of all rows' shown texts: eight hexadecimal digits each, using `key`.
 
     `cells` are the columns of `SHOWN`, as written.
     """
@@ -67,7 +67,7 @@ def write_checks(cells: Sequence[Sequence[str]], key: int) -> str:
     return (found ^ np.uint32(key)).astype(">u4").tobytes().hex()
 
 
-@lru_cache(maxsize=4096)  # cached, because the same values recur
+@lru_cache(maxsize=4096)  # cached, because many rows have the same options and question
 def _check_question(options: str, question: str) -> int:
     return crc32(f"{options}\x1f{question}".encode())
 

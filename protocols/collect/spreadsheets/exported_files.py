@@ -95,7 +95,8 @@ def export_questions(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"{folder}: no folder for the files can be made there: {error.strerror}") from None
-    if form == "xlsx":  # check all texts before the first file is written
+    # Check all texts before the first file is written, because a long text refuses the export.
+    if form == "xlsx":
         for asked in questions:
             refuse_long_text(escape(items[asked.item_id].text))
     for name, given in by_person.items():
@@ -122,7 +123,7 @@ def write_ratings(ratings: Iterable[Rating], path: str | Path) -> Path:
 
 
 def _refuse_unread(paths: Mapping[str, Path], named: tuple[str, str], done: Container[str]) -> None:
-    """Raise an error before overwriting files with unread rows, or one file for two people."""
+    """Raise an error if a file with unread rows would be overwritten, or two people would share a file."""
     by_path = dict[Path, str]()
     for name, path in paths.items():
         first = by_path.setdefault(path, name)

@@ -26,7 +26,7 @@ class WrongRows:
     Parameters
     ----------
     skipped
-        Records bad rows that are left out; None if any of them fails the import.
+        Records bad rows, which are then left out; None if any bad row makes the import fail.
     """
 
     def __init__(self, skipped: BadRows | None = None) -> None:
@@ -43,7 +43,7 @@ class WrongRows:
         Raises
         ------
         DataError
-            If there are such rows; names all of them, and the number of `good` rows.
+            If there are such rows; the message names all of them, and the number of `good` rows.
         """
         if self._refuses and self._found.number:
             raise self._found.error(good, _MEND)

@@ -60,7 +60,7 @@ def read_panel(
         Receives bad rows, which are then left out; of two different labels for an assignment, both are left
         out. None if any bad row is an error.
     stored
-        Assignment → stored label, from which labels must not differ, or None.
+        Assignment → stored label, from which labels must not differ; None skips this check.
     changes
         Whether a label may be the word `WITHDRAWN`, unless that is an option of the item.
 

@@ -144,7 +144,7 @@ def read_answers(
 
 
 class VerdictFiles:
-    """Filled-in files as fields of replies, one per question, in portions; the files are read once.
+    """Reads filled-in files once, and yields the fields of replies in portions, one reply per question.
 
     Errors are those of `read_answers`, raised at the end.
 

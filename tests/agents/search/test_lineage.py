@@ -21,7 +21,7 @@ from oversight.harness.config import SearchSection
 from oversight.harness.types import Item, Prediction, Program
 
 
-def test_relatives_share_what_their_ancestors_do() -> None:
+def test_covariance_of_relatives_is_that_of_shared_ancestors() -> None:
     assert relate(["a", "b"], {"b": ["gone"]}) is None
     found = relate(["a", "b", "c", "d", "e"], {"c": ["a"], "d": ["a", "b"], "e": ["c"]})
     assert found is not None
@@ -79,7 +79,7 @@ def test_the_posterior_is_that_of_the_covariances_written_out() -> None:
     assert found.spread == pytest.approx(float(p @ (PRIOR_SPREAD * grid)))
 
 
-def test_lineage_tells_more_than_a_childs_own_answers() -> None:
+def test_lineage_reduces_the_error_of_posterior_means() -> None:
     """Random families: the squared error of what is believed of them falls by a tenth at least."""
     errors: FloatArray = np.zeros(2)
     for draw in range(60):

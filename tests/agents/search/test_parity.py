@@ -51,7 +51,7 @@ def search_in(folder: Path, writer: Writer, policy: str, *words: str, **settings
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("policy", "runs"), [("adas", 1), ("aflow", 3)])
-def test_parity_goes_as_published(
+def test_parity_follows_the_published_procedure(
     tmp_path: Path, policy: str, runs: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     writer = Writer()
@@ -91,7 +91,7 @@ def test_the_winner_is_the_largest_score_and_the_first_of_equals(tmp_path: Path)
     assert found["scale"] == "accuracy"
 
 
-def test_the_page_says_q(tmp_path: Path) -> None:
+def test_page_shows_scores_on_the_scale_q(tmp_path: Path) -> None:
     assert search_in(tmp_path, Writer(), "adas", "--json", parity="raw", candidates=1) == 0
     study = read_study(tmp_path / "study.toml")
     with Store(study.store_url) as store:

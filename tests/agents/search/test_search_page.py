@@ -161,7 +161,7 @@ def test_the_table_is_ranked_as_one_likes_and_taken_away(browser: Browser, few: 
     page.close()
 
 
-def test_q_is_called_q_along_the_axis_too(browser: Browser, tmp_path: Path) -> None:
+def test_axis_is_labelled_with_q(browser: Browser, tmp_path: Path) -> None:
     page = watch(browser, write(tmp_path, 6, fitness="raw")).page
     figure = page.locator("figure", has_text="q against tokens per item")
     ticks = figure.locator("svg text").all_text_contents()

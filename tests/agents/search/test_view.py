@@ -129,7 +129,7 @@ def test_a_report_prints_its_winner_first_and_draws_every_candidate(tmp_path: Pa
     pyplot.close("all")
 
 
-def test_a_candidate_shows_its_source_against_its_parents(thousand: Study) -> None:
+def test_candidate_shows_its_source_compared_with_its_parents(thousand: Study) -> None:
     rows = read(thousand, read_searches)["search"]["rows"]
     found = read(thousand, read_candidate, id=rows[500]["id"])
     assert found["parents"][0]["id"] == rows[500]["parents"][0]

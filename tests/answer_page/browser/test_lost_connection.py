@@ -102,7 +102,7 @@ def test_a_server_that_is_killed_and_started_again_gets_the_answers(tmp_path: Pa
             assert [value for _, value in history(tmp_path)] == ["yes", "no", "unsure"]
 
 
-def test_two_windows_of_one_expert(tmp_path: Path, people: People) -> None:
+def test_two_windows_of_one_expert_show_the_same_progress(tmp_path: Path, people: People) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
         ana = people(1280)

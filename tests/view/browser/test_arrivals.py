@@ -140,7 +140,7 @@ def test_an_answer_and_a_prediction_show_at_once(reader: Reader, live: Live) -> 
     assert max(max(times) for times in found.values()) < 5_000  # on a machine that does nothing else: 1,000
 
 
-def test_the_reader_s_place_stays(reader: Reader, live: Live) -> None:
+def test_scroll_position_and_focus_stay(reader: Reader, live: Live) -> None:
     page = reader(500).open(live.served.url)
     opened = page.locator("details", has_text="pair of models").first
     opened.locator("summary").click()

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.parametrize("way", ["served", "file"])
 @pytest.mark.parametrize(("first", "second"), [("good", "bad"), ("bad", "good")])
-def test_both_orders_say_the_same(
+def test_comparison_is_the_same_in_both_orders(
     way: str,
     first: str,
     second: str,

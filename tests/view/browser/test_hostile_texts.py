@@ -60,7 +60,7 @@ def address(page: str, **params: str) -> str:
 
 
 @pytest.mark.parametrize("way", ["served", "file"])
-def test_a_study_of_hostile_texts_is_a_study(way: str, reader: Reader, hostile: Path) -> None:
+def test_study_with_hostile_texts_is_shown(way: str, reader: Reader, hostile: Path) -> None:
     if way == "file":
         watched = reader(390)
         look_through(watched.open(file_of(hostile)))
@@ -93,7 +93,7 @@ def look_through(page: Page) -> None:
         assert "0 of " not in text.partition("items")[0], link
 
 
-def test_the_way_to_an_item_is_a_way_for_any_name(reader: Reader, hostile: Path) -> None:
+def test_items_with_any_name_can_be_opened(reader: Reader, hostile: Path) -> None:
     page = reader().open(f"{file_of(hostile)}#/items")
     for j in (4, 6, 25, 29, 31):
         visit(page, f"{file_of(hostile)}#/items")
@@ -103,7 +103,7 @@ def test_the_way_to_an_item_is_a_way_for_any_name(reader: Reader, hostile: Path)
         expect(page.get_by_role("heading", level=1)).to_have_text(name_of(j + 1))
 
 
-def test_words_as_they_are_typed_are_words(reader: Reader, hostile: Path) -> None:
+def test_hostile_search_words_are_plain_text(reader: Reader, hostile: Path) -> None:
     page = reader().open(f"{file_of(hostile)}#/items")
     for text in (HOSTILE[3], HOSTILE[4], "'; drop table item; --", '" OR "1"="1', "%%%", "\\"):
         page.locator("#filter-words").fill(text)
@@ -115,7 +115,7 @@ def test_words_as_they_are_typed_are_words(reader: Reader, hostile: Path) -> Non
     assert page.evaluate("() => window.hit ?? null") is None
 
 
-def test_programs_and_their_notes_are_texts(reader: Reader, drawn: Drawn) -> None:
+def test_hostile_programs_and_notes_are_plain_text(reader: Reader, drawn: Drawn) -> None:
     page = reader(390).open(file_of(drawn.hostile_search))
     search = address("search", id="made")
     winner, last = Program("", source_of(0)).id, Program("", HOSTILE_SOURCE).id

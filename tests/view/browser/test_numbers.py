@@ -29,7 +29,7 @@ def models(drawn: Drawn) -> list[ModelReport]:
 
 
 @pytest.mark.parametrize("way", ["served", "file"])
-def test_every_model_has_its_numbers(
+def test_page_shows_the_printed_numbers_of_every_model(
     way: str,
     reader: Reader,
     running: Served,
@@ -72,7 +72,7 @@ def shows_estimates(page: Page, model: ModelReport) -> None:
         assert shown[7:] == [str(n[kind]) for kind in kinds]
 
 
-def test_a_file_asks_nobody(reader: Reader, drawn: Drawn) -> None:
+def test_exported_file_sends_no_requests(reader: Reader, drawn: Drawn) -> None:
     watched, sent = reader(), list[str]()
 
     def refuse(route: Route) -> None:

@@ -22,7 +22,7 @@ def verdict_of(page: Page) -> str:
     return page.locator(".strip").inner_text()
 
 
-def test_every_page_has_one(reader: Reader, drawn: Drawn) -> None:
+def test_every_page_has_a_verdict(reader: Reader, drawn: Drawn) -> None:
     watched = reader()
     for name, address in drawn.pages.items():
         if name not in ("candidate", "candidate item"):
@@ -32,7 +32,7 @@ def test_every_page_has_one(reader: Reader, drawn: Drawn) -> None:
             page.close()
 
 
-def test_a_better_model_is_named_with_its_number(reader: Reader, drawn: Drawn) -> None:
+def test_better_model_is_named_with_its_difference(reader: Reader, drawn: Drawn) -> None:
     told = verdict_of(reader().open(drawn.pages["overview"]))
     assert "good is the best of 2 models: " in told
     assert "70 of 80 questions answered." in told

@@ -16,7 +16,9 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize("way", ["served", "file"])
-def test_down_to_an_item_and_on_by_keys(way: str, reader: Reader, running: Served, drawn: Drawn) -> None:
+def test_links_lead_to_an_item_and_keys_to_the_next(
+    way: str, reader: Reader, running: Served, drawn: Drawn
+) -> None:
     page = reader().open(running.url if way == "served" else file_of(drawn.colours))
     with Store(read_study(drawn.colours / "study.toml").store_url) as store:
         items = StudyItems.read(store)

@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 from oversight.protocols.collect.label_studio.server.transport import MissingError, Transport
 
 Digest = Callable[[Mapping[str, object]], str]
-_CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only format that the server's filter reads
+# The server's filter reads times only in this format.
+_CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"
 _SETTINGS = {
-    # More than one, so that another user's answer or an open task lock does not hide a task from the
-    # expert who was asked; at most one answer is accepted anyway.
+    # Allow many annotations, because another user's answer or lock would hide a task from its expert.
+    # At most one answer is accepted anyway.
     "maximum_annotations": 100,
     "sampling": "Sequential sampling",
     "skip_queue": "IGNORE_SKIPPED",
@@ -36,12 +37,13 @@ _TOLD = ("expert_instruction", "show_instruction")
 _FIELDS = ",".join(
     ("id", "description", "label_config", "task_number", "total_predictions_number", *_TOLD, *_SETTINGS)
 )  # most other fields cost one query each
-# The fields of tasks and annotations that are read; a server computes the others with a query each.
+# Only these fields of tasks and annotations are read, because a server needs one query for each other field.
 _OF_ANSWERS = (
     "id,data,updated_at,annotations,result,completed_by,updated_by,was_cancelled,lead_time,"
     "parent_prediction,created_at"
 )
-_RANGES = 20  # ids per request, because its address must not become too long
+# Limit the ranges of ids per request, because its address must not become too long.
+_RANGES = 20
 _ANSWERED = [
     {"filter": f"filter:tasks:{name}", "operator": "greater", "type": "Number", "value": 0}
     for name in ("total_annotations", "cancelled_annotations")

@@ -57,7 +57,8 @@ def make_environment() -> Path:
     python = folder / "env" / "bin" / "python"
     with hold_start_lock(folder):
         if not (folder / "installed").exists():
-            shutil.rmtree(folder / "env", ignore_errors=True)  # left behind by an interrupted installation
+            # Remove the rest of an interrupted installation.
+            shutil.rmtree(folder / "env", ignore_errors=True)
             _tell(f"Installing Label Studio {VERSION} in {folder / 'env'} (0.8 GB, only this once) …")
             for command in _install_commands(folder / "env"):
                 run_command(command, dict(os.environ), "Label Studio could not be installed", _INSTALL_HINT)

@@ -103,9 +103,9 @@ def start_server(
     name
         Name of the server; servers with different names share nothing.
     port
-        Port on the loopback interface; 0 takes the last one used, or any free one.
+        Port on the loopback interface; 0 takes the port that was used last, or any free port.
     folder
-        Folder for its data; by default one of that name in the user's data directory.
+        Folder for its data; by default a folder called `name` in the user's data directory.
     public_url
         Address that others use, ``https://`` and a name, through a proxy on this machine with TLS; empty if
         there is none.
@@ -183,7 +183,7 @@ def find_servers() -> Path:
 
 
 def _find_folder(name: str) -> Path:
-    """Return the folder of a server's data; if it is in the cache and the server is stopped, move it."""
+    """Return the folder of a server's data. Data that an older version kept in the cache are moved there."""
     place, before = find_servers() / name, cache_dir() / "label-studio" / "servers" / name
     if name and not place.exists() and before.is_dir():
         if is_alive(before):
@@ -239,7 +239,8 @@ def _launch(files: ServerFolder[LabelStudioServer], port: int, *, public_url: st
     serve = [str(python), "-c", _QUIET_SERVER, "start", "--no-browser"]
     # Listen on the loopback only, because the default is every interface.
     where = ["--internal-host", "127.0.0.1", "--port", str(port)]
-    files.write_state(server)  # first without a process id, so that no earlier id remains
+    # Write the state without a process id first, so that the id of an earlier process is removed.
+    files.write_state(server)
     files.write_state(replace(server, pid=files.spawn([*serve, *where], environ, cwd=files.path)))
 
 

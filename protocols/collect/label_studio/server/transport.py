@@ -49,7 +49,8 @@ class Connection:
     def kind(self) -> str:
         """Kind of the token: ``"legacy"``, ``"personal"`` (a JWT that is exchanged), or ``"access"``."""
         parts, claims = self.token.split("."), None
-        if len(parts) == 3:  # a JWT names its own type
+        # A token of three parts is a JWT, whose claims name its type.
+        if len(parts) == 3:
             with contextlib.suppress(ValueError):
                 claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
         if not isinstance(claims, dict):
@@ -68,8 +69,8 @@ def connect(server: str | None = None) -> Connection:
     Parameters
     ----------
     server
-        Name of a server of ``oversight server start label-studio``; None for the one that the environment
-        names or, if it names none, the running local one.
+        Name of a server of ``oversight server start label-studio``. None takes the server that the
+        environment names or, if it names none, the running local server.
 
     Raises
     ------
@@ -139,7 +140,7 @@ def check_server() -> list[Finding]:
 
 
 def _version(http: httpx.Client, connection: Connection) -> Finding:
-    """Check that it is a Label Studio, and return its version."""
+    """Check that the server is a Label Studio, and return its version."""
     reply = http.get("/api/version")
     release = ""
     with contextlib.suppress(ValueError, AttributeError):
@@ -262,9 +263,9 @@ class Transport:
                 except MissingError:
                     if number == 1:
                         raise
-                    break  # the list has become shorter
+                    break  # the list became shorter while it was read
                 items, reply = list(found.items or ()), found.response
-                # Two kinds of lists use different names.
+                # The number of rows is called `total` in one kind of list and `count` in the other.
                 count = int(getattr(reply, "total", None) or getattr(reply, "count", 0) or 0)
                 steady = bool(items) and (number == 1 or count == total)
                 rows |= {int(row.id): keep(row) for row in items}
@@ -308,7 +309,7 @@ class Transport:
             raise _AwayError(f"{self.url} cannot be reached: {self._clean(str(error))}") from None
         except ApiError as error:
             raise self._error(error.status_code or 0, error.body) from None
-        except ValueError as error:  # not JSON, or not of the expected form
+        except ValueError as error:  # the reply is not JSON, or has another form
             raise _AwayError(f"{self.url} sent an unreadable answer: {self._clean(str(error))}") from None
 
     def _error(self, status: int, body: object) -> Exception:
@@ -339,18 +340,18 @@ class Transport:
             timeout=self._timeout,
             follow_redirects=True,
             trust_env=not local,
-            # The local server sends head and body of a reply separately. On a kept connection, the body waits
-            # 40 ms for the delayed acknowledgement of the head. For other servers, a new connection takes
-            # longer than that.
+            # On a kept connection, a reply of the local server waits 40 ms for a delayed acknowledgement.
+            # For other servers, opening a new connection takes longer than that.
             limits=httpx.Limits(max_keepalive_connections=0 if local else None),
         )
 
     @cached_property
     def _sdk(self) -> Any:
-        # imported here, because the import takes seconds
+        # Import the SDK here, because the import takes seconds.
         from label_studio_sdk import LabelStudio
 
-        make: Any = LabelStudio  # the SDK has no types
+        # Use Any, because the SDK has no types.
+        make: Any = LabelStudio
         return make(base_url=self.url, api_key=self.connection.token, max_retries=0, httpx_client=self._http)
 
 
