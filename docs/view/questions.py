@@ -79,13 +79,13 @@ def tell(folder: Path, *words: str) -> Any:
 
 
 @contextmanager
-def serve_answers(folder: Path) -> Iterator[str]:
-    """The link of ana, while her page is served."""
+def serve_answers(folder: Path) -> Iterator[tuple[str, str]]:
+    """The address of the page and the code of ana, while the page is served."""
     command = [sys.executable, "-m", "oversight.harness.cli.main", "label", "serve", "--port", "0", "--json"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)  # noqa: S603  fixed
     try:
         told = json.loads(process.stdout.readline() if process.stdout else "")
-        yield next(link["url"] for link in told["links"] if link["expert"] == "ana")
+        yield next((made["url"], made["code"]) for made in told["links"] if made["expert"] == "ana")
     finally:
         process.terminate()
         process.wait(timeout=30)
@@ -95,7 +95,7 @@ def take_answer_page(browser: Browser, folder: Path) -> None:
     """docs/answer-page-*.png: each screen, light and dark, after some answers."""
     for panel in (False, True):
         study = lay_out(folder, panel=panel)
-        with serve_answers(study) as link:
+        with serve_answers(study) as (url, code):
             for look in LOOKS:
                 for scheme in ("light", "dark") if look.panel == panel else ():
                     page = browser.new_page(
@@ -105,7 +105,9 @@ def take_answer_page(browser: Browser, folder: Path) -> None:
                         has_touch=look.width < 500,
                         is_mobile=look.width < 500,
                     )
-                    page.goto(link)
+                    page.goto(url)
+                    page.get_by_label("Personal code").fill(code)
+                    page.get_by_role("button", name="Continue").click()
                     answer_some(page, "1" if panel else "n")
                     end = "" if scheme == "light" else "-dark"
                     page.screenshot(path=DOCS / f"answer-page-{look.name}{end}.png")

@@ -91,7 +91,7 @@ RETIRED: dict[str, dict[str, str]] = {
         **{f"--{verdict}": f"use --word WORD={verdict}" for verdict in ("yes", "no", "unsure")},
     },
     "label reassign": {"--to": "name the other expert without it: oversight label reassign ANA BEA"},
-    "label serve": {"--no-links": "under systemd, no link is made or printed"},
+    "label serve": {"--no-links": "under systemd, no code is made or printed"},
     "label simulate": {"--seed": "the study's seed is used"},
     "label units": {"--out": _FILE.format("label units")},
     "label watch": {

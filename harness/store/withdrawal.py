@@ -254,7 +254,7 @@ class WithdrawalRepository(Repository):
         return number
 
     def rename_person(self, name: str, *, keep_labels: bool) -> str:
-        """Replace a person's name by a pseudonym (returned), and remove their links and absence.
+        """Replace a person's name by a pseudonym (returned), and remove their personal codes and absence.
 
         Without `keep_labels`, the person's answers are also withdrawn, and their questions are open again.
         """

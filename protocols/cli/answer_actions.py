@@ -1,4 +1,4 @@
-"""The verbs of ``oversight label`` for the answer page: serving the page, and links to it."""
+"""The verbs of ``oversight label`` for the answer page: serving the page, and personal codes for it."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from oversight.harness.config import Study
 from oversight.harness.output import counted, reveal, say
 from oversight.harness.store import AnswerLink, Store, has_database
 from oversight.harness.web import read_public_url
-from oversight.protocols.collect import list_links, make_links, revoke_links
+from oversight.protocols.collect import list_codes, make_codes, revoke_codes
 
 if TYPE_CHECKING:
     from oversight.harness.web import PublicAddress
-    from oversight.protocols.collect import MadeLink
+    from oversight.protocols.collect import MadeCode
 
 _DAYS = 30.0
-"""Default number of days for which a link is valid."""
+"""Default number of days for which a code is valid."""
 _NO_QUESTIONS = "no questions yet; draw them with: oversight label route"
-_ONCE = "Links are shown only once and are not stored: give each link only to its expert."
+_ONCE = "Codes are shown only once and are not stored: give each code only to its expert."
 _READABLE = """\
-warning: links and answers travel over the network unencrypted, readable by whoever is on the way. Put a \
+warning: codes and answers travel over the network unencrypted, readable by whoever is on the way. Put a \
 proxy with TLS in front, such as: caddy reverse-proxy --from answers.example.org --to 127.0.0.1:{port}
 and serve with: oversight label serve --public-url https://answers.example.org (docs/answer-page.md)"""
 
 
 def serve(args: argparse.Namespace, study: Study) -> None:
-    """Serve the page until Ctrl-C or SIGTERM; experts without a link get one."""
+    """Serve the page until Ctrl-C or SIGTERM; experts without a code get one."""
     from oversight.protocols.collect import AnswerPageOptions, serve_answers
 
     check_address(args.port, args.host)
@@ -42,14 +42,14 @@ def serve(args: argparse.Namespace, study: Study) -> None:
 
     def ready(store: Store, address: PublicAddress) -> None:
         now = datetime.now(UTC)
-        links = list_links(study, store)
+        links = list_codes(study, store)
         without = [n for n, link in links.items() if link is None or not (link.revoked or link.opens(now))]
-        made: list[MadeLink] = []
+        made: list[MadeCode] = []
         if without and _is_logged():
             number = counted(len(without), "expert")
-            say(f"{number} without a link; make links with: oversight label links --all")
+            say(f"{number} without a code; make codes with: oversight label links --all")
         elif without:
-            made = make_links(study, store, address.url, experts=without, days=args.days or _DAYS)
+            made = make_codes(study, store, address.url, experts=without, days=args.days or _DAYS)
         kept = {name: link for name, link in links.items() if link is not None and name not in without}
         _tell_served(args, address, made, kept)
 
@@ -58,26 +58,24 @@ def serve(args: argparse.Namespace, study: Study) -> None:
 
 
 def _is_logged() -> bool:
-    """Whether the output goes to the log of a systemd service, which must not contain links."""
+    """Whether the output goes to the log of a systemd service, which must not contain codes."""
     return "INVOCATION_ID" in os.environ
 
 
 def _tell_served(
-    args: argparse.Namespace, address: PublicAddress, made: list[MadeLink], kept: dict[str, AnswerLink]
+    args: argparse.Namespace, address: PublicAddress, made: list[MadeCode], kept: dict[str, AnswerLink]
 ) -> None:
     if address.is_readable:
         say(_READABLE.format(port=address.port))
-    for link in made:
-        reveal(link.url)
     told = {
         "url": address.url,
         "port": address.port,
-        "links": [asdict(link) for link in made],
+        "links": _reveal(made),
         "known": sorted(kept),
     }
-    lines = [f"the page is at {address.url}; Ctrl-C stops it", *_link_lines(made)]
+    lines = [f"the page is at {address.url}; Ctrl-C stops it", *_code_lines(made)]
     lines += [
-        f"{name}: {'the link was revoked' if link.revoked else f'has a link, until {link.expires[:10]}'}; "
+        f"{name}: {'the code was revoked' if link.revoked else f'has a code, until {link.expires[:10]}'}; "
         f"a new one: oversight label links {shlex.quote(name)}"
         for name, link in kept.items()
     ]
@@ -87,12 +85,12 @@ def _tell_served(
 
 
 def links(args: argparse.Namespace, study: Study) -> None:
-    """List the experts' links to the answer page, make new links, or revoke links."""
+    """List the experts' codes for the answer page, make new codes, or revoke codes."""
     check_address(args.port)
     if args.days is not None and (args.revoke or not (args.all or args.experts)):
-        raise BadInput("--days is for new links: name experts, or give --all")
+        raise BadInput("--days is for new codes: name experts, or give --all")
     if (args.all and (args.experts or args.revoke)) or (args.revoke and not args.experts):
-        raise BadInput("name experts, or give --all for new links; --revoke needs names")
+        raise BadInput("name experts, or give --all for new codes; --revoke needs names")
     address = f"http://127.0.0.1:{args.port}"
     if args.public_url:
         address = read_public_url(args.public_url)
@@ -101,22 +99,21 @@ def links(args: argparse.Namespace, study: Study) -> None:
     with Store(study.store_url) as store:
         store.marks.refuse_mark()
         if args.revoke:
-            gone = revoke_links(store, args.experts)
+            gone = revoke_codes(store, args.experts)
             emit(args, {"revoked": gone}, f"revoked: {', '.join(gone)}" if gone else "nothing was to revoke")
         elif args.all or args.experts:
-            made = make_links(study, store, address, experts=args.experts, days=args.days or _DAYS)
-            for link in made:
-                reveal(link.url)
-            emit(args, {"links": [asdict(link) for link in made]}, "\n".join(_link_lines(made)))
+            made = make_codes(study, store, address, experts=args.experts, days=args.days or _DAYS)
+            lines = [f"the page is at {address}", *_code_lines(made)]
+            emit(args, {"links": _reveal(made)}, "\n".join(lines))
         else:
-            _list(args, list_links(study, store))
+            _list(args, list_codes(study, store))
 
 
 def _list(args: argparse.Namespace, found: dict[str, AnswerLink | None]) -> None:
     from rich.table import Table
 
     now, rows = datetime.now(UTC), []
-    table = Table("expert", "link", "made", "until", "last seen", title="Links to the answer page")
+    table = Table("expert", "code", "made", "until", "last seen", title="Personal codes for the answer page")
     for name, link in found.items():
         state = (
             "none" if link is None else "revoked" if link.revoked else "open" if link.opens(now) else "over"
@@ -126,9 +123,19 @@ def _list(args: argparse.Namespace, found: dict[str, AnswerLink | None]) -> None
             {"expert": name, "state": state, **dict(zip(("made", "until", "seen"), times, strict=True))}
         )
         table.add_row(name, state, *(time[:16].replace("T", " ") for time in times))
-    table.caption = "Times are UTC. A new link: oversight label links EXPERT; the former opens nothing then."
+    table.caption = (
+        "Times are UTC. A new code: oversight label links EXPERT; the former one is then not valid."
+    )
     emit(args, {"links": rows}, table)
 
 
-def _link_lines(made: list[MadeLink]) -> list[str]:
-    return [*(f"{m.expert}: {m.url} (until {m.expires[:10]})" for m in made), *([_ONCE] if made else [])]
+def _reveal(made: list[MadeCode]) -> list[dict[str, str]]:
+    """Return codes as the command's result, which shows them and their addresses unmasked."""
+    for code in made:
+        reveal(code.url)
+        reveal(code.code)
+    return [asdict(code) for code in made]
+
+
+def _code_lines(made: list[MadeCode]) -> list[str]:
+    return [*(f"{m.expert}: {m.code} (until {m.expires[:10]})" for m in made), *([_ONCE] if made else [])]

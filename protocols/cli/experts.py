@@ -174,7 +174,7 @@ def forget(args: argparse.Namespace, study: Study) -> None:
 
 
 def erase(args: argparse.Namespace, study: Study) -> None:
-    """Erase an expert's name, texts, links and addresses; study.toml decides whether answers are kept."""
+    """Erase an expert's name, texts, codes and addresses; study.toml decides whether answers are kept."""
     from oversight.protocols.people import erase_person
 
     done = erase_person(study, args.expert)
@@ -197,7 +197,7 @@ SUB_VERBS: dict[str, tuple[Callable[[argparse.Namespace, Study], None], str]] = 
     "replace": (replace, "record that an expert has left, and give their open questions to another"),
     "export": (export, "write all stored data about an expert as JSON"),
     "forget": (forget, "remove an expert's comments and the recorded reasons about the expert"),
-    "erase": (erase, "erase an expert's name, texts, links and addresses"),
+    "erase": (erase, "erase an expert's name, texts, codes and addresses"),
 }
 _OF_ONE = ("password", "absent", "return", "replace", "export", "forget", "erase")
 

@@ -10,7 +10,7 @@ examples: oversight label route
           oversight label pull        fetches answers from Label Studio
           oversight label watch --until-width 0.06
           oversight label serve       serves the answer page, see docs/answer-page.md
-          oversight label links ana   makes a new personal link to the answer page
+          oversight label links ana   makes a new personal code for the answer page
           oversight label status
           oversight label audit       writes the audit trail, for oversight store verify
 """
@@ -213,7 +213,7 @@ SUB_VERBS = {
     "remind": ("experts:remind", "print reminders for experts with open questions; nothing is sent"),
     "close": ("server_actions:close", "pull a last time from Label Studio and end the campaign"),
     "serve": ("answer_actions:serve", "serve a page on which experts answer"),
-    "links": ("answer_actions:links", "list, make or revoke experts' links to the answer page"),
+    "links": ("answer_actions:links", "list, make or revoke experts' personal codes for the answer page"),
     "status": ("server_actions:show_status", "show the questions and answers per expert"),
     "audit": ("label:export_audit", "write the audit trail as a file that can be verified"),
 }
@@ -318,17 +318,17 @@ def _add_page_arguments(serve: argparse.ArgumentParser, links: argparse.Argument
         option("--port", type=int, default=8643, help="port of the answer page (default: %(default)s)")
         public = "URL under which a proxy offers the page, for example https://answers.example.org"
         option("--public-url", metavar="URL", help=public)
-        option("--days", type=_days, help="number of days for which new links are valid (default: 30)")
+        option("--days", type=_days, help="number of days for which new codes are valid (default: 30)")
     listen = "address of this machine to listen at (default: 127.0.0.1, which other machines cannot reach)"
     serve.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help=listen)
     links.add_argument(
         "experts",
         nargs="*",
         metavar="EXPERT",
-        help="experts whose links are made, or revoked with --revoke (default: list all links)",
+        help="experts whose codes are made, or revoked with --revoke (default: list who has a code)",
     )
-    links.add_argument("--all", action="store_true", help="make new links for all experts with questions")
-    links.add_argument("--revoke", action="store_true", help="revoke the links of the named experts")
+    links.add_argument("--all", action="store_true", help="make new codes for all experts with questions")
+    links.add_argument("--revoke", action="store_true", help="revoke the codes of the named experts")
 
 
 def _days(text: str) -> float:

@@ -1,6 +1,6 @@
 from .answer_page.answer_server import AnswerPageOptions as AnswerPageOptions, serve_answers as serve_answers
-from .answer_page.expert_links import (
-    MadeLink as MadeLink, list_links as list_links, make_links as make_links, revoke_links as revoke_links,
+from .answer_page.expert_codes import (
+    MadeCode as MadeCode, list_codes as list_codes, make_codes as make_codes, revoke_codes as revoke_codes,
 )
 from .collection_page import read_collection as read_collection
 from .label_studio.campaign import Campaign as Campaign

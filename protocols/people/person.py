@@ -117,7 +117,7 @@ def forget_texts(study: Study, name: str) -> ErasedPerson:
 
 
 def erase_person(study: Study, name: str) -> ErasedPerson:
-    """Erase an expert: replace the name by a pseudonym; remove texts, links and absences.
+    """Erase an expert: replace the name by a pseudonym; remove texts, personal codes and absences.
 
     Answers are kept under the pseudonym or withdrawn, as ``keep_labels`` under ``[people]`` says.
 

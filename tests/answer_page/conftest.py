@@ -106,11 +106,12 @@ def environment() -> dict[str, str]:
 
 @dataclass
 class Desk:
-    """A server that runs, with the links that it printed."""
+    """A server that runs, with the address and the codes that it printed."""
 
     folder: Path
     port: int
-    links: dict[str, str]
+    url: str
+    codes: dict[str, str]
     process: subprocess.Popen[str]
     errors: list[str] = field(default_factory=list)
 
@@ -129,10 +130,12 @@ class Desk:
         is_json = response.getheader("Content-Type", "").startswith("application/json")
         return response, json.loads(read) if is_json and read else read
 
+    def sign_in(self, code: str, **headers: str) -> tuple[HTTPResponse, Any]:
+        return self.ask("/session", "POST", Authorization=f"Bearer {code}", **headers)
+
     def begin(self, expert: str) -> dict[str, str]:
-        """Open an expert's link; returns the headers that the browser then sends."""
-        token = self.links[expert].partition("#pass=")[2]
-        response, told = self.ask("/session", "POST", Authorization=f"Bearer {token}")
+        """Sign in with an expert's code; returns the headers that the browser then sends."""
+        response, told = self.sign_in(self.codes[expert])
         assert response.status == 200, told
         cookie = (response.getheader("Set-Cookie") or "").partition(";")[0]
         return {"Cookie": cookie, "X_Link": told["link"]}
@@ -166,7 +169,8 @@ def serve(folder: Path, *words: str, port: int = 0) -> Iterator[Desk]:
         assert line, process.communicate()[1]
         found = json.loads(line)
         real = port or urlsplit(found["url"]).port or _port_in(found)
-        yield Desk(folder, real, {link["expert"]: link["url"] for link in found["links"]}, process, told)
+        codes = {made["expert"]: made["code"] for made in found["links"]}
+        yield Desk(folder, real, found["url"], codes, process, told)
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)

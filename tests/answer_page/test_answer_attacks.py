@@ -1,4 +1,4 @@
-"""The answer page's server accepts requests only from the page itself and only with a valid link."""
+"""The answer page's server accepts requests only from the page itself and only with a valid code."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from oversight.harness.store import Store
+from oversight.protocols.collect.answer_page.expert_codes import normalise_code
 from tests.answer_page.conftest import Desk, call, draw, serve
 
 API = ("/api/state", "/api/previous", "/api/answers")
@@ -42,8 +43,7 @@ def test_foreign_names_and_pages_are_refused(desk: Desk, headers: dict[str, str]
         response, body = desk.ask(path, **own, **filled)
         assert response.status == 403
         assert "note" not in json.dumps(body)
-    token = desk.links["ana"].partition("#pass=")[2]
-    assert desk.ask("/session", "POST", Authorization=f"Bearer {token}", **filled)[0].status == 403
+    assert desk.sign_in(desk.codes["ana"], **filled)[0].status == 403
     body = {"key": "0" * 32, "id": "q000", "value": "yes"}
     assert desk.ask("/api/answers", "POST", body, **own, **filled)[0].status == 403
     assert answers(desk) == before
@@ -54,10 +54,10 @@ def test_a_link_in_a_mail_leads_to_the_page(desk: Desk) -> None:
     assert desk.ask("/script.js", **{"Sec-Fetch-Site": "cross-site"})[0].status == 403
 
 
-def test_requests_without_a_link_receive_no_data(desk: Desk) -> None:
+def test_requests_without_a_session_receive_no_data(desk: Desk) -> None:
     ana, bea = desk.begin("ana"), desk.begin("bea")
     name, _, session = ana["Cookie"].partition("=")
-    token = desk.links["ana"].partition(".")[2]
+    code = desk.codes["ana"]
     wrong: list[dict[str, str]] = [
         {},
         {"X_Link": ana["X_Link"]},
@@ -66,7 +66,8 @@ def test_requests_without_a_link_receive_no_data(desk: Desk) -> None:
         {"Cookie": ana["Cookie"], "X_Link": "0" * 12},
         {"Cookie": ana["Cookie"], "X_Link": "../../etc/pw"},
         {"Cookie": f"{name}=", "X_Link": ana["X_Link"]},
-        {"Cookie": f"{name}={token}", "X_Link": ana["X_Link"]},
+        {"Cookie": f"{name}={code}", "X_Link": ana["X_Link"]},
+        {"Cookie": f"{name}={normalise_code(code)}", "X_Link": ana["X_Link"]},
         {"Cookie": f"{name}={session[:-1]}", "X_Link": ana["X_Link"]},
         {"Cookie": f"{name}={'é' * 64}".encode().decode("latin-1"), "X_Link": ana["X_Link"]},
         {"Cookie": ana["Cookie"].replace(ana["X_Link"], bea["X_Link"]), "X_Link": bea["X_Link"]},
@@ -81,35 +82,37 @@ def test_requests_without_a_link_receive_no_data(desk: Desk) -> None:
     assert len(told) == 1  # no hint why
 
 
-def test_guessed_token_is_refused_and_guessing_is_slowed_down(tmp_path: Path) -> None:
+def test_wrong_code_is_refused_and_guessing_is_slowed_down(tmp_path: Path) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
-        good = desk.links["ana"].partition("#pass=")[2]
-        revoked = desk.links["bea"].partition("#pass=")[2]
+        good, revoked = desk.codes["ana"], desk.codes["bea"]
+        link_id = desk.begin("ana")["X_Link"]
+        assert desk.sign_in(revoked)[0].status == 200
         call(tmp_path, "label", "links", "bea", "--revoke")
-        link_id, _, secret = good.partition(".")
+        [expired] = call(tmp_path, "label", "links", "bea", "--days", "0.000001")["links"]
         guesses = (
-            "", "x", good + "x", good[:-1], revoked,
-            f"{'0' * 12}.{secret}", f"{link_id}.", f"{link_id}.{'A' * 10000}",
+            "", "x", good + "x", good[:-1], good[:-1] + "u", good[::-1], revoked, expired["code"], "0" * 20,
+            link_id, f"{link_id}.{good}", f"ana: {good}", good.replace("-", "é").encode().decode("latin-1"),
+            good + "A" * 5000,
         )  # fmt: skip
         told = set()
         for guess in guesses:
-            response, body = desk.ask("/session", "POST", Authorization=f"Bearer {guess}")
+            response, body = desk.sign_in(guess)
             assert response.status == 403
             assert response.getheader("Set-Cookie") is None
             told.add(json.dumps(body))
         assert len(told) == 1
         assert desk.ask("/session", "POST", Authorization=f"Basic {good}")[0].status == 403
         for _ in range(30):
-            response, _ = desk.ask("/session", "POST", Authorization="Bearer x")
+            response, _ = desk.sign_in("x")
         assert response.status == 429
         assert int(response.getheader("Retry-After") or 0) >= 1
         # whom a stranger names as asking is not believed where no proxy was named
-        response, _ = desk.ask("/session", "POST", Authorization=f"Bearer {good}", X_Forwarded_For="10.9.8.7")
+        response, _ = desk.sign_in(good, X_Forwarded_For="10.9.8.7")
         assert response.status == 429
 
 
-def test_a_revoked_link_ends_open_pages_at_once(tmp_path: Path) -> None:
+def test_a_revoked_code_ends_open_pages_at_once(tmp_path: Path) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
         own = desk.begin("ana")
@@ -123,11 +126,10 @@ def test_a_revoked_link_ends_open_pages_at_once(tmp_path: Path) -> None:
 
 
 def test_cookies_and_headers_are_strict(desk: Desk) -> None:
-    token = desk.links["ana"].partition("#pass=")[2]
-    response, _ = desk.ask("/session", "POST", Authorization=f"Bearer {token}")
+    response, _ = desk.sign_in(desk.codes["ana"])
     cookie = response.getheader("Set-Cookie") or ""
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= {part.strip() for part in cookie.split(";")}
-    assert token.partition(".")[2] not in cookie
+    assert normalise_code(desk.codes["ana"]) not in cookie.replace("-", "")
     for path in ("/", "/script.js", "/style.css", "/api/state", "/nowhere", "/session"):
         response, _ = desk.ask(path)
         policy = response.getheader("Content-Security-Policy") or ""
@@ -143,21 +145,18 @@ def test_cookies_and_headers_are_strict(desk: Desk) -> None:
 def test_behind_a_proxy_with_tls_cookies_travel_by_tls_alone(tmp_path: Path) -> None:
     draw(tmp_path)
     with serve(tmp_path, "--public-url", "https://answers.example.org") as desk:
-        assert desk.links["ana"].startswith("https://answers.example.org/#pass=")
-        token, at = desk.links["ana"].partition("#pass=")[2], "https://answers.example.org"
+        code, at = desk.codes["ana"], "https://answers.example.org"
+        assert desk.url == at
         for host in ("answers.example.org", f"127.0.0.1:{desk.port}"):
-            sent = {"Host": host, "Origin": at, "Authorization": f"Bearer {token}"}
-            response, _ = desk.ask("/session", "POST", **sent)
+            response, _ = desk.sign_in(code, Host=host, Origin=at)
             assert response.status == 200
         cookie = response.getheader("Set-Cookie") or ""
         assert cookie.startswith("__Host-")
         assert "Secure" in cookie
         for host, origin in (("answers.example.org", "http://answers.example.org"), ("evil.example", at)):
-            sent = {"Host": host, "Origin": origin, "Authorization": f"Bearer {token}"}
-            assert desk.ask("/session", "POST", **sent)[0].status == 403
+            assert desk.sign_in(code, Host=host, Origin=origin)[0].status == 403
         for j in range(25):  # each guess from another address, as the proxy says, which appends what it saw
-            sent = {"Authorization": "Bearer x", "X_Forwarded_For": f"10.0.0.1, 10.1.0.{j}"}
-            assert desk.ask("/session", "POST", **sent)[0].status == 403
+            assert desk.sign_in("x", X_Forwarded_For=f"10.0.0.1, 10.1.0.{j}")[0].status == 403
     assert "unencrypted" not in desk.errors[0]
 
 

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.servers import Served
 from oversight.harness.store import Store
+from tests.answer_page.browser.conftest import sign_in
 from tests.answer_page.conftest import Desk
 from tests.e2e.conftest import PASSWORD, Bench
 
@@ -84,18 +85,19 @@ class Month:
                 page.keyboard.press("Control+Enter")
 
     def at_page(self, desk: Desk, expert: str, width: int) -> Page:
-        """An expert's link, opened, the instructions read."""
+        """An expert's page, signed in to, the instructions read."""
         page = self.window(width)
-        page.goto(desk.links[expert])
+        page.goto(desk.url)
+        sign_in(page, desk.codes[expert])
         page.get_by_role("button", name="Go on").click()
         page.locator("body[data-ready]").wait_for()
         return page
 
-    def change_hands(self, page: Page, link: str, expert: str) -> None:
-        """The person before signs out of a window, and an expert opens their link in it."""
+    def change_hands(self, page: Page, code: str, expert: str) -> None:
+        """The person before signs out of a window, and an expert signs in to it."""
         page.get_by_role("button", name="Sign out").click()
         expect(page.locator("main")).to_contain_text("You have signed out")
-        page.goto(link)
+        sign_in(page, code)
         page.get_by_role("button", name="Go on").click()
         expect(page.locator("#person")).to_have_text(expert)
         page.locator("body[data-ready]").wait_for()

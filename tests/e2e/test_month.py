@@ -221,9 +221,9 @@ def third_week(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> None
 def share_tablet(month: Month, desk: Desk, tablet: Page) -> None:
     """Bea signs out of her window, dan answers in it, and bea comes back."""
     before = month.status()["experts"]
-    month.change_hands(tablet, desk.links["dan"], "dan")
+    month.change_hands(tablet, desk.codes["dan"], "dan")
     month.tap_through(tablet, "dan", 1)
-    month.change_hands(tablet, desk.links["bea"], "bea")
+    month.change_hands(tablet, desk.codes["bea"], "bea")
     month.tap_through(tablet, "bea", 1)
     now = month.status()["experts"]
     assert [now[e]["answered"] - before[e]["answered"] for e in ("bea", "dan")] == [1, 1]

@@ -1,4 +1,4 @@
-"""Links and passwords that a command exists to print are printed whole; nothing else holds them."""
+"""Links, codes and passwords that a command exists to print are printed whole; nothing else holds them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from oversight.harness.output import keep_secret
 keep_secret("127.0.0.1")
 sys.exit(main())
 """
-PRINTS_LINKS = {
+PRINTS = {
     "view": "view --port 0 --json",
     "serve": "label serve --port 0",
     "links": "label links --all --port {port}",
@@ -36,16 +36,22 @@ PRINTS_LINKS = {
 }
 
 
-def find_links(text: str) -> list[str]:
-    return re.findall(r'http://[^\s"]*pass=[^\s"]+', text)
+def find_secrets(text: str) -> list[str]:
+    """The personal codes in a text, or the token of the viewer's link."""
+    return re.findall(r'(?:\b\w{5}-){3}\w{5}\b|(?<=pass=)[^\s"]+', text)
 
 
-def opens(link: str) -> bool:
-    """Whether the page takes the secret of a link, as a browser gives it."""
-    parts = urlsplit(link)
+def find_url(text: str) -> str:
+    found = re.search(r"http://[\w.]+:\d+", text)
+    assert found is not None, text
+    return found[0]
+
+
+def opens(url: str, secret: str) -> bool:
+    """Whether the page at an address takes a secret, as a browser gives it."""
+    parts = urlsplit(url)
     connection = HTTPConnection(parts.hostname or "", parts.port, timeout=30)
-    token = parts.fragment.partition("pass=")[2]
-    connection.request("POST", "/session", headers={"Authorization": f"Bearer {token}"})
+    connection.request("POST", "/session", headers={"Authorization": f"Bearer {secret}"})
     status = connection.getresponse().status
     connection.close()
     return status in (200, 204)
@@ -69,29 +75,29 @@ def read_files(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("words", PRINTS_LINKS.values(), ids=PRINTS_LINKS)
+@pytest.mark.parametrize("words", PRINTS.values(), ids=PRINTS)
 @pytest.mark.parametrize("form", ["", " --json"], ids=["text", "json"])
-def test_printed_link_opens_the_page_and_stands_nowhere_else(words: str, form: str, tmp_path: Path) -> None:
+def test_printed_secret_opens_the_page_and_stands_nowhere_else(words: str, form: str, tmp_path: Path) -> None:
     draw(folder := tmp_path / "study")
     is_server = "--port 0" in words
     server = start((words if is_server else "label serve --port 0") + form, folder)
     assert server.stdout is not None
     try:
         printed, log = server.stdout.readline(), ""
-        while not (links := find_links(printed)):
+        while not (secrets := find_secrets(printed)):
             line = server.stdout.readline()
             assert line, server.communicate()
             printed += line
         if not is_server:
-            printed, log = call(words.format(port=urlsplit(links[0]).port) + form, folder)
-            links = find_links(printed)
-        assert links
-        assert all(map(opens, links))
+            printed, log = call(words.format(port=urlsplit(find_url(printed)).port) + form, folder)
+            secrets = find_secrets(printed)
+        assert secrets
+        assert all(opens(find_url(printed), secret) for secret in secrets)
         call("label audit", folder)
     finally:
         server.send_signal(signal.SIGTERM)
         log += server.communicate(timeout=60)[1]
-    secrets = [link.partition("pass=")[2] for link in links]
+    secrets += [secret.replace("-", "") for secret in secrets]
     assert not [s for s in secrets if s in log or s.encode() in read_files(folder)]
 
 

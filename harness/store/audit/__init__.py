@@ -1,1 +1,1 @@
-"""The audit trail, which is a hash chain; also absences, handovers and links of experts."""
+"""The audit trail, which is a hash chain; also absences, handovers and personal codes of experts."""

@@ -1,4 +1,4 @@
-"""SQL of the people who answer: absences, reassigned questions, and links to the answer page."""
+"""SQL of the people who answer: absences, reassigned questions, and personal codes."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ class Handover:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerLink:
-    """An expert's personal link, without its secret.
+    """An expert's link to the answer page, which a personal code opens; the code itself is not stored.
 
     Attributes
     ----------
     id
-        Public identifier of the link.
+        Public identifier of the link, a part of the page's address.
     expert
         The expert who uses the link.
     token_digest, session_digest
-        SHA-256, in hexadecimal, of the token in the link and of the cookie of the browser that opened it.
+        SHA-256, in hexadecimal, of the personal code and of the cookie of a browser that signed in with it.
     created, expires, revoked, seen
         Times in ISO 8601 and UTC; `seen` is the last use. `revoked` and `seen` may be empty (never).
     """

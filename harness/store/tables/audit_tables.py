@@ -1,4 +1,4 @@
-"""Rows of the audit trail, of reassigned questions, of absences, and of links to the answer page."""
+"""Rows of the audit trail, of reassigned questions, of absences, and of personal codes."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class AbsenceRow(TableRow, table=True):
 
 
 class AnswerLinkRow(TableRow, table=True):
-    """An expert's personal link: its public id, and hashes of the secrets that open it.
+    """An expert's link to the answer page: its public id, and hashes of the secrets that open it.
 
-    `token_digest` is the hash of the token in the link. `session_digest` is the hash of the cookie of a
-    browser that has opened the link. Times are ISO 8601 in UTC; `revoked` and `seen` are empty if that
-    never happened.
+    `token_digest` is the hash of the expert's personal code. `session_digest` is the hash of the cookie of a
+    browser that has signed in with the code. Times are ISO 8601 in UTC; `revoked` and `seen` are empty if
+    that never happened.
     """
 
     id: str = Field(primary_key=True)

@@ -1,6 +1,6 @@
-"""Access control: a request must come from this server's page in a browser that opened a personal link.
+"""Access control: a request must come from this server's page, in a browser signed in with a personal code.
 
-Only the holder of a link receives data of the study. The reason for a refusal is not disclosed.
+Only the holder of a code receives data of the study. The reason for a refusal is not disclosed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from oversight.harness.web import (
     refuse_foreign,
     run_apart,
 )
-from oversight.protocols.collect.answer_page.expert_links import open_link
+from oversight.protocols.collect.answer_page.expert_codes import normalise_code, open_link, sign_in
 
 _MOST_KEPT = 10_000
 """Maximum number of buckets; the least recently used one is dropped, and is full when used again."""
@@ -82,9 +82,9 @@ def network_of(address: str) -> str:
     return str(found)
 
 
-_NO_LINK = "this link is not valid; ask the person who sent it for a new one"
+_NO_LINK = "this code is not valid; correct it, or ask the person who sent it for a new one"
 _LINK_ID = 12
-_LONGEST_SECRET = 200
+_LONGEST_SESSION = 200
 _SEEN_EVERY = timedelta(minutes=10)
 
 
@@ -95,16 +95,16 @@ class AnswerGuard:
     Attributes
     ----------
     store
-        Database that contains the links.
+        Database that contains the hashes of codes and cookies.
     address
         Addresses of the page.
-    tokens, requests
-        Limits on wrong tokens per address and on requests per link.
+    guesses, requests
+        Limits on wrong codes per address and on requests per link.
     """
 
     store: Store
     address: PublicAddress
-    tokens: RequestLimit = field(default_factory=lambda: RequestLimit(20, 3.0))
+    guesses: RequestLimit = field(default_factory=lambda: RequestLimit(20, 3.0))
     requests: RequestLimit = field(default_factory=lambda: RequestLimit(120, 0.25))
 
     def cookie_of(self, link_id: str) -> str:
@@ -129,16 +129,14 @@ class AnswerGuard:
         return await handler(request)
 
     async def begin_session(self, request: web.Request) -> web.StreamResponse:
-        """Exchange a link's token for its cookie."""
+        """Exchange a personal code for a cookie."""
         asker = network_of(self._find_asker(request))
-        if (wait := self.tokens.wait(asker)) > 0:
+        if (wait := self.guesses.wait(asker)) > 0:
             return _refuse_for_now(wait)
-        link_id, _, secret = read_bearer(request).partition(".")
-        link = None
-        if len(link_id) == _LINK_ID and 0 < len(secret) <= _LONGEST_SECRET:
-            link = await run_apart(open_link, self.store, link_id, secret=secret)
+        secret = normalise_code(read_bearer(request))
+        link = await run_apart(sign_in, self.store, secret) if secret else None
         if link is None:
-            self.tokens.spend(asker)
+            self.guesses.spend(asker)
             return refuse(403, _NO_LINK)
         await run_apart(self.store.people.note_seen, link.id)
         former = await run_apart(self.store.people.find_link_ids, link.expert)
@@ -165,17 +163,17 @@ class AnswerGuard:
         return response
 
     async def _find_link(self, request: web.Request) -> AnswerLink | None:
-        """Return the link that a request names, if its cookie shows that this browser opened it."""
+        """Return the link that a request names, if its cookie shows that this browser signed in to it."""
         link_id = request.headers.get("X-Link", "")
         if len(link_id) != _LINK_ID or not (link_id.isascii() and link_id.isalnum()):
             return None
         session = request.cookies.get(self.cookie_of(link_id), "")
-        if not 0 < len(session) <= _LONGEST_SECRET:
+        if not 0 < len(session) <= _LONGEST_SESSION:
             return None
         return await run_apart(self._open, link_id, session)
 
     def _open(self, link_id: str, session: str) -> AnswerLink | None:
-        link = open_link(self.store, link_id, session=session)
+        link = open_link(self.store, link_id, session)
         if link is not None and link.seen < write_moment(datetime.now(UTC) - _SEEN_EVERY):
             self.store.people.note_seen(link_id)
         return link

@@ -11,20 +11,25 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Playwright, expect, sync_playwright
 
 _QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
+ARGUMENTS = ["--no-sandbox", "--no-first-run", *(f"--disable-{q}" for q in _QUIET)]
 _running: list[tuple[Playwright, Browser]] = []
+
+
+def find_chromium() -> str:
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("there is no chromium on the path")
+    return path
 
 
 @pytest.fixture
 def chromium() -> Browser:
     """Started by the first test that needs it, and after what needs an event loop of its own."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("there is no chromium on the path")
+    path = find_chromium()
     if not _running:
         expect.set_options(timeout=20_000)
         play = sync_playwright().start()
-        arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{q}" for q in _QUIET)]
-        _running.append((play, play.chromium.launch(executable_path=path, args=arguments)))
+        _running.append((play, play.chromium.launch(executable_path=path, args=ARGUMENTS)))
     return _running[0][1]
 
 
@@ -57,8 +62,8 @@ class Person:
     may_fail: bool = False
     """Whether requests may fail, which browsers write into the console."""
 
-    def open(self, address: str, *, begin: bool = True) -> Page:
-        """A page at a link; its instructions are read, if they open."""
+    def open(self, address: str, code: str = "", *, begin: bool = True) -> Page:
+        """A page at an address, signed in with a code if one is given; its instructions are read."""
         page = self.context.new_page()
         page.set_default_timeout(20_000)
         page.on("request", lambda request: self.asked.append(request.url))
@@ -66,6 +71,8 @@ class Person:
         page.on("pageerror", lambda error: self.trouble.append(str(error)))
         page.on("dialog", self.send_away)
         page.goto(address)
+        if code:
+            sign_in(page, code)
         if begin:
             page.get_by_role("button", name="Go on").click()
             wait_ready(page)
@@ -105,6 +112,14 @@ def people(chromium: Browser) -> Iterator[People]:
     for person in made:
         person.context.close()
     assert [person.trouble for person in made] == [[] for _ in made]
+
+
+def sign_in(page: Page, code: str) -> None:
+    """Type a code into the form, and send it."""
+    box = page.get_by_label("Personal code")
+    box.fill(code)
+    box.press("Enter")
+    box.wait_for(state="detached")
 
 
 def wait_ready(page: Page) -> None:

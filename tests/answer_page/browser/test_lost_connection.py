@@ -1,4 +1,4 @@
-"""A real browser on the answer page while connections, windows, links and servers come and go."""
+"""A real browser on the answer page while connections, windows, codes and servers come and go."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from oversight.harness.store import Store
-from tests.answer_page.browser.conftest import People, done, press, wait_ready
+from tests.answer_page.browser.conftest import People, done, press, sign_in, wait_ready
 from tests.answer_page.browser.test_answering import replies, reviewed, saved
 from tests.answer_page.conftest import call, draw, serve
 
@@ -30,7 +30,7 @@ def test_answers_survive_a_lost_connection_and_arrive_once(tmp_path: Path, peopl
     draw(tmp_path)
     with serve(tmp_path) as desk:
         ana = people(390, may_fail=True)
-        page = ana.open(desk.links["ana"])
+        page = ana.open(desk.url, desk.codes["ana"])
         ana.context.set_offline(True)
         for number, key in enumerate("ynu", 1):
             press(page, key)
@@ -53,7 +53,7 @@ def test_a_reload_while_nothing_arrives_loses_nothing(tmp_path: Path, people: Pe
     draw(tmp_path)
     with serve(tmp_path) as desk:
         ana = people(1280, may_fail=True)
-        page = ana.open(desk.links["ana"])
+        page = ana.open(desk.url, desk.codes["ana"])
         page.route("**/api/answers", lambda route: route.abort())
         for key in "yn":
             press(page, key)
@@ -69,7 +69,7 @@ def test_a_reload_while_nothing_arrives_loses_nothing(tmp_path: Path, people: Pe
 def test_an_answer_whose_confirmation_is_lost_is_stored_once(tmp_path: Path, people: People) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
-        page = people(1280, may_fail=True).open(desk.links["ana"])
+        page = people(1280, may_fail=True).open(desk.url, desk.codes["ana"])
         lost: list[int] = []
 
         def lose(route: object) -> None:
@@ -87,7 +87,7 @@ def test_an_answer_whose_confirmation_is_lost_is_stored_once(tmp_path: Path, peo
 def test_a_server_that_is_killed_and_started_again_gets_the_answers(tmp_path: Path, people: People) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
-        page = people(390, may_fail=True).open(desk.links["ana"])
+        page = people(390, may_fail=True).open(desk.url, desk.codes["ana"])
         press(page, "y")
         saved(page, 1)
         os.kill(desk.process.pid, signal.SIGKILL)
@@ -96,7 +96,7 @@ def test_a_server_that_is_killed_and_started_again_gets_the_answers(tmp_path: Pa
             press(page, key)
             unsent(page, number)
         with serve(tmp_path, port=desk.port) as again:
-            assert again.links == {}  # those that were handed out go on
+            assert again.codes == {}  # those that were handed out go on
             page.evaluate("dispatchEvent(new Event('online'))")
             saved(page, 3)
             assert [value for _, value in history(tmp_path)] == ["yes", "no", "unsure"]
@@ -106,8 +106,8 @@ def test_two_windows_of_one_expert_show_the_same_progress(tmp_path: Path, people
     draw(tmp_path)
     with serve(tmp_path) as desk:
         ana = people(1280)
-        first = ana.open(desk.links["ana"])
-        second = ana.open(desk.links["ana"], begin=False)
+        first = ana.open(desk.url, desk.codes["ana"])
+        second = ana.open(first.url, begin=False)
         wait_ready(second)
         asked = first.evaluate("document.body.dataset.ready")
         assert second.evaluate("document.body.dataset.ready") == asked
@@ -128,7 +128,7 @@ def test_a_window_that_is_behind_overwrites_nothing(tmp_path: Path, people: Peop
     draw(tmp_path)
     with serve(tmp_path) as desk:
         here, there = people(1280, may_fail=True), people(390)  # two machines
-        first, second = here.open(desk.links["ana"]), there.open(desk.links["ana"])
+        first, second = here.open(desk.url, desk.codes["ana"]), there.open(desk.url, desk.codes["ana"])
         press(second, "y")
         saved(second, 1)
         press(first, "n")
@@ -142,7 +142,10 @@ def test_two_experts_in_one_browser_stay_apart(tmp_path: Path, people: People) -
     draw(tmp_path)
     with serve(tmp_path) as desk:
         shared = people(1280)
-        ana, bea = shared.open(desk.links["ana"]), shared.open(desk.links["bea"])
+        ana, bea = shared.open(desk.url, desk.codes["ana"]), shared.open(desk.url, begin=False)
+        bea.get_by_role("button", name="No").click()
+        sign_in(bea, desk.codes["bea"])
+        bea.get_by_role("button", name="Go on").click()
         expect(ana.get_by_role("heading", level=1)).to_contain_text("heart")
         expect(bea.get_by_role("heading", level=1)).to_contain_text("brain")
         press(ana, "y")
@@ -158,34 +161,36 @@ def test_two_experts_in_one_browser_stay_apart(tmp_path: Path, people: People) -
         ]
 
 
-def test_answers_left_unsent_by_a_former_link_are_sent_with_the_new_one(
-    tmp_path: Path, people: People
-) -> None:
+def test_answers_unsent_under_a_former_code_are_sent_with_the_new_one(tmp_path: Path, people: People) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
         ana = people(390, may_fail=True)
-        page = ana.open(desk.links["ana"])
+        page = ana.open(desk.url, desk.codes["ana"])
         page.route("**/api/answers", lambda route: route.abort())
         press(page, "y")
         unsent(page, 1)
-        url = f"http://127.0.0.1:{desk.port}"
-        made = call(tmp_path, "label", "links", "ana", "--public-url", url)["links"][0]["url"]
+        [made] = call(tmp_path, "label", "links", "ana")["links"]
         page.unroute("**/api/answers")
         page.evaluate("dispatchEvent(new Event('online'))")
-        expect(page.get_by_role("heading", level=1)).to_have_text("You cannot use this page")
+        expect(page.get_by_text("your code is no longer valid")).to_be_visible()
         expect(page.get_by_text("Answers not sent yet: 1")).to_be_visible()
-        again = ana.open(made)
-        saved(again, 1)
+        sign_in(page, made["code"])
+        saved(page, 1)
         assert [value for _, value in history(tmp_path)] == ["yes"]
 
 
 @pytest.mark.parametrize(
-    "address",
-    ["/", "/#pass=000000000000.wrong", "/#pass=cut", "/#000000000000", "/#<img src=x onerror=alert(1)>"],
+    "fragment",
+    ["", "#pass=000000000000.an-old-secret", "#pass=cut", "#000000000000", "#<img src=x onerror=alert(1)>"],
 )
-def test_without_a_link_that_opens_it_says_so(tmp_path: Path, people: People, address: str) -> None:
+def test_without_a_session_the_page_asks_for_a_code(tmp_path: Path, people: People, fragment: str) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
-        page = people(390, may_fail=True).open(f"http://127.0.0.1:{desk.port}{address}", begin=False)
-        expect(page.get_by_role("heading", level=1)).to_have_text("You cannot use this page")
+        page = people(390, may_fail=True).open(f"{desk.url}/{fragment}", begin=False)
+        expect(page.get_by_role("heading", level=1)).to_have_text("Enter your code")
+        is_old = fragment.startswith("#pass=")
+        expect(page.get_by_text("This link no longer opens the page")).to_have_count(int(is_old))
+        assert "pass" not in page.url
         assert "Notes" not in page.content()
+        sign_in(page, desk.codes["ana"])
+        expect(page.locator("#person")).to_have_text("ana")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.answer_page.browser.conftest import People, press, wait_ready
+from oversight.protocols.collect.answer_page.expert_codes import derive_link_id, normalise_code
+from tests.answer_page.browser.conftest import People, press, sign_in, wait_ready
 from tests.answer_page.browser.test_answering import replies, reviewed, saved
 from tests.answer_page.conftest import draw, serve
 
@@ -20,7 +21,7 @@ def test_a_window_shows_whose_it_is_and_the_text(
 ) -> None:
     draw(tmp_path, text="a note about {} " * 60)
     with serve(tmp_path) as desk:
-        page = people(width).open(desk.links["ana"])
+        page = people(width).open(desk.url, desk.codes["ana"])
         page.set_viewport_size({"width": width, "height": height})
         person, text = page.locator("#person"), page.locator("#text")
         expect(person).to_be_in_viewport()
@@ -35,32 +36,38 @@ def test_a_window_shows_whose_it_is_and_the_text(
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_after_signing_out_a_window_opens_nothing(tmp_path: Path, people: People) -> None:
+def test_signing_out_leads_to_the_form_and_the_code_opens_again(tmp_path: Path, people: People) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
         ana = people(390, may_fail=True)
-        page = ana.open(desk.links["ana"])
+        page = ana.open(desk.url, desk.codes["ana"])
         former = page.url
         page.get_by_role("button", name="Sign out").click()
         expect(page.locator("main")).to_contain_text("You have signed out")
         assert ana.context.cookies() == []
         assert page.evaluate("localStorage.length") == 0
         again = ana.open(former, begin=False)
-        expect(again.get_by_role("heading", level=1)).to_have_text("You cannot use this page")
+        expect(again.get_by_role("heading", level=1)).to_have_text("Enter your code")
+        sign_in(page, desk.codes["ana"])
+        page.get_by_role("button", name="Go on").click()
+        press(page, "y")
+        saved(page, 1)
+        assert page.url == former
 
 
-def test_an_address_without_a_link_asks_who_is_there(tmp_path: Path, people: People) -> None:
+def test_an_address_without_a_link_id_asks_who_is_there(tmp_path: Path, people: People) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
         tablet = people(768)
-        page = tablet.open(desk.links["ana"])
+        page = tablet.open(desk.url, desk.codes["ana"])
         address = page.url.partition("#")[0]
         page.goto("about:blank")
         page.goto(address)
         expect(page.get_by_role("heading", level=1)).to_have_text("Are you ana?")
+        page.evaluate("dispatchEvent(new Event('online'))")  # nothing of ana is shown before an answer
+        expect(page.get_by_role("heading", level=1)).to_have_text("Are you ana?")
         page.get_by_role("button", name="No").click()
-        expect(page.locator("main")).to_contain_text("Open the link that was sent to you")
-        page.goto(desk.links["bea"])
+        sign_in(page, desk.codes["bea"])
         page.get_by_role("button", name="Go on").click()
         expect(page.locator("#person")).to_have_text("bea")
         press(page, "y")
@@ -68,11 +75,12 @@ def test_an_address_without_a_link_asks_who_is_there(tmp_path: Path, people: Peo
         assert {reply.expert for reply in replies(tmp_path).values()} == {"bea"}
 
 
-def test_a_second_link_in_the_same_window_is_followed(tmp_path: Path, people: People) -> None:
+def test_a_second_link_id_in_the_same_window_is_followed(tmp_path: Path, people: People) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
-        page = people(1280).open(desk.links["ana"])
-        page.evaluate(f"location.hash = {desk.links['bea'].partition('#')[2]!r}")
+        page = people(1280, may_fail=True).open(desk.url, desk.codes["ana"])
+        page.evaluate(f"location.hash = {derive_link_id(normalise_code(desk.codes['bea']))!r}")
+        sign_in(page, desk.codes["bea"])
         expect(page.locator("#person")).to_have_text("bea")
 
 
@@ -81,8 +89,10 @@ def test_blocked_cookies_are_named(tmp_path: Path, people: People) -> None:
     with serve(tmp_path) as desk:
         ana = people(390, may_fail=True)
         ana.context.route("**/session", _drop_cookie)
-        page = ana.open(desk.links["ana"], begin=False)
-        expect(page.locator("main")).to_contain_text("does not keep cookies")
+        page = ana.open(desk.url, begin=False)
+        page.get_by_label("Personal code").fill(desk.codes["ana"])
+        page.get_by_role("button", name="Continue").tap()
+        expect(page.get_by_role("alert")).to_contain_text("does not keep cookies")
 
 
 def _drop_cookie(route: Route) -> None:
@@ -94,7 +104,7 @@ def _drop_cookie(route: Route) -> None:
 def test_two_clicks_within_600_ms_are_one_answer(tmp_path: Path, people: People) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
-        page = people(1280).open(desk.links["ana"])
+        page = people(1280).open(desk.url, desk.codes["ana"])
         press(page, "y")
         page.wait_for_timeout(450)
         page.keyboard.press("y")
@@ -106,7 +116,7 @@ def test_two_clicks_within_600_ms_are_one_answer(tmp_path: Path, people: People)
 def test_an_earlier_answer_is_found_and_changed_in_two_steps(tmp_path: Path, people: People) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
-        page = people(390).open(desk.links["ana"])
+        page = people(390).open(desk.url, desk.codes["ana"])
         for number, key in enumerate("yny", 1):
             press(page, key)
             saved(page, number)
@@ -133,7 +143,8 @@ def test_8000_words_arrive_over_a_slow_line(tmp_path: Path, people: People) -> N
             {"offline": False, "latency": 100, "downloadThroughput": slow, "uploadThroughput": slow},
         )
         page.set_default_timeout(60_000)
-        page.goto(desk.links["ana"], wait_until="commit")
+        page.goto(desk.url, wait_until="commit")
+        sign_in(page, desk.codes["ana"])
         page.get_by_role("button", name="Go on").click()
         wait_ready(page)
         page.keyboard.press("y")

@@ -120,6 +120,35 @@ export function drawMessage(title, text, back = null) {
   refill(part("bar"));
 }
 
+/** In place of a question: a form for a personal code; `signIn(code)` gives the text of an error, or nothing. */
+export function drawSignIn(text, error, signIn) {
+  drawMessage("Enter your code", text);
+  document.title = "Enter your code";
+  const box = el("input", { id: "code", autocomplete: "off", autocapitalize: "off", autocorrect: "off", spellcheck: "false",
+    "aria-describedby": "code-help code-error" });
+  const problem = el("p", { id: "code-error", role: "alert" });
+  const say = (told) => {
+    problem.textContent = told;
+    box.setAttribute("aria-invalid", String(Boolean(told)));
+    box.focus();
+  };
+  const button = el("button", { class: "answer" }, "Continue");
+  const submit = async (event) => {
+    event.preventDefault();
+    if (button.disabled) return;
+    button.disabled = true;
+    problem.textContent = "";
+    const told = await signIn(box.value.replace(/[^0-9a-z]/gi, "")); // a header cannot contain every character
+    button.disabled = false;
+    if (told && box.isConnected) say(told);
+  };
+  const message = part("main").querySelector(".message");
+  message.lastChild.id = "code-help";
+  message.append(el("form", { onsubmit: submit }, el("label", { for: "code" }, "Personal code"), box, problem, button));
+  document.body.dataset.ready = "code";
+  say(error);
+}
+
 /** In place of a question: one of two things to choose, each a label and what it does. */
 export function drawChoice(title, text, ...ways) {
   drawMessage(title, text);

@@ -56,9 +56,9 @@ export function keptNames(start) {
   return [...names].filter((name) => name.startsWith(start)).sort();
 }
 
-/** Call when another window of this browser changed what is kept under names that begin alike. */
+/** Call when another window of this browser changed something whose name begins with what `start` returns. */
 export function whenOthersKeep(start, call) {
   addEventListener("storage", (event) => {
-    if (event.key === null || event.key.startsWith(`${ROOT}:${start}`)) call();
+    if (event.key === null || event.key.startsWith(`${ROOT}:${start()}`)) call();
   });
 }

@@ -7,7 +7,7 @@ const VERDICT_KEYS = { y: "yes", n: "no", u: "unsure" };
 /** Act on keys; `actions` has answer(value), back, goOn, comment, instructions, saveComment and question(). */
 export function listenToKeys(actions) {
   document.addEventListener("keydown", (event) => {
-    if (areInstructionsOpen() || event.isComposing || event.repeat) return;
+    if (areInstructionsOpen() || event.isComposing || event.repeat || event.target.id === "code") return;
     if (event.target.id === "comment") {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) claim(event, actions.saveComment);
       else if (event.key === "Escape") claim(event, () => event.target.blur());

@@ -1,8 +1,8 @@
 /** The page: one question after the other, answers sent behind the reader's back. */
 
 import { announce, part, refill } from "./dom.js";
-import { LONGEST_COMMENT, drawBar, drawChoice, drawHead, drawMessage, drawNotice, drawQuestion, drawUnsent, nameOf,
-  openComment } from "./drawing.js";
+import { LONGEST_COMMENT, drawBar, drawChoice, drawHead, drawMessage, drawNotice, drawQuestion, drawSignIn, drawUnsent,
+  nameOf, openComment } from "./drawing.js";
 import { areInstructionsOpen, showGiven, showInstructions, showNewInstructions } from "./instructions.js";
 import { forget, keep, keepsForLong, kept, keptNames, whenOthersKeep } from "./keeping.js";
 import { listenToKeys } from "./keyboard.js";
@@ -14,10 +14,11 @@ const TOO_SOON = 600; // milliseconds within which nobody has read a question
 const LATE = 2000;
 const POLL = 30_000;
 const LONGEST_WAIT = 30;
-const NO_LINK = "Open the link that was sent to you.";
-const NO_COOKIES = "This browser does not keep cookies for this page. Allow cookies for it, then open your link again.";
-const SIGNED_OUT = "You have signed out. To answer more, open your link again.";
-const CUT_LINK = "This link is incomplete; copy all of it.";
+const INVITED = "You received it from the person who invited you.";
+const NO_COOKIES = "This browser does not keep cookies for this page. Allow cookies for it, then enter your code again.";
+const SIGNED_OUT = "You have signed out. To answer more, enter your code again.";
+const CLOSED = "You were signed out here, or your code is no longer valid. If it is refused, ask for a new one.";
+const OLD_LINK = "This link no longer opens the page. Enter your personal code, or ask for one.";
 
 let link = null;
 let state = null;
@@ -28,45 +29,59 @@ let failures = 0;
 let retryTimer = 0;
 let sending = false;
 let ended = false;
-let isFresh = false; // the link was exchanged for a cookie, which was not used yet
+let isFresh = false; // the code was exchanged for a cookie, which was not used yet
 
 const actions = { answer, back, goOn, saveComment, keepDraft, instructions, comment: openComment, signOut, listGiven,
   question: () => shown?.question ?? null, person: () => state?.person ?? "" };
 
 async function begin() {
-  const found = /^#pass=([0-9a-f]{12})\.([\w-]+)$/.exec(location.hash);
-  if (found) {
-    const { status, body } = await ask("session", null, { method: "POST",
-      headers: { Authorization: `Bearer ${found[1]}.${found[2]}` } });
-    if (status === 403) return end(body.error);
-    if (status !== 200) return waitToBegin();
-    link = body.link;
-    isFresh = true;
-    adoptUnsent(link, body.former);
-    keep("last", link);
-    history.replaceState(null, "", `#${link}`);
-  } else if (location.hash.startsWith("#pass=")) return end(CUT_LINK);
-  else {
-    link = /^#([0-9a-f]{12})$/.exec(location.hash)?.[1] ?? kept("last");
+  if (location.hash.startsWith("#pass=")) { // a link of an earlier version, which contains a secret
+    history.replaceState(null, "", location.pathname);
+    return askCode(OLD_LINK);
   }
-  if (!link) return end(NO_LINK);
-  if (!location.hash && !(await isSamePerson())) return;
-  if (location.hash !== `#${link}`) history.replaceState(null, "", `#${link}`);
-  failures = 0;
-  whenOthersKeep(`${link}:unsent:`, refresh);
-  await refresh();
+  const named = /^#([0-9a-f]{12})$/.exec(location.hash)?.[1];
+  if (named) return enter(named);
+  const last = kept("last");
+  if (!last) return askCode();
+  const { status, body } = await ask("api/state", last);
+  if (status === 403) return askCode();
+  if (status !== 200) return waitToBegin();
+  drawChoice(`Are you ${body.person}?`, "This page was last used by this person.",
+    [`Yes, I am ${body.person}`, () => enter(last)], ["No", () => askCode()]);
 }
 
-/** Ask whoever opens the page without a link whether they are who used it last in this browser. */
-async function isSamePerson() {
-  const { status, body } = await ask("api/state", link);
-  if (status !== 200) return true; // nothing is shown of anybody; what is wrong is said as always
-  const { person } = body;
-  return new Promise((decide) => drawChoice(`Are you ${person}?`, "This page was last used by this person.",
-    [`Yes, I am ${person}`, () => decide(true)], ["No", () => {
-      end(NO_LINK);
-      decide(false);
-    }]));
+/** Ask for a personal code; `error` says why the page cannot go on. */
+function askCode(text = INVITED, error = "") {
+  ended = true;
+  state = shown = null;
+  clearTimeout(retryTimer);
+  clearTimeout(readyTimer);
+  const left = link ? unsentOf(link).length : 0;
+  const more = left ? ` Answers not sent yet: ${left}. They are kept in this browser, and sent after you sign in.` : "";
+  drawSignIn(text + more, error, signIn);
+  drawUnsent(0, false);
+  refill(part("top"));
+}
+
+/** Exchange a code for a cookie and go on with its questions; returns the error otherwise. */
+async function signIn(code) {
+  const { status, body } = await ask("session", null, { method: "POST", headers: { Authorization: `Bearer ${code}` } });
+  if (status === 403) return sentence(body.error);
+  if (status === 429) return "Too many wrong codes. Wait a few seconds, then try again.";
+  if (status !== 200) return "No connection. Try again later.";
+  isFresh = true;
+  adoptUnsent(body.link, body.former);
+  keep("last", body.link);
+  return enter(body.link);
+}
+
+/** Show the questions of a link that this browser has signed in to. */
+async function enter(opened) {
+  link = opened;
+  ended = false;
+  failures = 0;
+  if (location.hash !== `#${link}`) history.replaceState(null, "", `#${link}`);
+  await refresh();
 }
 
 function waitToBegin() {
@@ -80,12 +95,14 @@ async function refresh() {
   if (ended || !link) return;
   show();
   if (unsentOf(link).length) return flush();
-  take(await ask("api/state", link));
+  const asked = link;
+  const told = await ask("api/state", asked);
+  if (asked === link && !ended) take(told); // otherwise somebody has signed out meanwhile
 }
 
 /** Take what the server says; whether it said anything of use. */
 function take({ status, body, wait }) {
-  if (status === 403) end(isFresh ? NO_COOKIES : body?.error ?? NO_LINK);
+  if (status === 403) refuse();
   if (status !== 200) {
     if (!ended) retry(wait);
     return false;
@@ -94,6 +111,11 @@ function take({ status, body, wait }) {
   isFresh = false;
   receive(body);
   return true;
+}
+
+/** The cookie opens nothing: it is missing, was deleted, or its code is no longer valid. */
+function refuse() {
+  if (!ended) askCode(state ? CLOSED : INVITED, isFresh ? NO_COOKIES : "");
 }
 
 function receive(told) {
@@ -120,7 +142,7 @@ async function flush() {
       const { question, ...entry } = next.entry;
       const answered = await send("api/answers", link, entry);
       const { status, body, wait } = answered;
-      if (status === 403) return end(body.error);
+      if (status === 403) return refuse();
       if (![200, 400, 404, 409, 413, 415].includes(status)) return retry(wait);
       dropUnsent(next.name);
       if (status !== 200) tell(body?.error ?? "an answer was refused");
@@ -135,7 +157,11 @@ async function flush() {
 }
 
 function tell(text) {
-  drawNotice(`${text[0].toUpperCase()}${text.slice(1)}.`);
+  drawNotice(sentence(text));
+}
+
+function sentence(text) {
+  return `${text[0].toUpperCase()}${text.slice(1)}.`;
 }
 
 // --- what is shown ---------------------------------------------------------------------------
@@ -199,17 +225,6 @@ function getReady() {
   }, TOO_SOON);
 }
 
-function end(text) {
-  ended = true;
-  clearTimeout(retryTimer);
-  const left = link ? unsentOf(link).length : 0;
-  const more = left ? ` Answers not sent yet: ${left}. They are kept in this browser, and sent when a new link of `
-    + "yours is opened in it." : "";
-  drawMessage("You cannot use this page", `${text[0].toUpperCase()}${text.slice(1)}${/\.$/.test(text) ? "" : "."}${more}`);
-  drawUnsent(0, false);
-  refill(part("top"));
-}
-
 // --- what people do --------------------------------------------------------------------------
 
 function instructions() {
@@ -227,8 +242,7 @@ async function signOut() {
   forget("last");
   link = null;
   history.replaceState(null, "", location.pathname);
-  end(SIGNED_OUT);
-  part("bar").hidden = true;
+  askCode(SIGNED_OUT);
 }
 
 /** List the answers given so far; choosing one shows it, to be changed. */
@@ -308,6 +322,7 @@ function keepDraft(text) {
   if (shown?.question) keep(`${link}:draft:${shown.question.id}`, text);
 }
 
+whenOthersKeep(() => `${link}:unsent:`, refresh);
 addEventListener("online", refresh);
 addEventListener("hashchange", () => location.hash !== `#${link}` && location.reload());
 addEventListener("beforeunload", (event) => {

@@ -1,7 +1,9 @@
-"""Personal links: shown once, stored as hashes, ended by time, by hand and by newer ones; addresses."""
+"""Personal codes: shown once, stored as hashes, ended by time, by hand and by newer ones; addresses."""
 
 from __future__ import annotations
 
+import json
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -14,17 +16,17 @@ from oversight.harness.cli.main import main
 from oversight.harness.platform import host_name
 from oversight.harness.store import Store
 from oversight.harness.web import PublicAddress, derive_session, read_public_url
-from oversight.protocols.collect import list_links, make_links, revoke_links
+from oversight.protocols.collect import list_codes, make_codes, revoke_codes
 from oversight.protocols.collect.answer_page.answer_guard import RequestLimit, network_of
-from oversight.protocols.collect.answer_page.expert_links import open_link
+from oversight.protocols.collect.answer_page.expert_codes import (
+    derive_link_id,
+    normalise_code,
+    open_link,
+    sign_in,
+)
 from tests.answer_page.conftest import draw, fill, lay_out
 
 AT = "https://answers.example.org"
-
-
-def secret_of(url: str) -> tuple[str, str]:
-    link_id, _, secret = url.partition("#pass=")[2].partition(".")
-    return link_id, secret
 
 
 @pytest.fixture
@@ -33,48 +35,75 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def test_a_link_opens_until_a_newer_one_or_its_end(url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "text",
+    ["0f9kq-x7m1c-ab4de-0pz81", "0F9KQ-X7M1C-AB4DE-0PZ81", " 0f9kq x7m1c ab4de 0pz81 ",
+     "0f9kqx7m1cab4de0pz81", "of9kq-x7mlc-ab4de-opz8i", "OF9KQ-X7MIC-AB4DE-OPZ8L"],
+)  # fmt: skip
+def test_a_typed_code_is_read_with_tolerance(text: str) -> None:
+    assert normalise_code(text) == "0f9kqx7m1cab4de0pz81"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "0f9kq-x7m1c-ab4de-0pz8", "0f9kq-x7m1c-ab4de-0pz812", "0f9kq-x7m1c-ab4de-0pz8u", "\udcff" * 20],
+)
+def test_another_text_is_no_code(text: str) -> None:
+    assert normalise_code(text) == ""
+
+
+def test_a_code_opens_until_a_newer_one_or_its_end(url: str, tmp_path: Path) -> None:
     study = lay_out(tmp_path, store=url)
     fill(study)
     with Store(url) as store:
-        first, other = make_links(study, store, AT)
-        assert [first.expert, other.expert] == ["ana", "bea"]
-        link_id, secret = secret_of(first.url)
-        assert open_link(store, link_id, secret=secret) is not None
-        assert open_link(store, link_id, session=derive_session(secret)) is not None
-        for wrong in (secret[:-1], secret + "x", "", secret_of(other.url)[1], "\udcff"):
-            assert open_link(store, link_id, secret=wrong) is None
-        assert open_link(store, link_id, session=secret) is None
-        assert open_link(store, "0" * 12, secret=secret) is None
-        make_links(study, store, AT, experts=["ana"])
-        assert open_link(store, link_id, secret=secret) is None
-        assert open_link(store, secret_of(other.url)[0], secret=secret_of(other.url)[1]) is not None
+        first, other = make_codes(study, store, AT)
+        assert [(made.expert, made.url) for made in (first, other)] == [("ana", AT), ("bea", AT)]
+        assert re.fullmatch(r"([0-9a-hjkmnp-tv-z]{5}-){3}[0-9a-hjkmnp-tv-z]{5}", first.code)
+        secret, of_other = normalise_code(first.code), normalise_code(other.code)
+        link_id = derive_link_id(secret)
+        for link in (sign_in(store, secret), open_link(store, link_id, derive_session(secret))):
+            assert link is not None
+            assert (link.id, link.expert) == (link_id, "ana")
+        for wrong in (secret[:-1], secret + "x", "", "\udcff"):
+            assert sign_in(store, wrong) is None
+        for wrong in (secret, "", derive_session(of_other)):
+            assert open_link(store, link_id, wrong) is None
+        assert open_link(store, "0" * 12, derive_session(secret)) is None
+        make_codes(study, store, AT, experts=["ana"])
+        assert sign_in(store, secret) is None
+        assert sign_in(store, of_other) is not None
         assert len(store.people.find_link_ids("ana")) == 2
 
 
-def test_a_link_ends_by_time_and_by_revocation(store: Store, tmp_path: Path) -> None:
+def test_a_code_ends_by_time_and_by_revocation(store: Store, tmp_path: Path) -> None:
     study = lay_out(tmp_path)
-    make_links(study, store, AT, experts=["ana"], days=1)
-    link = list_links(study, store)["ana"]
+    [made] = make_codes(study, store, AT, experts=["ana"], days=1)
+    link = list_codes(study, store)["ana"]
     assert link is not None
     now = datetime.now(UTC)
     assert [link.opens(now + timedelta(hours=hours)) for hours in (0, 23, 25)] == [True, True, False]
-    assert revoke_links(store, ["ana", "ana"]) == ["ana"]
-    assert revoke_links(store, ["ana"]) == []
-    revoked = list_links(study, store)["ana"]
+    assert sign_in(store, normalise_code(made.code)) == link
+    assert revoke_codes(store, ["ana", "ana"]) == ["ana"]
+    assert revoke_codes(store, ["ana"]) == []
+    assert sign_in(store, normalise_code(made.code)) is None
+    revoked = list_codes(study, store)["ana"]
     assert revoked is not None
     assert not revoked.opens(now)
-    assert list_links(study, store)["bea"] is None
+    assert list_codes(study, store)["bea"] is None
 
 
 def test_the_database_holds_no_secret(store: Store, tmp_path: Path) -> None:
-    made = make_links(lay_out(tmp_path), store, AT)
+    made = make_codes(lay_out(tmp_path), store, AT)
+    links = store.people.read_links()
     store.close()
     files = b"".join(path.read_bytes() for path in tmp_path.glob("study.db*"))
-    for link in made:
-        _, secret = secret_of(link.url)
-        assert secret.encode() not in files
-        assert derive_session(secret).encode() not in files
+    for code, link in zip(made, links, strict=True):
+        secret = normalise_code(code.code)
+        for text in (code.code, secret, derive_session(secret)):
+            assert text.encode() not in files
+        assert link.id.encode() in files
+        assert link.id == derive_link_id(secret)
+        assert link.id not in link.token_digest + link.session_digest
 
 
 @pytest.mark.parametrize(
@@ -86,10 +115,10 @@ def test_the_database_holds_no_secret(store: Store, tmp_path: Path) -> None:
         ({"days": 1e9}, "--days"),
     ],
 )
-def test_links_are_refused_that_make_no_sense(
+def test_codes_are_refused_that_make_no_sense(
     store: Store, tmp_path: Path, change: dict[str, object], told: str
 ) -> None:
-    make: Callable[..., object] = make_links
+    make: Callable[..., object] = make_codes
     with pytest.raises(BadInput, match=told):
         make(lay_out(tmp_path), store, AT, **change)
     assert store.people.read_links() == []
@@ -112,9 +141,14 @@ def test_the_commands_say_what_is_missing(
     for words in wrong:
         assert main(["label", *words]) == 2, words
     assert main(["label", "links", "ana", "--json"]) == 0
-    assert "http://127.0.0.1:8643/#pass=" in capsys.readouterr().out
+    [made] = json.loads(capsys.readouterr().out)["links"]
+    assert made["url"] == "http://127.0.0.1:8643"
+    assert main(["label", "links", "ana"]) == 0
+    assert re.match(
+        r"the page is at http://127.0.0.1:8643\nana: (\w{5}-){3}\w{5} \(", capsys.readouterr().out
+    )
     with sqlite3.connect(tmp_path / "study.db") as database:
-        assert database.execute("SELECT count(*) FROM answer_link").fetchone() == (1,)
+        assert database.execute("SELECT count(*) FROM answer_link").fetchone() == (2,)
 
 
 @pytest.mark.parametrize(

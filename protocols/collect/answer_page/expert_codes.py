@@ -1,8 +1,9 @@
-"""Create, list and revoke personal links. Only hashes of their secrets are stored."""
+"""Create, list and revoke the personal codes with which experts sign in. Only hashes of codes are stored."""
 
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,33 +19,37 @@ from oversight.harness.web import derive_session
 from oversight.protocols.routing import check_drawn
 
 DAYS = 30.0
-"""Default number of days for which a link is valid."""
+"""Default number of days for which a code is valid."""
 _LONGEST_DAYS = 3660.0
 _NO_DIGEST = "0" * 64
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32
+_CODE = re.compile(f"[{_ALPHABET}]{{20}}")
+_READ_AS = str.maketrans("oil", "011", " -")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MadeLink:
-    """A new link: its owner, its address with the token, and its expiry in ISO 8601 and UTC."""
+class MadeCode:
+    """A new code: its owner, the address of the page, the code, and its expiry in ISO 8601 and UTC."""
 
     expert: str
     url: str
+    code: str
     expires: str
 
 
-def make_links(
+def make_codes(
     study: Study, store: Store, address: str, *, experts: Sequence[str] = (), days: float = DAYS
-) -> list[MadeLink]:
-    """Create links, and revoke former links of the same experts; the addresses are not stored.
+) -> list[MadeCode]:
+    """Create codes of 100 random bits, and revoke former codes of the same experts; codes are not stored.
 
     Parameters
     ----------
     address
         Scheme and host of the page.
     experts
-        Names of the links' owners; if empty, all people with questions.
+        Names of the codes' owners; if empty, all people with questions.
     days
-        Days for which the links are valid.
+        Days for which the codes are valid.
 
     Raises
     ------
@@ -57,9 +62,9 @@ def make_links(
     now = datetime.now(UTC)
     made, links = [], []
     for expert in names:
-        link_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+        secret = "".join(secrets.choice(_ALPHABET) for _ in range(20))
         link = AnswerLink(
-            id=link_id,
+            id=derive_link_id(secret),
             expert=expert,
             token_digest=hash_secret(secret),
             session_digest=hash_secret(derive_session(secret)),
@@ -67,14 +72,14 @@ def make_links(
             expires=write_moment(now + timedelta(days=days)),
         )
         links.append(link)
-        url = f"{address}/#pass={link_id}.{secret}"
-        made.append(MadeLink(expert=expert, url=url, expires=link.expires))
+        code = "-".join(secret[start : start + 5] for start in range(0, 20, 5))
+        made.append(MadeCode(expert=expert, url=address, code=code, expires=link.expires))
     store.people.add_links(links)
     return made
 
 
-def list_links(study: Study, store: Store) -> dict[str, AnswerLink | None]:
-    """Return person → newest link, for people with questions or a link; None if they never had one.
+def list_codes(study: Study, store: Store) -> dict[str, AnswerLink | None]:
+    """Return person → link of the newest code, for people with questions or a code; None without a code.
 
     Raises
     ------
@@ -86,20 +91,20 @@ def list_links(study: Study, store: Store) -> dict[str, AnswerLink | None]:
     return newest | {link.expert: link for link in store.people.read_links()}
 
 
-def revoke_links(store: Store, experts: Sequence[str]) -> list[str]:
-    """Revoke links at once. Returns the experts who had a valid link.
+def revoke_codes(store: Store, experts: Sequence[str]) -> list[str]:
+    """Revoke codes at once. Returns the experts who had a valid code.
 
     Raises
     ------
     BadInput
-        If nobody is named, or somebody never had a link.
+        If nobody is named, or somebody never had a code.
     """
     known = {link.expert for link in store.people.read_links()}
     for name in experts:
         if name not in known:
-            raise BadInput(f"{name!r} has no link{did_you_mean(name, known)}")
+            raise BadInput(f"{name!r} has no code{did_you_mean(name, known)}")
     if not experts:
-        raise BadInput("name the experts whose links are to be revoked")
+        raise BadInput("name the experts whose codes are to be revoked")
     return [name for name in dict.fromkeys(experts) if store.people.revoke_links(name)]
 
 
@@ -108,14 +113,38 @@ def hash_secret(secret: str) -> str:
     return sha256(secret.encode(errors="surrogateescape")).hexdigest()
 
 
-def open_link(store: Store, link_id: str, *, secret: str = "", session: str = "") -> AnswerLink | None:
-    """Return the link that a secret or cookie value opens now; None if it opens no link.
+def normalise_code(text: str) -> str:
+    """Return a typed code in the form that is hashed; empty if it is not a code.
 
-    The time that this takes reveals nothing about the secret.
+    Examples
+    --------
+    >>> normalise_code("3F9KQ X7M2C-ab4de OPZ8T")
+    '3f9kqx7m2cab4de0pz8t'
     """
+    found = text.lower().translate(_READ_AS)
+    return found if _CODE.fullmatch(found) else ""
+
+
+def derive_link_id(secret: str) -> str:
+    """Return the public id of the link that a normalised code opens; it is no part of the stored hashes."""
+    return hash_secret(f"oversight answer link {secret}")[:12]
+
+
+def sign_in(store: Store, secret: str) -> AnswerLink | None:
+    """Return the link that a normalised code opens now; None if it opens no link."""
+    link = store.people.find_link(derive_link_id(secret))
+    return _check_secret(link, secret, "" if link is None else link.token_digest)
+
+
+def open_link(store: Store, link_id: str, session: str) -> AnswerLink | None:
+    """Return the link with an id if the value of a cookie opens it now, else None."""
     link = store.people.find_link(link_id)
-    stored = _NO_DIGEST if link is None else link.token_digest if secret else link.session_digest
-    is_right = hmac.compare_digest(hash_secret(secret or session), stored)
+    return _check_secret(link, session, "" if link is None else link.session_digest)
+
+
+def _check_secret(link: AnswerLink | None, secret: str, digest: str) -> AnswerLink | None:
+    """Return a link if it is valid and the secret has the digest; the time taken reveals nothing about it."""
+    is_right = hmac.compare_digest(hash_secret(secret), digest or _NO_DIGEST)
     return link if link is not None and is_right and link.opens(datetime.now(UTC)) else None
 
 
