@@ -264,4 +264,4 @@ def test_the_command_without_a_verb_names_the_next_step(
     oversight("label", "import", path)
     capsys.readouterr()
     assert main([]) == 0
-    assert "oversight label route (questions may follow)" in capsys.readouterr().out
+    assert "oversight label route (it may draw more questions)" in capsys.readouterr().out

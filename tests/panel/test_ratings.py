@@ -224,7 +224,10 @@ def test_level_is_the_confidence_level_of_every_verb(
         with pytest.raises(SystemExit, match="2"):
             main([*words, "--confidence", "0.8"])
         assert "this option was removed: use --level" in capsys.readouterr().err
-    for wrong, told in (("nominal", "did you mean --measurement nominal"), ("high", "must be a number")):
+    for wrong, told in (
+        ("nominal", "did you mean --measurement nominal"),
+        ("high", "must be a number"),
+    ):
         with pytest.raises(SystemExit) as stopped:
             main(["panel", "agree", "r.csv", "--level", wrong])
         assert stopped.value.code == 2
@@ -241,13 +244,13 @@ def test_certify_knows_pools_and_aggregates(files: Path, oversight: Callable[...
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("panel", "certify", "r.csv"), "give --model: a file with the model's labels"),
+        (("panel", "certify", "r.csv"), "give --model (a file with the model's labels"),
         (("panel", "certify", "--counts", "{"), "--counts: '{' is not JSON"),
         (
             ("panel", "certify", "--counts", '{"L": 1}'),
             "give a JSON object with L, U_e, N, annotators, classes",
         ),
-        (("panel", "certify", "r.csv", "--counts", "{}"), "--counts needs no study"),
+        (("panel", "certify", "r.csv", "--counts", "{}"), "--counts replaces the ratings"),
         (
             (
                 "panel",

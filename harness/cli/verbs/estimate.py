@@ -63,8 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--counts",
-        help="estimate from counts instead of a study: a JSON object with K (options), S_o of n_o ordinary "
-        "labels that confirm the model, and S_c of n_c complementary labels that it avoids",
+        help="estimate from counts instead of a study: a JSON object with K (number of options), n_o "
+        "(ordinary labels), S_o (those equal to the model's answer), n_c (complementary labels) and S_c "
+        "(those different from the model's answer)",
     )
     add_settings(parser, "estimate.level=0.9")
     add("--format", choices=FORMATS, help="print only the accuracies, as a table in this format")
@@ -91,7 +92,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--gold",
-        help="correct for experts' errors: a JSON object with yes_on_true, n_true, no_on_false, n_false",
+        help="correct for experts' errors, from counts of their answers to gold questions: a JSON object "
+        "with yes_on_true, n_true, no_on_false, n_false",
     )
 
 
