@@ -143,8 +143,9 @@ def study_of(args: argparse.Namespace) -> Study:
     if missing:
         shown = join_names(missing[:_MOST_NAMED]) + (", …" if len(missing) > _MOST_NAMED else "")
         say(
-            f"warning: {len(missing)} stored items are no longer in {study.items.file}: {shown}; they still "
-            "count. Put them back, or take them out of the study: oversight items remove ID --reason WHY"
+            f"warning: {len(missing)} stored items are no longer in {study.items.file}: {shown}; estimates "
+            "still include them. Put them back into the file, or remove them from the study: oversight items "
+            "remove ID --reason WHY"
         )
     return study
 

@@ -58,7 +58,7 @@ def test_a_table_with_a_column_per_annotator_gives_the_same_results(
     put(wide, "item,note,ana,bo\ni1,hard,yes,no\ni2,easy,yes,yes\n")
     assert main(["panel", "agree", str(wide)]) == 2
     assert (
-        f"{wide}: the columns note, ana, bo are taken for annotators, but most values of note are in no"
+        f"{wide}: the columns note, ana, bo were read as annotators, but most values of note are in no"
         in capsys.readouterr().err
     )
 
@@ -69,9 +69,9 @@ def test_a_table_with_a_column_per_annotator_gives_the_same_results(
         ("item,ana,bo\ni1,yes,no\ni2,maybe,no\n", ":3 [ana]", "'maybe' is not a class; classes are yes, no"),
         ("item,ana,bo\ni1,yes,no\ni1,yes,no\n", ":3 [item]",
          "is also in line 2; without the columns annotator and label a table has one row per item"),
-        ("item,ana\ni1,yes\n", "", "there are the columns item, ana; needed are item, annotator, label, or "
+        ("item,ana\ni1,yes\n", "", "the columns are item, ana; needed are item, annotator, label, or "
          "item and one column for each of several annotators"),
-        ("id,ana,bo\ni1,yes,no\n", "", "there are the columns id, ana, bo; needed are item, annotator, "
+        ("id,ana,bo\ni1,yes,no\n", "", "the columns are id, ana, bo; needed are item, annotator, "
          "label, or item and one column for each of several annotators"),
     ],
 )  # fmt: skip

@@ -8,7 +8,7 @@ After that, do not use the old database.
 example: oversight store copy postgresql://db.example.org/ward     the password comes from PGPASSWORD
          oversight store copy ward-copy.db
          oversight store move postgresql://db.example.org/ward     also changes store in study.toml
-         oversight store adopt     once study.toml names the copy, or the copy lies under the study's name
+         oversight store adopt     after study.toml names the copy, or the copy has replaced the old file
          oversight store verify --head 3f2a...          a head that you noted earlier
          oversight store verify audit.jsonl             a file written by `label audit`
          oversight store upgrade   copies the database of an older version

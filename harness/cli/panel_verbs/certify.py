@@ -68,7 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--test", choices=SUPERHUMAN_TESTS, default="split", help=told)
     told = "also test if the model may replace annotators, allowing a disadvantage of EPSILON (default: 0.2)"
     add("--alternative", type=float, nargs="?", const=EPSILON, metavar="EPSILON", help=told)
-    add("--counts", help=f"use published numbers instead of ratings: a JSON object with {', '.join(_NEEDED)}")
+    told = f"use published numbers instead of ratings: a JSON object with {', '.join(_NEEDED)}"
+    add("--counts", help=f"{told}; see docs/panels.md")
 
 
 def run(args: argparse.Namespace) -> None:

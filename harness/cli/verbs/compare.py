@@ -2,8 +2,8 @@
 
 With two models, the result is their difference with its interval and p-value. With three or more, it is a
 ranking in which models that the data cannot tell apart share a rank. The test depends on how the
-questions were drawn: McNemar's exact test if the items are resolved, the paired estimator if
-propensities were recorded.
+questions were drawn: McNemar's exact test if the answers show for every item whether a model is right
+(sequential protocol), the paired estimator if propensities were recorded.
 
 examples: oversight compare
           oversight compare --model large --model small --test sign

@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--estimators",
         choices=("paper",),
-        help="paper: show Ord, Comp, IVW and ML as defined in the partitioned-supervision paper",
+        help="paper: show the estimators Ord, Comp, IVW and ML of the partitioned-supervision paper",
     )
     add(
         "--look",
@@ -160,10 +160,10 @@ def _from_counts(args: argparse.Namespace) -> None:
     given = (name for name, value in vars(args).items() if value and name not in _WITH_COUNTS)
     ignored = [f"--{name.replace('_', '-')}" for name in given]
     if ignored:
-        raise BadInput(f"--counts: {', '.join(ignored)} needs a study; leave it out")
+        raise BadInput(f"{', '.join(ignored)} needs a study, but --counts needs none; leave one out")
     settings = parse_settings(args.settings)
     if other := settings.keys() - {"estimate.level", "estimate.interval"}:
-        raise BadInput(f"--counts: --set {min(other)} needs a study; leave it out")
+        raise BadInput(f"--set {min(other)} needs a study, but --counts needs none; leave one out")
     estimates = estimate_counts(
         **parse_numbers("--counts", args.counts, _COUNTS),
         level=settings.get("estimate.level", 0.95),

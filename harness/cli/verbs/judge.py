@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--by",
         metavar="COLUMN",
-        help="test the calibration in each group of this item column; 'model' groups by model",
+        help="test the calibration for each value of this item column, or for each model with 'model'",
     )
     add(
         "--margin",
