@@ -58,7 +58,9 @@ class VerbParser(argparse.ArgumentParser):
         if told:
             return f"; this option was removed: {told}"
         known = list(_options(self))
-        return f"; {option} belongs to another action" if option in known else did_you_mean(option, known)
+        return (
+            f"; {option} is an option of another action" if option in known else did_you_mean(option, known)
+        )
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[str]:

@@ -81,7 +81,7 @@ def _tell_rest(found: Audit, first: list[str], is_covered: object, holds: str) -
         lines.append(told + (f"; {after:,} followed" if after else ""))
     return [
         *lines,
-        "the audit trail is not valid" if found.findings.number else f"the audit trail is valid: {holds}",
+        "verification failed" if found.findings.number else f"verification passed: {holds}",
     ]
 
 
@@ -95,7 +95,7 @@ def _tell_answers(found: Audit) -> str:
     if found.uncovered:
         text += f" ({found.uncovered:,} without an event, because older versions wrote no events)"
     if found.unchecked:
-        text += f" ({found.unchecked:,} not checked: a part of their batch was replaced later)"
+        text += f" ({found.unchecked:,} not checked: some answers of their batch were replaced or withdrawn)"
     return text
 
 

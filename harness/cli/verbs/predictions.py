@@ -86,7 +86,7 @@ def _describe_rereading(run: RunRereading) -> list[str]:
     changes = ", ".join(f"{n} × {kind}" for kind, n in run.changes.items()) or "no answer changes"
     lines = [f"{run.name} ({run.run}): {counted(run.answers, 'answer')} read again: {changes}"]
     if run.noted:
-        lines.append(f"    {run.noted} keep their answer, but get a new step or reason of reading")
+        lines.append(f"    {run.noted} keep their answer; only the parsing step or the reason changes")
     if run.left:
         why = "failed, filtered, from a workflow, or from a log (import the log again)"
         lines.append(f"    {run.left} not read again: {why}")
@@ -107,7 +107,10 @@ def _import(args: argparse.Namespace) -> None:
     if found.missing:
         text += f"; no answer to {counted(found.missing, 'item')} of the study"
     if found.replaces:
-        text += f"\n    these answers count now; those of run {found.replaces} are kept, but do not count"
+        text += (
+            "\n    estimates now use these answers; the answers of run "
+            f"{found.replaces} are kept, but not used"
+        )
     if found.errors:
         noun = "answer ended with an error and counts as a failed prediction"
         if found.errors > 1:
