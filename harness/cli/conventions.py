@@ -98,7 +98,7 @@ def read_level(args: argparse.Namespace) -> float:
     """
     settings = parse_settings(args.settings)
     if other := settings.keys() - {"estimate.level"}:
-        raise BadInput(f"--options: leave out --set {min(other)}, which needs a study")
+        raise BadInput(f"--set {min(other)} needs a study, but --options plans without one; leave one out")
     return float(settings.get("estimate.level", 0.95))
 
 
@@ -122,7 +122,7 @@ def check_address(port: int, host: str = "127.0.0.1", option: str = "--host") ->
     if not 0 <= port <= 65535:
         raise ConfigError(f"--port must be 0 to 65535, is {port}")
     if not host.strip():
-        raise ConfigError(f"{option} needs an address of this machine; 0.0.0.0 stands for all")
+        raise ConfigError(f"{option} needs an address of this machine; 0.0.0.0 is every address")
 
 
 def leave_threads() -> None:
@@ -143,8 +143,9 @@ def study_of(args: argparse.Namespace) -> Study:
     if missing:
         shown = join_names(missing[:_MOST_NAMED]) + (", …" if len(missing) > _MOST_NAMED else "")
         say(
-            f"warning: {len(missing)} stored items are no longer in {study.items.file}: {shown}; they still "
-            "count. Put them back, or take them out of the study: oversight items remove ID --reason WHY"
+            f"warning: {len(missing)} stored items are no longer in {study.items.file}: {shown}; estimates "
+            "still include them. Put them back into the file, or remove them from the study: oversight items "
+            "remove ID --reason WHY"
         )
     return study
 

@@ -58,7 +58,9 @@ class VerbParser(argparse.ArgumentParser):
         if told:
             return f"; this option was removed: {told}"
         known = list(_options(self))
-        return f"; {option} belongs to another action" if option in known else did_you_mean(option, known)
+        return (
+            f"; {option} is an option of another action" if option in known else did_you_mean(option, known)
+        )
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
@@ -107,19 +109,21 @@ def _find_step(study: Study) -> str:
         runs = store.count_rows("run")["run"]
     if not asked:
         return "no question is drawn yet.\nNext: draw them (oversight label route)."
-    told = f"{answered} of {counted(asked, 'question')} answered, {counted(runs, 'run')} of models"
+    told = f"{answered} of {counted(asked, 'question')} answered, {counted(runs, 'model run')}"
     if not runs:
         step = "ask the models (oversight run)"
     elif answered < asked:
         number = "score" if study.is_open else "accuracy"
         look = (
-            "agreement so far: oversight panel agree" if panel else f"the {number} so far: oversight estimate"
+            "for the agreement so far: oversight panel agree"
+            if panel
+            else f"for the {number} so far: oversight estimate"
         )
-        step = f"have the rest answered (oversight label status shows who is missing); {look}"
+        step = f"get the remaining answers (oversight label status shows who is missing); {look}"
     elif panel:
         step = "oversight panel agree, then oversight panel certify and oversight panel parity"
     elif study.is_open:
-        step = "oversight label route (questions may follow), then oversight estimate"
+        step = "oversight label route (it may draw more questions), then oversight estimate"
     else:
         step = "oversight estimate, then oversight compare or oversight view"
     return f"{told}.\nNext: {step}."
@@ -173,7 +177,7 @@ _TEXTS = {
     "estimate": "estimate the accuracy of every model, with intervals",
     "compare": "compare models; models that cannot be told apart share a rank",
     "gate": "test a model against a required accuracy in CI: pass, fail or undecided",
-    "judge": "measure how good judges are, what they save, where their calibration holds",
+    "judge": "measure judges: accuracy, saved questions, and where their calibration holds",
     "plan": "compute how many questions an interval needs, or the interval from N questions",
     "panel": "measure agreement of annotators, and compare a model with them",
     "search": "search for a better workflow, measured by experts' answers",
@@ -289,7 +293,7 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
         # All work has stopped, so ignore further signals.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        sys.stderr.write("\noversight: stopped; the same command continues from here\n")
+        sys.stderr.write("\noversight: stopped; run the same command again to continue\n")
         return stop.exit_code if isinstance(stop, Stopped) else 130
     except BrokenPipeError as error:  # a subprocess closed its pipe; standard output is handled elsewhere
         sys.stderr.write(f"oversight: a pipe broke before the work was done: {error}\n")

@@ -5,8 +5,8 @@ from __future__ import annotations
 _COLUMN = "name the column {0!r} in the file; in Python: ov.{1}(..., {0}=...)"
 _SAMPLES = "1,000 resamples are always drawn; in Python: ov.{}(..., bootstrap=...)"
 _SETTING = "use --set {}=..., or set it in study.toml"
-_FILE = "name the file without it, as in: oversight {} FILE"
-_FOLDER = "name the folder without it, as in: oversight {} FOLDER"
+_FILE = "give the file as an argument: oversight {} FILE"
+_FOLDER = "give the folder as an argument: oversight {} FOLDER"
 _PYTHON = "in Python: ov.{}(..., {}=...)"
 
 RENAMED_VERBS = {
@@ -37,7 +37,7 @@ def rename_verb(words: list[str]) -> list[str]:
 def _list_panel_options(action: str) -> dict[str, str]:
     return {
         "--confidence": "use --level",
-        "--seed": f"the draws are the same in every call; in Python: ov.{action}(..., seed=...)",
+        "--seed": f"random draws are the same in every call; in Python: ov.{action}(..., seed=...)",
         **{f"--{column}": _COLUMN.format(column, action) for column in ("item", "annotator", "label")},
     }
 
@@ -69,14 +69,14 @@ RETIRED: dict[str, dict[str, str]] = {
         },
     },
     "experts export": {"--out": _FILE.format("experts export EXPERT")},
-    "experts replace": {"--with": "name the other expert without it: oversight experts replace ANA BEA"},
+    "experts replace": {"--with": "give the other expert as an argument: oversight experts replace ANA BEA"},
     "gate": {
         "--level": _SETTING.format("estimate.level"),
         "--once": "use --look 1/1",
     },
     "init": {
         "--folder": _FOLDER.format("init"),
-        "--name": "the study has the folder's name; change it in study.toml",
+        "--name": "the study gets the folder's name; to change the name, edit study.toml",
     },
     "items": {
         "--key": _FILE.format("items export ITEMS"),
@@ -87,22 +87,22 @@ RETIRED: dict[str, dict[str, str]] = {
     "label audit": {"--out": _FILE.format("label audit")},
     "label export": {"--folder": _FOLDER.format("label export")},
     "label import": {
-        "--label-studio": "leave it out; a .json file is an export of Label Studio",
+        "--label-studio": "leave it out; a .json file is always read as an export of Label Studio",
         **{f"--{verdict}": f"use --word WORD={verdict}" for verdict in ("yes", "no", "unsure")},
     },
-    "label reassign": {"--to": "name the other expert without it: oversight label reassign ANA BEA"},
-    "label serve": {"--no-links": "under systemd, no code is made or printed"},
+    "label reassign": {"--to": "give the other expert as an argument: oversight label reassign ANA BEA"},
+    "label serve": {"--no-links": "leave it out; under systemd, label serve makes and prints no codes"},
     "label simulate": {"--seed": "the study's seed is used"},
     "label units": {"--out": _FILE.format("label units")},
     "label watch": {
-        "--every": "label watch looks every 15 seconds",
-        "--model": "all models are watched",
-        "--webhook": "label watch looks every 15 seconds",
+        "--every": "label watch checks for new answers every 15 seconds",
+        "--model": "label watch estimates all models",
+        "--webhook": "label watch checks for new answers every 15 seconds",
     },
     "panel agree": {
         **_list_panel_options("agree"),
         "--bootstrap": _SAMPLES.format("agree"),
-        "--pairs": "use --json, which has them",
+        "--pairs": "use --json, which prints the pairs",
     },
     "panel certify": {
         **_list_panel_options("certify"),
@@ -112,7 +112,7 @@ RETIRED: dict[str, dict[str, str]] = {
     "panel parity": {
         **_list_panel_options("parity"),
         "--bootstrap": _SAMPLES.format("parity"),
-        "--edges": "the edges are 0.7 and 0.9; in Python: ov.parity(..., edges=...)",
+        "--edges": "the bins always end at 0.7 and 0.9; in Python: ov.parity(..., edges=...)",
     },
     "plan": {
         "--cluster-size": _PYTHON.format("plan", "cluster_size"),
@@ -128,11 +128,11 @@ RETIRED: dict[str, dict[str, str]] = {
         "--pattern": "set pattern under [prompt] in study.toml",
     },
     "report": {
-        "--model": "the page has all models",
+        "--model": "the page shows all models",
         "--out": _FILE.format("report"),
     },
     "run": {
-        "--patience": "a run waits 10 minutes for an endpoint that answers nothing; run it again later",
+        "--patience": "a run waits 10 minutes for an endpoint that does not answer; then run it again later",
         "--sandbox": "set tier under [search] in study.toml",
         **_CLUSTER,
     },
@@ -147,7 +147,7 @@ RETIRED: dict[str, dict[str, str]] = {
     },
     "server": {"--isolated": "set isolated = true under [label_studio] in study.toml"},
     "store": {"--to": _FILE.format("store upgrade")},
-    "view": {"--no-browser": "use --json, with which no browser opens"},
+    "view": {"--no-browser": "use --json, which opens no browser"},
 }
 """Verb (with its action) and removed option → what to use instead."""
 

@@ -22,7 +22,7 @@ def add_shared_terms(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="if another command is doing the same work, wait until that command ends",
     )
-    ended = "take over the work of a process on another machine; use only if it has ended"
+    ended = "take over the work of a process on another machine; use only if that process has ended"
     add("--take-over", action="store_true", help=ended)
     lost = (
         "how to treat calls that were unfinished when a process ended: retry makes them again, "

@@ -112,8 +112,8 @@ def _read_address(text: str | None) -> str | None:
         return text
     if "://" in text:
         raise ConfigError(
-            f"--on: {text}: give auto or HOST:PORT on a node of the cluster (from elsewhere: "
-            "ray job submit -- oversight run --on auto)"
+            f"--on: {text}: on a node of the cluster, give auto or HOST:PORT; on another machine, use: "
+            "ray job submit -- oversight run --on auto"
         )
     host, _, port = text.rpartition(":")
     try:
@@ -339,7 +339,7 @@ class _RayModel:
             found = await _wait_for(getattr(place, method).remote(self._key, *args))
         except WorkerLost:
             self._start(self._open(place, 1))
-            message = "under way when its worker ended; it may have been answered"
+            message = "the call was unfinished when its worker ended; the endpoint may have answered it"
             raise TransientModelError(message, fault=Fault.LOST) from None
         except BaseException:
             self._places.put_nowait(place)
@@ -396,7 +396,11 @@ async def _wait_for(reference: Any) -> Any:
 def _describe(error: BaseException) -> str:
     lines = str(getattr(error, "cause", None) or error).strip().splitlines()
     text = lines[-1] if lines else type(error).__name__
-    hint = "; every node needs the same oversight, with its extra ray" if "No module" in str(error) else ""
+    hint = (
+        "; every node needs the same version of oversight, with its extra ray"
+        if "No module" in str(error)
+        else ""
+    )
     return f"{text}{hint}"
 
 

@@ -33,7 +33,7 @@ class Section(BaseModel):
 def _without_login(url: str) -> str:
     if re.match(r"\w+://[^/?#]*@", url):
         raise ValueError(
-            "a URL with a user or a password; put the key into the variable that api_key_env names"
+            "must not contain a user or a password; put the key into the variable that api_key_env names"
         )
     return url
 
@@ -156,7 +156,7 @@ class ModelSection(Section):
             raise ValueError("give python or command, not both")
         taken = {"model", "messages", "stream", "n"} & set(self.extra)
         if taken:
-            raise ValueError(f"extra: {taken.pop()!r} is set by oversight itself")
+            raise ValueError(f"extra: {taken.pop()!r} is set by oversight itself; leave it out")
         return self
 
     @property
@@ -186,9 +186,9 @@ def check_pattern(pattern: str) -> str:
     try:
         groups = re.compile(pattern).groupindex
     except re.error as error:
-        raise ValueError(f"not a regular expression: {error}") from None
+        raise ValueError(f"must be a regular expression: {error}") from None
     if "answer" not in groups:
-        raise ValueError("no group (?P<answer>…) for the letter or text of the option")
+        raise ValueError("must have a group (?P<answer>…) for the letter or text of the option")
     return pattern
 
 
@@ -213,7 +213,7 @@ def api_key(model: ModelSection) -> str:
     if model.endpoint == LOCAL_ENDPOINT or re.match(r"https?://(localhost|127\.|\[::1\])", model.endpoint):
         return "none"
     raise ConfigError(
-        f"the environment variable {model.api_key_env} is not set; it holds the key for {model.endpoint}"
+        f"the environment variable {model.api_key_env} is not set; set it to the key for {model.endpoint}"
     )
 
 

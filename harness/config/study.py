@@ -93,7 +93,9 @@ class ItemsSection(Section):
             raise ValueError(f"hub: a {'file' if self.file else 'preset'} is also given; leave one out")
         of_hub = {"hub_config", "split", "revision"} & self.model_fields_set
         if self.file and of_hub:
-            raise ValueError(f"{min(of_hub)}: only for a hub data set, but a file is given; leave one out")
+            raise ValueError(
+                f"{min(of_hub)}: applies only to a hub data set, but a file is given; leave one out"
+            )
         if len(self.classes) == 1:
             raise ValueError("classes: a study needs at least 2 classes, but has 1")
         if len(set(self.classes)) < len(self.classes):
@@ -137,7 +139,7 @@ class OpenSection(Section):
                 f'rubric: the units are {self.units!r}; leave rubric out, or set units = "rubric"'
             )
         if bool(self.splitter) != (self.units == "claims"):
-            raise ValueError('splitter: needed with units = "claims", and only then')
+            raise ValueError('splitter and units = "claims" need each other; set both or neither')
         if self.draw == "judge" and not self.judge:
             raise ValueError('judge: draw = "judge" needs a model, or a file of probabilities')
         return self
@@ -316,9 +318,11 @@ class ExpertsSection(Section):
         fields = [] if self.is_panel else ["option"]
         if template.get_identifiers() != fields or not self.question_text.strip():
             wanted = (
-                "no field: it is about all options" if self.is_panel else "the field $option and no other"
+                "have no field, because a panel's question is about all options"
+                if self.is_panel
+                else "have the field $option and no other"
             )
-            raise ValueError(f"question_text: the question needs {wanted}, it is {self.question_text!r}")
+            raise ValueError(f"question_text: must {wanted}, is {self.question_text!r}")
         return self
 
     @model_validator(mode="after")
@@ -603,7 +607,9 @@ class Study(Section):
             told = "does not apply to open answers; leave it out"
             raise ValueError(f"[estimate] {min(others)} {told}")
         if not self.is_open and self.open != OpenSection():
-            raise ValueError('[open] needs answers = "open" under [items]')
+            raise ValueError(
+                'the section [open] needs answers = "open" under [items]; set that, or remove [open]'
+            )
         self._check_answer_forms()
         if self.open.splitter and self.open.splitter not in self.models:
             raise ValueError(f"[open] splitter: there is no model {self.open.splitter!r} under [models]")
@@ -614,7 +620,8 @@ class Study(Section):
             raise ValueError("[prompt] answer: does not apply to open answers; leave it out")
         if self.prompt.answer == "probabilities" and self.prompt.pattern:
             raise ValueError(
-                '[prompt] pattern and answer = "probabilities" exclude each other; leave one out'
+                '[prompt] pattern finds one option, so it does not apply to answer = "probabilities"; '
+                "leave one out"
             )
         for name, model in self.models.items():
             if self.is_open and model.answer:
@@ -623,8 +630,7 @@ class Study(Section):
             changed = [field for field, usual in others.items() if getattr(model, field) != usual]
             if self.form_of(name) == "probabilities" and changed:
                 raise ValueError(
-                    f'[models.{name}] {changed[0]} and answer = "probabilities" exclude each other; '
-                    "leave one out"
+                    f'[models.{name}] {changed[0]} does not apply to answer = "probabilities"; leave one out'
                 )
 
     def form_of(self, name: str) -> AnswerForm:

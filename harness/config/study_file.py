@@ -29,8 +29,10 @@ _RETIRED = {
         "max_reply_bytes": "a reply is always limited to 4 MB; leave it out",
         **dict.fromkeys(ENDPOINT_ONLY, _OF_ENDPOINTS),
     },
-    "search": {"parents": "proposals start from the candidates believed best; leave it out"},
-    "prices": {"file": "prices.toml beside study.toml is read; give the table that name"},
+    "search": {
+        "parents": "the search always changes the candidates that it estimates to be best; leave it out"
+    },
+    "prices": {"file": "the price table is always prices.toml beside study.toml; rename the file"},
 }
 """Settings that were removed from a section, with advice."""
 
@@ -55,7 +57,7 @@ def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None 
     except UnicodeDecodeError as error:
         where = error.object.count(b"\n", 0, error.start) + 1
         raise DataError(
-            "not UTF-8 here; correct the line, or restore a copy", file=path, line=where
+            "this line is not UTF-8; correct the line, or restore a copy", file=path, line=where
         ) from None
     except OSError as error:
         raise DataError(f"cannot be read: {error}", file=path) from None
@@ -195,7 +197,7 @@ def change_setting(text: str, section: str, name: str, value: str | int) -> str:
         with suppress(ValueError):  # the edited text may be invalid TOML, for example if a value contains "#"
             if tomllib.loads(begin + changed + rest)[section][name] == value:
                 return begin + changed + rest
-    raise BadInput(f"study.toml: under [{section}], write by hand: {line}")
+    raise BadInput(f"study.toml cannot be changed automatically; write this under [{section}]: {line}")
 
 
 SCHEMA_FILE = "study.schema.json"

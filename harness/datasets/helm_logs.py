@@ -220,6 +220,6 @@ def _read_scored(state: Row, name: str, chosen: _Chosen, failed: Collection[_Key
         return [found._replace(error="the request of an option failed")]
     place = chosen.get(key)
     if place is None or place >= len(found.options):
-        told = f"{_STATS} has no predicted_index for {name!r} in trial {key[1]} that is one of its options"
+        told = f"{_STATS} needs the index of an option as predicted_index of {name!r} in trial {key[1]}"
         raise state.error("instance.id", told)
     return [found._replace(answer=place, raw=found.options[place])]

@@ -296,7 +296,7 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
             mapping.id, f"an id must not begin with {UNIT_PREFIX!r}, which marks units of answers"
         )
     if seen.setdefault(item_id, row.line) != row.line:
-        hint = "" if mapping.id in row.fields else "; same text and options: add an id column"
+        hint = "" if mapping.id in row.fields else " for the same text and options; add an id column"
         raise row.error(mapping.id, f"the id {item_id!r} was used in {row.name_line(seen[item_id])}{hint}")
     return item_id, text, options, meta
 

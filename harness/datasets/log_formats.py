@@ -128,7 +128,7 @@ def format_of(path: str | Path) -> str:
     if name.endswith((".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".gz")):
         return "table"
     raise DataError(
-        f"the name does not tell which program wrote the file; give --format, one of {', '.join(READERS)}",
+        f"the file's name does not tell which program wrote it; give --format, one of {', '.join(READERS)}",
         file=path,
     )
 

@@ -299,12 +299,17 @@ class PresetReading:
         known = {s: n for s, n in self.published.items() if self.split in (None, s)}
         of = ", ".join(f"{n:,} in {split}" for split, n in known.items())
         same = self.rows in known.values()
-        told += [f"published: {of}: {'as many' if same else 'another number of rows'}"] if known else []
+        told += (
+            [f"published number of rows: {of}; {'the same' if same else 'different'} here"] if known else []
+        )
         told += [] if known else ["rows not checked: the published number is unknown"]
         if self.printed is None:
             return [*told, "items not checked: the paper gives no number"]
         gap = len(self.items) - self.printed
-        return [*told, f"the paper: {self.printed:,} items: {'as many' if not gap else f'{gap:+,} here'}"]
+        return [
+            *told,
+            f"number of items in the paper: {self.printed:,}; {'the same' if not gap else f'{gap:+,}'} here",
+        ]
 
 
 def read_preset(
@@ -391,7 +396,9 @@ def load_preset(
 def _refuse(name: str, preset: Preset, file: str | Path | None, given: Mapping[str, str | None]) -> None:
     said = [option for option, value in given.items() if value is not None]
     if file is not None and said:
-        raise BadInput(f"{', '.join(said)}: only for data sets of the hub; leave it out when reading {file}")
+        raise BadInput(
+            f"{', '.join(said)}: applies only to data sets of the hub; leave it out when reading {file}"
+        )
     if given["config"] is not None and given["config"] not in preset.rows:
         known = ", ".join(filter(None, preset.rows)) or "none to choose"
         raise BadInput(f"the preset {name!r} has no configuration {given['config']!r}; there are: {known}")

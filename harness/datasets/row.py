@@ -210,7 +210,7 @@ class BadRows:
         if self.number == 1:
             return first
         if self.alike and not good:
-            told = f"{first.reason}; {self.number:,} rows have this error, and no row is good"
+            told = f"{first.reason}; {self.number:,} rows have this error, and no row is valid"
             return DataError(told, file=first.file, line=first.line, field=first.field)
         end = f"{self.number:,} rows are wrong; {advice}"
         told = "\n".join([first.reason, *lines[1:], end])
@@ -245,7 +245,7 @@ def _refuse_half_pairs(found: Any, file: object, line: int | None) -> None:
             json.dumps((name, value), ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             half = error.object[error.start]
-            message = f"holds {half!r}, half a surrogate pair, which is not a character"
+            message = f"contains {half!r}, half of a surrogate pair, which is not a character"
             raise DataError(message, file=file, line=line, field=name and make_printable(name)) from None
         except RecursionError:
             raise DataError("malformed JSON: nested too deep", file=file, line=line, field=name) from None

@@ -108,8 +108,11 @@ def _refuse_unequal_draw(items: Iterable[Sequence[tuple[Row, int]]]) -> None:
         for row, options in rows:
             drawn = row.number("propensity")
             if drawn is not None and abs(drawn * options / len(rows) - 1) > _ROUNDED:
-                told = f"{drawn:g} is not that of a uniform draw of {len(rows)} of {options} options"
-                raise row.error("propensity", f"{told}; use Question, Answer and oversight.decode")
+                told = f"must be {len(rows)}/{options}, because the item has {len(rows)} rows, is {drawn:g}"
+                advice = (
+                    "for options that were not drawn uniformly, use Question, Answer and oversight.decode"
+                )
+                raise row.error("propensity", f"{told}; {advice}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +304,7 @@ def _refuse_doubtful_labels(ratings: Sequence[Rating], file: object) -> None:
     by_plain: dict[str, str] = {}
     for said in labels:
         if said.casefold() in _MISSING:
-            told = f"the label {said!r} may mean that there is none: leave the cell empty"
+            told = f"the label {said!r} may mean a missing label: leave the cell empty"
             raise DataError(f"{told}, or name all labels (--classes)", file=file)
         if (other := by_plain.setdefault(said.casefold(), said)) != said:
             told = f"the labels {other!r} and {said!r} differ only in case: write them alike"
@@ -319,7 +322,7 @@ def _is_wide(row: Row, item: str, annotator: str, label: str) -> bool:
     if {annotator, label} & row.fields.keys():
         return False
     if item not in row.fields or len(row.fields) < 3:
-        told = f"there are the columns {', '.join(row.fields)}; needed are {item}, {annotator}, {label}, or "
+        told = f"the columns are {', '.join(row.fields)}; needed are {item}, {annotator}, {label}, or "
         raise DataError(f"{told}{item} and one column for each of several annotators", file=row.file)
     return True
 
@@ -329,7 +332,7 @@ def _split_rows(rows: Iterable[Row], item: str, annotator: str, label: str) -> I
     for row in rows:
         for name in (annotator, label):
             if name in row.fields:
-                raise row.error(name, "earlier rows have no such column, but one per annotator")
+                raise row.error(name, "earlier rows have one column per annotator instead of this column")
         if (first := lines.setdefault(_text(row, item), row.line)) != row.line:
             told = f"is also in {row.name_line(first)}; without the columns {annotator} and {label}"
             raise row.error(item, f"{told} a table has one row per item")
@@ -343,7 +346,7 @@ def _refuse_other_columns(ratings: Sequence[Rating], file: object, *, are_known:
     """
     for name in dict.fromkeys(rating.annotator for rating in ratings):
         if name.casefold() in _NO_PEOPLE:
-            told = f"the column {name!r} does not seem to be an annotator's: remove it, or rename it if it is"
+            told = f"the column {name!r} may hold no labels: remove it, or rename it if it is an annotator"
             raise DataError(told, file=file)
     if are_known:
         return
@@ -357,7 +360,7 @@ def _refuse_other_columns(ratings: Sequence[Rating], file: object, *, are_known:
         if 2 * sum(n for said, n in counts.items() if users[said] > 1) < counts.total()
     ]
     if doubtful:
-        told = f"the columns {', '.join(labels)} are taken for annotators, but most values of "
+        told = f"the columns {', '.join(labels)} were read as annotators, but most values of "
         told += f"{', '.join(doubtful)} are in no other column; remove columns that hold no labels, name all "
         raise DataError(f"{told}labels (--classes), or write one row per rating", file=file)
 
@@ -477,7 +480,7 @@ def _refuse_other_items(predicted: Any, items: Sequence[Item]) -> None:
         return
     ids, given = [item.id for item in items], [str(name) for name in index]
     if given != ids and set(given) & set(ids) and given != [str(place) for place in range(len(given))]:
-        raise DataError("the index is not that of the items, in their order", field="predicted")
+        raise DataError("the index must contain the ids of the items, in the same order", field="predicted")
 
 
 def _names(labels: list[Any], known: list[Any]) -> list[str]:

@@ -27,9 +27,9 @@ _SHOWN, _SHOWN_BEFORE = 3, 40
 _FEW_SIGNS = 30  # characters; a shorter text counts as contained only if it occurs as whole words
 _SHORTEST_CUT = 10  # minimum characters of a text that may be cut within a word
 _WHAT_TO_DO = (
-    "nothing was imported. If the log is about other items, give them their ids in the study, or import a "
-    "table without ids, whose rows are matched by text. If the ids are right and only the wording has "
-    "changed, import a table with the columns id and prediction alone"
+    "nothing was imported. If the log uses these ids for other items, change them to the study's ids, or "
+    "import a table without ids, whose rows are matched by text. If the ids are right and only the wording "
+    "has changed, import a table with only the columns id and prediction"
 )
 _SIMILAR_CHECKED = 100
 """Maximum number of texts that only resemble their item's text and are compared with all items' texts."""

@@ -75,7 +75,7 @@ def _refuse_bomb(path: Path) -> None:
     packed_size = sum(part.compress_size for part in parts)
     if size > _LARGEST or (size > _SMALL and size > _DENSEST * packed_size):
         told = f"it unpacks to {size / 2**20:,.0f} MB, {size / max(packed_size, 1):,.0f} times its size"
-        limit = f"at most {_LARGEST >> 20} MB, and from {_SMALL >> 20} MB on {_DENSEST} times, are read"
+        limit = f"the limit is {_LARGEST >> 20} MB, or {_DENSEST} times the size above {_SMALL >> 20} MB"
         raise DataError(f"{told}; {limit}; save it as CSV", file=path)
 
 
@@ -133,9 +133,7 @@ def _pick_sheet(path: Path, sheets: Sequence[Any], columns: Sequence[str]) -> li
     fit = [sheet for sheet in sheets if columns and _has_columns(sheet, columns)]
     if len(fit) != 1:
         names = ", ".join(repr(sheet.title) for sheet in fit or sheets)
-        which = (
-            f"have content, and none has the columns {', '.join(columns)}" if columns else "hold something"
-        )
+        which = f"have content, and none has the columns {', '.join(columns)}" if columns else "have content"
         told = f"several sheets {'have these columns' if fit else which}: {names}; keep one of them"
         raise DataError(told, file=path)
     return fit

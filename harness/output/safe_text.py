@@ -143,7 +143,7 @@ def shorten(value: object, most: int = 80) -> str:
     try:
         shown = repr(value)
     except (RecursionError, ValueError):  # too many digits of an integer raise ValueError
-        return f"a {type(value).__name__} too deep or too long to be shown"
+        return f"a {type(value).__name__} nested too deep or too long to be shown"
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 

@@ -60,10 +60,8 @@ def explain_kind(start: bytes, name: str) -> str:
     Examples
     --------
     >>> explain_kind(b"<!DOCTYPE html><html>", "items.jsonl")
-    'is an HTML page, such as one to sign in or of an error, not the data; download the file itself'
+    'is an HTML page, for example a sign-in or error page, not the data; download the file itself'
     """
     if _PAGE.match(start.removeprefix(codecs.BOM_UTF8)):
-        return (
-            "is an HTML page, such as one to sign in or of an error, not the data; download the file itself"
-        )
+        return "is an HTML page, for example a sign-in or error page, not the data; download the file itself"
     return next((told.format(name=name) for mark, told in _STARTS if start.startswith(mark)), "")

@@ -224,8 +224,8 @@ class Connections:
         made.rollback()
         if found is None or found[0] != self._database:
             raise LostDatabase(
-                f"{self._shown}: the database was removed or replaced by another while this command used "
-                "it; rows stored before are in the old one; put it back and run the command again"
+                f"{self._shown}: the database was removed or replaced while this command used it; rows "
+                "stored before are in the old database; put that one back and run the command again"
             )
 
     def _remember_files(self) -> None:

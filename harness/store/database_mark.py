@@ -38,9 +38,9 @@ class DatabaseMark:
     def refuse(self, shown: str) -> StoreError:
         """Return the error for a write to a database with this mark; `shown` is the database's address."""
         way = (
-            "name the new one as store in study.toml, or end the move with: oversight store move"
+            "set store in study.toml to the new database, or end the move with: oversight store move"
             if self.moved_to
-            else "if the old database is lost or will not be used any more, make the copy the study "
+            else "if the original database is lost or no longer used, make this copy the study's database "
             "with: oversight store adopt"
         )
         return StoreError(f"{shown}: this database is {self}; it is read-only and collects no answers; {way}")

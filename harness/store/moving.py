@@ -52,7 +52,12 @@ def move_rows(source: str, target: str) -> dict[str, int]:
 def _refuse_users(url: str) -> None:
     with Store(url) as store:
         held = [
-            f"{one}; " + ("if it has ended, take over with --take-over" if one.is_elsewhere else "end that")
+            f"{one}; "
+            + (
+                "if that process has ended, take over its run with --take-over"
+                if one.is_elsewhere
+                else "end that process"
+            )
             for one in store.locks.find_held()[:1]
         ]
     if users := find_users(url):

@@ -252,7 +252,7 @@ def _leave_out(replies: Iterable[ReplyFields], known: Mapping[str, str]) -> list
             fresh.append(reply)
         elif values[name] != value:
             raise StoreError(
-                f"question {name!r} was answered {values[name]!r} before and now {value!r}; a question has "
-                "one answer"
+                f"question {name!r} already has the answer {values[name]!r}, so the answer {value!r} is "
+                "refused; a question has only one answer"
             )
     return fresh

@@ -99,11 +99,11 @@ def prepare_tables(connection: sa.Connection, shown: str, *, read_only: bool = F
         raise StoreError(f"{shown}: contains no study, and the file or its folder is read-only")
     if version > HEAD:
         raise StoreError(
-            f"{shown}: written by a newer version of oversight (schema {version}, this one knows "
+            f"{shown}: written by a newer version of oversight (schema {version}, this version knows "
             f"{HEAD}); upgrade oversight"
         )
     raise StoreError(
-        f"{shown}: written by an older version of oversight (schema {version}, this one needs {HEAD}); "
+        f"{shown}: written by an older version of oversight (schema {version}, this version needs {HEAD}); "
         "copy the study into a new database with: oversight store upgrade"
     )
 
@@ -116,7 +116,7 @@ def read_version(connection: sa.Connection, shown: str, schema: str | None = Non
         return connection.execute(sa.select(stored.c.version_num)).scalar()
     if tables:
         raise StoreError(
-            f"{shown}: contains other tables ({', '.join(tables[:3])}); give a database of its own"
+            f"{shown}: contains other tables ({', '.join(tables[:3])}); give the study a database of its own"
         )
     return None
 

@@ -75,7 +75,7 @@ class SearchRepository(Repository):
         """
         if self._database.read_rows(sa.select(_SEARCH.c.id).where(_SEARCH.c.id == search)):
             if self.read_splits(search) != {name: list(ids) for name, ids in splits.items() if ids}:
-                raise StoreError(f"search {search} is stored with another split of the items")
+                raise StoreError(f"search {search} is already stored with other splits of the items")
             return
         created = datetime.now(UTC).isoformat(timespec="milliseconds")
         rows = [
@@ -169,8 +169,9 @@ class SearchRepository(Repository):
             program = value_of(Program, row)
             if program.id != row.id:
                 raise StoreError(
-                    f"search {search}: the source of candidate {row.id} was changed; its answers are "
-                    "of another program; restore a copy of the database, or begin another search"
+                    f"search {search}: the source of candidate {row.id} was changed, so its stored "
+                    "answers belong to another program; restore a copy of the database, or begin another "
+                    "search"
                 )
             found.append(value_of(Candidate, row, program=program))
         return found

@@ -25,7 +25,7 @@ _RECOVERY = (
 
 def describe_damage(shown: str, error: Exception) -> StoreError:
     """Return the error for a stored value that this program cannot have written."""
-    told = f"a stored value is not what was written ({type(error).__name__}: {error})"
+    told = f"a stored value was changed or is damaged ({type(error).__name__}: {error})"
     return StoreError(f"{shown}: {told}{_RECOVERY.format(shown)}")
 
 
@@ -44,9 +44,7 @@ def describe_failure(
         told = f"{shown}: the connection to the database was lost ({reason}); run the command again"
         return LostConnection(told, may_be_done=may_be_done)
     if "permission denied" in reason:
-        return StoreError(
-            f"{shown}: {reason}; this role may not do that: see docs/postgresql.md for what roles may do"
-        )
+        return StoreError(f"{shown}: {reason}; see docs/postgresql.md for the rights that each role needs")
     if read_only and is_read_only_failure(error):
         return StoreError(
             f"{shown} cannot be written: the file or its folder is read-only; estimate, compare and report "

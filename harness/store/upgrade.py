@@ -136,7 +136,7 @@ def _refuse_new(url: str, file: str | None, shown: str) -> None:
     with engine.connect() as connection:
         version = read_version(connection, shown)
     if version is None or version >= HEAD:
-        told = "holds no study" if version is None else f"has schema {version}, this version needs {HEAD}"
+        told = "contains no study" if version is None else f"has schema {version}, this version needs {HEAD}"
         raise StoreError(f"{shown}: {told}; there is nothing to upgrade")
 
 

@@ -44,7 +44,7 @@ def open_listener(verb: str, host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family)
     except (OSError, OverflowError) as error:
         raise ConfigError(
-            f"{verb}: cannot listen at {host}, port {port}: {error}; --port 0 takes a free one"
+            f"{verb}: cannot listen at {host}, port {port}: {error}; --port 0 chooses a free port"
         ) from None
 
 

@@ -216,7 +216,7 @@ def test_source_that_was_changed_in_the_database_is_refused(tmp_path: Path) -> N
         load_archive(store, "s")
     with sa.create_engine(url).begin() as connection:
         connection.execute(sa.text("UPDATE candidate SET source = source || '# more'"))
-    with Store(url) as store, pytest.raises(StoreError, match="was changed; its answers"):
+    with Store(url) as store, pytest.raises(StoreError, match="was changed, so its stored answers"):
         load_archive(store, "s")
 
 

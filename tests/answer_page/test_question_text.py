@@ -81,11 +81,15 @@ def test_files_with_other_words_are_refused_and_the_freeze_tells_the_change(
 @pytest.mark.parametrize(
     ("panel", "text", "message"),
     [
-        (False, "Ist das die Antwort?", "needs the field $option and no other, it is 'Ist das die Antwort?'"),
-        (False, "Ist $text $option?", "needs the field $option and no other"),
+        (
+            False,
+            "Ist das die Antwort?",
+            "must have the field $option and no other, is 'Ist das die Antwort?'",
+        ),
+        (False, "Ist $text $option?", "must have the field $option and no other"),
         (False, "Kostet $option 5 $?", "a $ is not part of a field; write $$ for a dollar sign"),
-        (True, "Ist es $option?", "needs no field: it is about all options"),
-        (True, " ", "needs no field: it is about all options"),
+        (True, "Ist es $option?", "must have no field"),
+        (True, " ", "must have no field"),
     ],
 )
 def test_a_question_without_its_field_is_refused(

@@ -94,7 +94,7 @@ CASES = [
         "split of a file",
         edit("study.toml", "file =", 'split = "train"\nfile ='),
         CHECK,
-        "split: only for a hub data set, but a file is given; leave one out",
+        "split: applies only to a hub data set, but a file is given; leave one out",
     ),
     Bad(
         "key of no preset",

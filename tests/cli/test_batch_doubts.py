@@ -64,7 +64,7 @@ def test_missing_file_keeps_the_batch_until_it_is_there(server: FakeBatches, ove
     server.broken["GET /v1/files/out.*"] = 404
     error = oversight("run", "--batch", code=1)["error"]
     assert "m: batch batch-0" in error
-    assert "it remains unfinished" in error
+    assert "the batch remains unfinished" in error
     assert "--batch cancel" in error
     server.broken.clear()
     assert oversight("run", "--batch")["models"]["m"]["ok"] == N
@@ -89,7 +89,7 @@ def test_unreadable_lines_keep_the_batch_and_the_other_answers(
     *others, last = whole.splitlines()
     bad = {"cut": last[:-9], "no id": last.replace(b"custom_id", b"id"), "binary": b"\xff\x00"}[how]
     server.files["out-batch-0"] = b"\n".join([*others, bad])
-    assert "1 lines of its files cannot be read" in oversight("run", "--batch", code=1)["error"]
+    assert "1 lines of its result files cannot be read" in oversight("run", "--batch", code=1)["error"]
     assert rows() == ["ok"] * (N - 1)
     server.files["out-batch-0"] = whole
     assert oversight("run", "--batch")["models"]["m"]["ok"] == N
@@ -120,7 +120,7 @@ def test_batch_that_the_endpoint_does_not_know_can_be_given_up(
     server.broken["(GET|POST) /v1/batches/.*"] = status
     error = oversight("run", "--batch", code=2)["error"]
     assert f"HTTP {status}" in error
-    assert "it remains unfinished" in error
+    assert "the batch remains unfinished" in error
     assert states() == ["sent"]
     assert oversight("run", "--batch", "cancel")["cancelled"] == 1
     assert states() == ["cancelled"]
@@ -306,7 +306,7 @@ def test_lines_of_errors_close_no_batch_whose_answers_are_missing(
     server.files["errors"] = "\n".join(map(json.dumps, errors)).encode()
     server.batches["batch-0"]["error_file_id"] = "errors"
     server.broken["GET /v1/files/out.*"] = 404
-    assert "it remains unfinished" in oversight("run", "--batch", code=1)["error"]
+    assert "the batch remains unfinished" in oversight("run", "--batch", code=1)["error"]
     server.broken.clear()
     assert oversight("run", "--batch")["models"]["m"]["ok"] == N
 

@@ -44,7 +44,7 @@ def test_plan_is_printed_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         (["--options", "1"], "at least 2, is 1"),
         (["--options", "4", "--accuracy", "1.5"], "must lie in (0, 1), is 1.5"),
         (["--options", "4", "--set", "estimate.level=1.5"], "level must lie in"),
-        (["--options", "4", "--set", "study.seed=1"], "--set study.seed, which needs a study"),
+        (["--options", "4", "--set", "study.seed=1"], "--set study.seed needs a study"),
         (["--options", "4", "--width", "2"], "--width must be between 0 and 1, is 2"),
     ],
 )

@@ -11,10 +11,10 @@ from tests.studies.opened import copy_study
 
 STUDIES = Path(__file__).parents[1] / "studies"
 STEPS = {
-    "partitioned": "54 of 54 questions answered, 2 runs of models.\nNext: oversight estimate",
-    "half": "25 of 30 questions answered, 2 runs of models.\nNext: have the rest answered",
-    "panel": "95 of 96 questions answered, 1 run of models.\nNext: have the rest answered",
-    "search": "64 of 64 questions answered, 0 runs of models.\nNext: ask the models (oversight run)",
+    "partitioned": "54 of 54 questions answered, 2 model runs.\nNext: oversight estimate",
+    "half": "25 of 30 questions answered, 2 model runs.\nNext: get the remaining answers",
+    "panel": "95 of 96 questions answered, 1 model run.\nNext: get the remaining answers",
+    "search": "64 of 64 questions answered, 0 model runs.\nNext: ask the models (oversight run)",
 }
 
 

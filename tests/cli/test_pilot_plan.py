@@ -170,8 +170,11 @@ def test_where_hardly_any_is_wrong_no_saving_is_claimed(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--accuracy", "0.8"], "--accuracy is only for a plan without a study"),
-        (["--accuracy", "0.8", "--models", "2"], "--accuracy, --models is only for a plan without a study"),
+        (["--accuracy", "0.8"], "--accuracy applies only to a plan without a study"),
+        (
+            ["--accuracy", "0.8", "--models", "2"],
+            "--accuracy, --models applies only to a plan without a study",
+        ),
         (
             ["--set", "experts.protocol=disagreement"],
             "the cost of partitioned, targeted and sequential, not of 'disagreement'",

@@ -51,8 +51,8 @@ def test_renamed_verb_runs_under_its_former_name(verb: str, capsys: pytest.Captu
         ("[models.m]\nmodel = 'm'", "shared_limits = true", r"set it under \[endpoints.NAME\]"),
         ("[models.m]\nmodel = 'm'", "max_reply_bytes = 5000", "limited to 4 MB"),
         ("[endpoints.e]", "max_reply_bytes = 5000", "limited to 4 MB"),
-        ("[search]", "parents = 'pareto'", "believed best"),
-        ("[prices]", "file = 'p.toml'", "give the table that name"),
+        ("[search]", "parents = 'pareto'", "estimates to be best"),
+        ("[prices]", "file = 'p.toml'", "rename the file"),
     ],
 )
 def test_removed_setting_is_refused_with_its_replacement(

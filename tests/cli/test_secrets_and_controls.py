@@ -83,7 +83,7 @@ def test_an_answer_with_the_key_is_kept_without_it(study: Callable[[FakeOpenAI],
         (
             '"http://127.0.0.1:9/v1"',
             '"http://ana:hunter22@127.0.0.1:9/v1"',
-            "a URL with a user or a password",
+            "must not contain a user or a password",
         ),
         ('"http://127.0.0.1:9/v1"', '["http://ana:hunter22@127.0.0.1:9/v1"]', "ana:***@127"),
     ],

@@ -99,7 +99,7 @@ def test_full_run_continues_from_a_random_sample(
         assert main(["estimate"]) == 0
         assert "RUN NOT FINISHED, items answered: m 15 of 60." in " ".join(capsys.readouterr().out.split())
         assert main(["run", "--sample", "15"]) == 0
-        assert "a first look at 15 of 60 items" in capsys.readouterr().out
+        assert "asked about 15 of 60 items" in capsys.readouterr().out
         assert len(server.prompts) == 15
         oversight("run", "--sample", "25")  # a larger look adds to the first
         assert len(server.prompts) == 25

@@ -146,7 +146,7 @@ def test_few_contradictions_are_refused_with_advice(begin: Callable[..., None], 
     write({**items, "7": "Was ist das?", "9": "Who knows?"})
     error = refuse(oversight)
     assert "2 of 300 compared texts" in error
-    assert "import a table with the columns id and prediction alone" in error
+    assert "import a table with only the columns id and prediction" in error
 
 
 def test_answers_to_other_questions_with_other_options_show_their_texts(

@@ -111,7 +111,7 @@ def test_a_table_needs_only_ids_and_answers(tmp_path: Path) -> None:
         ("samples_t.jsonl", "{}", r"samples_t\.jsonl:1 \[doc\]: must be dict, is NoneType"),
         ("scenario_state.json", "[]", r"\[request_states\]: must be list"),
         ("scenario_state.json", "{", r"malformed JSON"),
-        ("what.txt", "x", r"which program wrote the file"),
+        ("what.txt", "x", r"which program wrote it"),
     ],
 )
 def test_a_wrong_log_is_named(name: str, text: str | bytes, message: str, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_draw_that_is_not_uniform_is_refused() -> None:
     other = ANSWERS.assign(option=[COLOURS[(j + 1) % 3] for j in range(90)], answer="no")
     twice = pd.concat([ANSWERS.assign(answer="no"), other]).assign(propensity=2 / 3)
     assert len(labels_from_frame(twice, COLOURS)) == 180
-    with pytest.raises(DataError, match=r"0\.5 is not that of a uniform draw of 1 of 3 options"):
+    with pytest.raises(DataError, match=r"must be 1/3, because the item has 1 rows, is 0\.5"):
         labels_from_frame(ANSWERS.assign(propensity=0.5), COLOURS)
 
 
@@ -52,7 +52,7 @@ def test_probabilities_in_another_order_are_refused() -> None:
 def test_rows_in_another_order_are_refused() -> None:
     assert predictions_from_arrays(ITEMS, pd.Series(COLOURS, index=IDS[:3]))[2].option == 2
     assert predictions_from_arrays(ITEMS, pd.Series(COLOURS))[2].option == 2
-    with pytest.raises(DataError, match="the index is not that of the items, in their order"):
+    with pytest.raises(DataError, match="the index must contain the ids of the items, in the same order"):
         predictions_from_arrays(ITEMS, pd.Series(COLOURS, index=IDS[2::-1]))
 
 

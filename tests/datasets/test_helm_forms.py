@@ -212,7 +212,7 @@ def test_options_whose_tokens_are_not_there_need_the_statistics_of_the_run(tmp_p
     (answer,) = read(tmp_path, *states)
     assert (answer.id, answer.options, answer.answer) == ("id1", METALS, 2)
     (tmp_path / "per_instance_stats.json").write_text(json.dumps(records[:1]))
-    with pytest.raises(DataError, match="has no predicted_index for 'id1' in trial 0"):
+    with pytest.raises(DataError, match="as predicted_index of 'id1' in trial 0"):
         read(tmp_path, *states)
 
 

@@ -41,8 +41,8 @@ def line(**fields: Any) -> str:
         (line(sample=float("inf")), r" \[sample\]: must be a number, is inf"),
         (line(sample="9" * 400), r" \[sample\]: must be a number, is '9{70}"),
         (line(prediction={"a": [1]}), r" \[prediction\]: must be text or a number, is \{'a': \[1\]\}"),
-        (line(raw="a \ud800"), r" \[raw\]: holds '\\ud800', half a surrogate pair"),
-        (json.dumps({**ROW, "\udfff": 1}), r" \[\\udfff\]: holds '\\udfff'"),
+        (line(raw="a \ud800"), r" \[raw\]: contains '\\ud800', half of a surrogate pair"),
+        (json.dumps({**ROW, "\udfff": 1}), r" \[\\udfff\]: contains '\\udfff'"),
         (f'{{"id": "i1", "prediction": {DEEP}}}', r": malformed JSON: nested too deep"),
         ('{"id": "i1", "sample": ' + "9" * 5000 + "}", r": malformed JSON: Exceeds the limit"),
     ],
@@ -71,7 +71,7 @@ def test_a_bad_value_is_named_and_nothing_of_the_log_is_stored(
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ('{"id": "b", "text": "\\ud83d", "options": ["x", "y"]}', r":2 \[text\]: holds '\\ud83d'"),
+        ('{"id": "b", "text": "\\ud83d", "options": ["x", "y"]}', r":2 \[text\]: contains '\\ud83d'"),
         (f'{{"id": "b", "text": {DEEP}, "options": ["x", "y"]}}', ":2: malformed JSON: nested too deep"),
         ('{"id": "b", "text": "t", "options": [["x"], "y"]}', r":2 \[options\]: an option must be text"),
         (json.dumps({"id": "b", "text": "t", "options": DEEP}), r":2 \[options\]: must be a JSON list"),

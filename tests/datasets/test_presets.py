@@ -165,8 +165,8 @@ def test_rows_are_compared_with_the_published_numbers(datasets: Path) -> None:
     read = load_preset("mmlu-pro", datasets / "mmlu_pro_questions.parquet")
     assert read.rows == 12_032 == len(read.items) + sum(read.left_out.values())
     assert read.lines()[1:] == [
-        "published: 12,032 in test, 70 in validation: as many",
-        "the paper: 9,795 items: +18 here",
+        "published number of rows: 12,032 in test, 70 in validation; the same here",
+        "number of items in the paper: 9,795; +18 here",
     ]
     limited = load_preset("mmlu-pro", datasets / "mmlu_pro_questions.parquet", limit=10)
     assert limited.lines()[1:] == ["numbers not checked: reading stopped at the limit"]
@@ -189,7 +189,7 @@ def test_an_option_that_no_preset_has_is_refused(tmp_path: Path) -> None:
         read_preset("medqa", config="x")
     with pytest.raises(BadInput, match="limit must be 1 or more, is 0"):
         read_preset("gpqa", limit=0)
-    with pytest.raises(BadInput, match="split, revision: only for data sets of the hub"):
+    with pytest.raises(BadInput, match="split, revision: applies only to data sets of the hub"):
         read_preset("gpqa", tmp_path / "g.jsonl", split="train", revision="main")
 
 

@@ -37,7 +37,7 @@ def test_a_run_waits_for_a_database_that_restarts(own_server: PostgreSQL, tmp_pa
             own_server.start()
         [said] = finish(begun)
         books = study.read_books()
-        assert "the database is back" in said
+        assert "the database answers again" in said
         assert (books.answers, books.requests, len(study.server.prompts)) == ({"ok": N}, N, N)
 
 
@@ -66,5 +66,5 @@ def test_a_search_waits_for_a_database_that_restarts(own_server: PostgreSQL, tmp
             with Store(study.url) as store:
                 (search,) = store.searches.read_searches()
                 found[name] = load_archive(store, search["id"]).digest(), len(server.prompts)
-    assert "the database is back" in said
+    assert "the database answers again" in said
     assert found["server"] == found["file"]

@@ -40,7 +40,7 @@ def start(folder: Path, *words: str) -> subprocess.Popen[str]:
 def ends_in_order(process: subprocess.Popen[str], number: signal.Signals) -> bool:
     """Whether a command that was sent a signal ends by it, and says that work is left."""
     _, err = process.communicate(timeout=60)
-    says = "stopped; the same command continues from here" in err and "Traceback" not in err
+    says = "stopped; run the same command again to continue" in err and "Traceback" not in err
     return process.returncode == 128 + number and says
 
 

@@ -82,7 +82,7 @@ def test_calls_under_way_are_stored(number: signal.Signals, tmp_path: Path) -> N
         held.go.set()
         _, err = process.communicate(timeout=60)
         assert process.returncode == SIGNALS[number]
-        assert "the same command continues from here" in err
+        assert "run the same command again to continue" in err
         assert "Traceback" not in err
         assert count_predictions(tmp_path) == len(server.prompts) == 20 + CONCURRENCY
         subprocess.run(command("run"), cwd=tmp_path, stderr=subprocess.DEVNULL, check=True)

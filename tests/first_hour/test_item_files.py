@@ -150,7 +150,7 @@ def test_a_workbook_is_read_like_a_csv(tmp_path: Path) -> None:
     ]
     book["empty"].append(["something"])
     book.save(tmp_path / "mine.xlsx")
-    with pytest.raises(ov.DataError, match="several sheets hold something: 'Sheet', 'empty'"):
+    with pytest.raises(ov.DataError, match="several sheets have content: 'Sheet', 'empty'"):
         ov.read_items(tmp_path / "mine.xlsx", classes=("p", "q"))
     (tmp_path / "bad.xlsx").write_bytes(b"no zip")
     with pytest.raises(ov.DataError, match="not a complete Excel workbook"):

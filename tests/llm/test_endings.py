@@ -148,7 +148,7 @@ def test_a_call_that_keeps_failing_names_the_ending(
         lay_out(server)
         found = oversight("run", code=1)["models"]["m"]
     assert (found["ok"], found["failed"]) == (N - 1, 1)
-    assert any("the reply ended with 'error'" in reason for reason in found["reasons"])
+    assert any("the finish reason 'error'" in reason for reason in found["reasons"])
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "MAX_TOKENS", "model_length", "FinishReason.MAX_TOKENS"])

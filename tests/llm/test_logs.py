@@ -47,5 +47,5 @@ def test_failed_calls_are_logged_with_verbose_only(
         Path("study.toml").write_text(STUDY.format(url=server.url))
         assert main(["run", *(["--verbose"] if verbose else [])]) == 0
     said = capsys.readouterr().err
-    assert ("small: HTTP 503: overloaded, [redacted]; asked again in 0.0 s" in said) is verbose
+    assert ("small: HTTP 503: overloaded, [redacted]; trying again in 0.0 s" in said) is verbose
     assert KEY not in said

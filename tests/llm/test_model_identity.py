@@ -30,14 +30,14 @@ def test_a_swap_of_one_reply_is_a_fault_of_its_item_and_named(tmp_path: Path) ->
         found = ask(server, tmp_path / "s.db")
     wrong = [p for p in found if p.status is PredictionStatus.FAILED]
     assert [(p.item_id, p.kind) for p in wrong] == [("i30", Fault.WRONG_MODEL)]
-    assert "answered as 'gpt-other-9', not as 'm1'" in wrong[0].reason
+    assert "the model 'gpt-other-9' answered, not 'm1'" in wrong[0].reason
     assert wrong[0].output_tokens == 3  # it was paid for
 
 
 def test_a_swap_that_stays_stops_the_run(tmp_path: Path) -> None:
     with fake_openai(lambda prompt, n: Reply("red", model="gpt-other-9" if n >= 10 else None)) as server:
         with pytest.raises(
-            FatalModelError, match="answered as 'gpt-other-9', not as 'm1', 20 times in a row"
+            FatalModelError, match="the model 'gpt-other-9' answered, not 'm1', 20 times in a row"
         ):
             ask(server, tmp_path / "s.db")
         assert len(server.prompts) == 10 + 20
@@ -54,7 +54,7 @@ def test_first_model_name_is_kept_across_restarts(tmp_path: Path) -> None:
     with fake_openai(lambda prompt, n: Reply("red")) as server:
         ask(server, tmp_path / "s.db", ITEMS[:5])
         server.answer = lambda prompt, n: Reply("red", model="gpt-other-9")
-        with pytest.raises(FatalModelError, match="not as 'm1'"):
+        with pytest.raises(FatalModelError, match="answered, not 'm1'"):
             ask(server, tmp_path / "s.db")
         assert ask(server, tmp_path / "t.db", ITEMS[:5])[0].option == 0  # another study may begin with it
         found = ask(server, tmp_path / "s.db", answers_as="gpt-other-9")  # the user says that it is the same

@@ -193,7 +193,7 @@ def test_settings_without_effect_are_refused(
     prompt = '[prompt]\nanswer = "probabilities"\n'
     begin("http://localhost:9", "", f"{prompt}pattern = '(?P<answer>x)'\n")
     assert main(["run"]) == 2
-    assert '[prompt] pattern and answer = "probabilities" exclude each other' in capsys.readouterr().err
+    assert "[prompt] pattern finds one option" in capsys.readouterr().err
     Path("study.toml").write_text(
         f'[study]\nname = "t"\n[items]\nfile = "items.csv"\nanswers = "open"\n{prompt}'
     )
@@ -208,5 +208,5 @@ def test_contradicting_settings_are_refused(
     monkeypatch.chdir(tmp_path)
     begin("http://localhost:9", f'answer = "probabilities"\n{other}')
     assert main(["run"]) == 2
-    told = f'[models.wise] {other.split(maxsplit=1)[0]} and answer = "probabilities" exclude each other'
+    told = f'[models.wise] {other.split(maxsplit=1)[0]} does not apply to answer = "probabilities"'
     assert told in capsys.readouterr().err

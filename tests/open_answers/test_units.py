@@ -216,7 +216,7 @@ def test_run_asks_only_models_that_answer(oversight: Oversight) -> None:
     [
         ('classes = ["a", "b"]', "classes: open answers are texts and have no options"),
         ('[experts]\nprotocol = "partitioned"', "require each other"),
-        ('[open]\nunits = "claims"', "splitter: needed with units"),
+        ('[open]\nunits = "claims"', "need each other"),
         ('[open]\ndraw = "judge"', "needs a model, or a file of probabilities"),
         ('[open]\nunits = "answer"\nrubric = "r.csv"', "leave rubric out, or set units"),
     ],
@@ -264,4 +264,4 @@ def test_the_command_without_a_verb_names_the_next_step(
     oversight("label", "import", path)
     capsys.readouterr()
     assert main([]) == 0
-    assert "oversight label route (questions may follow)" in capsys.readouterr().out
+    assert "oversight label route (it may draw more questions)" in capsys.readouterr().out

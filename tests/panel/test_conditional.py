@@ -140,6 +140,6 @@ def test_the_command_says_so_in_json_in_the_terminal_and_in_the_picture(
     assert main([*line, "--svg", "bounds.svg"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "CONDITIONAL: better than the average annotator" in said
-    assert "it would be refuted by an expert's truth" in said
-    assert "the cheapest direct check" in said
+    assert "the condition would be refuted by an expert's truth" in said
+    assert "the direct route, without these assumptions" in said
     assert "37 questions" in said

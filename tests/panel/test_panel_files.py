@@ -70,7 +70,7 @@ def test_one_model_is_certified_at_a_time(capsys: pytest.CaptureFixture[str]) ->
     write("r.csv")
     with pytest.raises(SystemExit):
         main(["panel", "certify", "r.csv", "--model", "a.csv", "--model", "b.csv"])
-    assert "--model: only one can be given" in capsys.readouterr().err
+    assert "--model may be given only once" in capsys.readouterr().err
 
 
 def test_empty_predictions_are_counted(capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,7 +58,7 @@ def test_a_table_with_a_column_per_annotator_gives_the_same_results(
     put(wide, "item,note,ana,bo\ni1,hard,yes,no\ni2,easy,yes,yes\n")
     assert main(["panel", "agree", str(wide)]) == 2
     assert (
-        f"{wide}: the columns note, ana, bo are taken for annotators, but most values of note are in no"
+        f"{wide}: the columns note, ana, bo were read as annotators, but most values of note are in no"
         in capsys.readouterr().err
     )
 
@@ -69,9 +69,9 @@ def test_a_table_with_a_column_per_annotator_gives_the_same_results(
         ("item,ana,bo\ni1,yes,no\ni2,maybe,no\n", ":3 [ana]", "'maybe' is not a class; classes are yes, no"),
         ("item,ana,bo\ni1,yes,no\ni1,yes,no\n", ":3 [item]",
          "is also in line 2; without the columns annotator and label a table has one row per item"),
-        ("item,ana\ni1,yes\n", "", "there are the columns item, ana; needed are item, annotator, label, or "
+        ("item,ana\ni1,yes\n", "", "the columns are item, ana; needed are item, annotator, label, or "
          "item and one column for each of several annotators"),
-        ("id,ana,bo\ni1,yes,no\n", "", "there are the columns id, ana, bo; needed are item, annotator, "
+        ("id,ana,bo\ni1,yes,no\n", "", "the columns are id, ana, bo; needed are item, annotator, "
          "label, or item and one column for each of several annotators"),
     ],
 )  # fmt: skip
@@ -226,7 +226,10 @@ def test_level_is_the_confidence_level_of_every_verb(
         with pytest.raises(SystemExit, match="2"):
             main([*words, "--confidence", "0.8"])
         assert "this option was removed: use --level" in capsys.readouterr().err
-    for wrong, told in (("nominal", "did you mean --measurement nominal"), ("high", "must be a number")):
+    for wrong, told in (
+        ("nominal", "did you mean --measurement nominal"),
+        ("high", "must be a number"),
+    ):
         with pytest.raises(SystemExit) as stopped:
             main(["panel", "agree", "r.csv", "--level", wrong])
         assert stopped.value.code == 2
@@ -243,13 +246,13 @@ def test_certify_knows_pools_and_aggregates(files: Path, oversight: Callable[...
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("panel", "certify", "r.csv"), "give --model: a file with the model's labels"),
+        (("panel", "certify", "r.csv"), "give --model (a file with the model's labels"),
         (("panel", "certify", "--counts", "{"), "--counts: '{' is not JSON"),
         (
             ("panel", "certify", "--counts", '{"L": 1}'),
             "give a JSON object with L, U_e, N, annotators, classes",
         ),
-        (("panel", "certify", "r.csv", "--counts", "{}"), "--counts needs no study"),
+        (("panel", "certify", "r.csv", "--counts", "{}"), "--counts replaces the ratings"),
         (
             (
                 "panel",

@@ -58,7 +58,7 @@ def test_copy_is_read_only_until_it_is_adopted(
     monkeypatch.chdir(copy_study("partitioned", tmp_path))
     before = [oversight("estimate"), oversight("store", "verify")]
     oversight("store", "copy", "copy.db")
-    assert "has no mark" in oversight("store", "adopt", code=2)["error"]
+    assert "is not marked as a copy" in oversight("store", "adopt", code=2)["error"]
     Path("copy.db").replace("study.db")
     for words in COLLECTS:
         assert "oversight store adopt" in oversight(*words, code=2)["error"]
@@ -271,5 +271,5 @@ def test_the_setting_is_replaced_or_left_to_the_user(
     assert f'store = "{Path("new.db").absolute()}"  # ours\n' in file.read_text()
     odd = text.replace("[study]", '[study]\nstore = """\nnew.db"""', 1)
     file.write_text(odd)
-    assert "under [study], write by hand" in oversight("store", "move", "last.db", code=2)["error"]
+    assert "write this under [study]" in oversight("store", "move", "last.db", code=2)["error"]
     assert (file.read_text(), Path("last.db").exists()) == (odd, False)

@@ -51,10 +51,10 @@ def read_all(store: Store) -> list[Prediction]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("UPDATE prediction SET status = 'oj'", "a stored value is not what was written"),
+        ("UPDATE prediction SET status = 'oj'", "a stored value was changed or is damaged"),
         ("UPDATE prediction SET raw = CAST(X'ff' AS TEXT)", "Could not decode to UTF-8"),
-        ("UPDATE item SET options = '[\"a'", "a stored value is not what was written"),
-        ("UPDATE answer SET verdict = 'nn'", "a stored value is not what was written"),
+        ("UPDATE item SET options = '[\"a'", "a stored value was changed or is damaged"),
+        ("UPDATE answer SET verdict = 'nn'", "a stored value was changed or is damaged"),
     ],
 )
 def test_a_damaged_value_is_named_with_the_way_back(change: str, message: str, study: Path) -> None:
@@ -82,7 +82,7 @@ def test_study_file_that_is_not_utf_8_is_reported_by_line(
     Path("study.toml").write_bytes(Path("study.toml").read_bytes() + b"\n# \xff\n")
     line = Path("study.toml").read_bytes().count(b"\n")
     assert main(["estimate"]) == 2
-    assert f"study.toml:{line}: not UTF-8 here" in capsys.readouterr().err
+    assert f"study.toml:{line}: this line is not UTF-8" in capsys.readouterr().err
 
 
 def test_a_transaction_is_written_completely_or_not_at_all(study: Path) -> None:

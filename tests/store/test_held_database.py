@@ -65,7 +65,7 @@ def test_wait_for_a_locked_database_names_the_holder_and_ends(
         assert main(["predictions", "import", "p.csv", "--model", "m"]) == 2
         told = capsys.readouterr().err.splitlines()
     assert len(told) == 2
-    assert all(f"{study / 'study.db'}: another program holds the database" in line for line in told)
+    assert all(f"{study / 'study.db'}: another program has locked the database" in line for line in told)
     assert "at most 2 s" in told[0]
     assert "nothing was written" in told[1]
     if sys.platform == "linux":
@@ -83,7 +83,7 @@ def test_switch_to_a_log_waits_for_a_program_that_writes(
     url = f"sqlite:///{tmp_path / 'new.db'}"
     with closing(sqlite3.connect(tmp_path / "new.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match="another program holds the database"), Store(url):
+        with pytest.raises(StoreError, match="another program has locked the database"), Store(url):
             pass
         other.execute("ROLLBACK")
         with Store(url) as store:
@@ -106,7 +106,7 @@ def test_work_continues_when_the_database_is_free(study: Path) -> None:
         command = [sys.executable, "-c", code]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as waiting:
             assert waiting.stderr is not None
-            assert "another program holds the database" in waiting.stderr.readline()
+            assert "another program has locked the database" in waiting.stderr.readline()
             let_go()
             out, err = waiting.communicate()
     assert waiting.returncode == 0, err
@@ -135,7 +135,7 @@ def test_server_names_the_holder_of_a_lock(
         other.execute(sa.text("SET application_name = 'long import'"))
         other.execute(sa.select(sa.func.pg_advisory_lock(lock)))
         with (
-            pytest.raises(StoreError, match="another program holds the database"),
+            pytest.raises(StoreError, match="another program has locked the database"),
             store.together(exclusive=True),
         ):
             pass

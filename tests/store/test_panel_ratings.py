@@ -31,7 +31,7 @@ def test_panel_is_read_back_and_repeated_writes_change_nothing(url: str, items: 
         assert panel.add_choices(said[:2]) == 0
         assert panel.read_choices() == said
         assert panel.read_ratings() == [Rating("i0", "ana", "red"), Rating("i1", "bo", "blue")]
-        with pytest.raises(StoreError, match="was answered 'red' before and now 'green'"):
+        with pytest.raises(StoreError, match="already has the answer 'red', so the answer 'green'"):
             panel.add_choices(
                 [Choice(given(items)[5], "red", "offline"), Choice(given(items)[0], "green", "x")]
             )

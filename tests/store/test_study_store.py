@@ -74,7 +74,7 @@ def test_a_question_has_one_answer_and_a_bad_batch_writes_nothing(url: str, item
     with Store(url) as store:
         fill(store, items)
         asked = questions(items)
-        with pytest.raises(StoreError, match="was answered 'no' before and now 'yes'"):
+        with pytest.raises(StoreError, match="already has the answer 'no', so the answer 'yes'"):
             store.content.add_answers(
                 [Answer(asked[5], "ana", Verdict.NO, "t"), Answer(asked[0], "ana", Verdict.YES, "t")]
             )
@@ -94,7 +94,7 @@ def test_replies_keep_their_order_and_may_come_twice_in_whatever_portions(
         assert list(store.content.replies.read_replies()) == [asked[j] for j in (3, 1, 0, 2)]
         again = [(asked[4], "ana", "no", "t", ""), (asked[4], "ana", "yes", "t", "")]
         for replies in (again, [again[0], (asked[0], "ana", "no", "t", ""), again[1]]):
-            with pytest.raises(StoreError, match="was answered 'no' before and now 'yes'"):
+            with pytest.raises(StoreError, match="already has the answer 'no', so the answer 'yes'"):
                 store.content.replies.add_replies(replies)
         assert store.count_rows()["answer"] == 4
 

@@ -8,7 +8,7 @@ After that, do not use the old database.
 example: oversight store copy postgresql://db.example.org/ward     the password comes from PGPASSWORD
          oversight store copy ward-copy.db
          oversight store move postgresql://db.example.org/ward     also changes store in study.toml
-         oversight store adopt     once study.toml names the copy, or the copy lies under the study's name
+         oversight store adopt     after study.toml names the copy, or the copy has replaced the old file
          oversight store verify --head 3f2a...          a head that you noted earlier
          oversight store verify audit.jsonl             a file written by `label audit`
          oversight store upgrade   copies the database of an older version
@@ -66,7 +66,7 @@ def upgrade(args: argparse.Namespace) -> None:
     found = upgrade_database(url, to)
     write_whole(text, path, mode=stat.S_IMODE(path.stat().st_mode))
     rows = sum(found.values())
-    told = f"{counted(rows, 'row')} copied" if found else "all rows were copied before"
+    told = f"{counted(rows, 'row')} copied" if found else "all rows had already been copied"
     then = (
         f"{args.study} names {named} now; {old} is unchanged: keep it as a backup, and do not collect "
         "answers in it"
@@ -79,7 +79,7 @@ def _without_version(name: str) -> str:
     return re.sub(r"[-_][0-9]{4}$", "", name)
 
 
-_TO = "TO: name the new database with copy and move, and none with adopt"
+_TO = "copy and move need TO, the new database; adopt takes no TO"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +95,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("to", nargs="?", metavar="TO", help=to)
     add_study(parser)
     parser.add_argument(
-        "--head", metavar="HASH", help="verify: head of the audit trail that an earlier command printed"
+        "--head",
+        metavar="HASH",
+        help="verify: head (hash) of the audit trail, as an earlier command printed it",
     )
 
 
@@ -104,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "verify":
         return verify(args)
     if args.head is not None:
-        raise BadInput("--head is for verify")
+        raise BadInput("--head applies only to verify; leave it out")
     {"upgrade": upgrade, "adopt": _adopt}.get(args.action, _copy)(args)
     return 0
 
@@ -128,8 +130,8 @@ def _copy(args: argparse.Namespace) -> None:
     rows = sum(copied.values())
     text = f"{counted(rows, 'row')} of {counted(len(copied), 'table')} copied to {args.to} and compared"
     then = (
-        "the copy is marked, so it is read-only; to continue there, name it under [study] in "
-        f'{args.study}: store = "{args.to}", and make it the study with: oversight store adopt'
+        f'the copy is read-only; to continue in it, set store = "{args.to}" under [study] in {args.study}, '
+        "then run: oversight store adopt"
     )
     emit(args, {"rows": rows, "tables": copied, "to": args.to}, f"{text}\n{then}")
 
@@ -143,7 +145,7 @@ def _adopt(args: argparse.Namespace) -> None:
     with Store(url, write_marked=True) as store:
         mark, shown = store.marks.adopt(), store.shown
     if mark is None:
-        raise BadInput(f"{shown}: this database has no mark, so it already collects answers")
+        raise BadInput(f"{shown}: this database is not marked as a copy, so it already collects answers")
     text = (
         f"{shown} is the study's database now; it was {mark}; do not use the other database: answers "
         "given there are lost"
@@ -161,12 +163,12 @@ def _move(args: argparse.Namespace, study: Study) -> None:
         try:
             text = change_setting(read_text(path), "study", "store", to)
         except BadInput as error:
-            raise BadInput(f"{error}; then use store copy and store adopt") from None
+            raise BadInput(f"use store copy, edit {path.name}, then use store adopt: {error}") from None
         copied = move_rows(study.store_url, url)
         write_whole(text, path, mode=stat.S_IMODE(path.stat().st_mode))
     with Store(url, write_marked=True) as store:
         store.marks.adopt()
     rows = sum(copied.values())
-    told = f"{counted(rows, 'row')} copied and compared" if copied else "all rows were copied before"
-    then = f"the study collects in {to}, as {args.study} says; the old database collects nothing any more"
+    told = f"{counted(rows, 'row')} copied and compared" if copied else "all rows had already been copied"
+    then = f"{args.study} now names {to} as the study's database; the old database collects no more answers"
     emit(args, {"rows": rows, "tables": copied, "to": to}, f"{told}; {then}")

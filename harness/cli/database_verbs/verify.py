@@ -20,7 +20,7 @@ from oversight.harness.store import Store
 if TYPE_CHECKING:
     from oversight.harness.analysis import Audit, CheckedIds
 
-_UNCHECKED = "not checked against a head: whoever wrote the file could also have written the head"
+_UNCHECKED = "no --head was given, so a complete rewrite of the events would not be detected"
 
 
 def verify(args: argparse.Namespace) -> int:
@@ -29,7 +29,7 @@ def verify(args: argparse.Namespace) -> int:
 
     if args.to is not None:
         if args.study != STUDY_FILE:
-            raise BadInput("--study: a bundle is checked by itself; leave --study out")
+            raise BadInput("--study: an audit file is checked without the study; leave --study out")
         found = audit_bundle(args.to, args.head)
         payload = _to_json(found, "study", "lines", "link")
         lines = _tell_bundle(found, args.head)
@@ -40,7 +40,9 @@ def verify(args: argparse.Namespace) -> int:
             mark = store.marks.read_mark()
         if mark is not None:
             payload["mark"] = asdict(mark)
-            lines.insert(0, f"this database is {mark}; it collects nothing until: oversight store adopt")
+            lines.insert(
+                0, f"this database is {mark}; it collects no answers until you run: oversight store adopt"
+            )
     findings = found.findings
     if args.head is None:
         lines.append(_UNCHECKED)
@@ -57,14 +59,14 @@ def _tell_bundle(found: Audit, head: str | None) -> list[str]:
         f"{counted(found.events, 'event')}, {_tell_answers(found)}{_tell_redacted(found)}"
     )
     is_whole = head is None or head.strip().lower() == found.head
-    holds = "the events are those of the head, and nothing contradicts them"
-    return _tell_rest(found, [first], not is_whole, "every byte is as it was written" if is_whole else holds)
+    holds = "the events lead to the given head, and nothing contradicts them"
+    return _tell_rest(found, [first], not is_whole, "no byte was changed" if is_whole else holds)
 
 
 def _tell_study(found: Audit, head: str | None) -> list[str]:
     first = [
         f"{counted(found.events, 'event')} in the trail{_tell_redacted(found)}",
-        f"{counted(found.comments, 'comment')} checked, {found.forgotten:,} forgotten",
+        f"{counted(found.comments, 'comment')} checked, {found.forgotten:,} erased",
         _tell_answers(found),
     ]
     return _tell_rest(found, first, head is not None, "nothing contradicts the trail")
@@ -77,20 +79,23 @@ def _tell_rest(found: Audit, first: list[str], is_covered: object, holds: str) -
         after = found.events - found.covered
         told = f"the given head covers {found.covered:,} of {counted(found.events, 'event')}"
         lines.append(told + (f"; {after:,} followed" if after else ""))
-    return [*lines, "it does not hold" if found.findings.number else f"it holds: {holds}"]
+    return [
+        *lines,
+        "verification failed" if found.findings.number else f"verification passed: {holds}",
+    ]
 
 
 def _tell_redacted(found: Audit) -> str:
     redacted = found.redacted
-    return f" ({redacted:,} tell less than they did: an item or a person was erased)" if redacted else ""
+    return f" ({redacted:,} redacted, because an item or a person was erased)" if redacted else ""
 
 
 def _tell_answers(found: Audit) -> str:
     text = counted(found.answers, "answer")
     if found.uncovered:
-        text += f" ({found.uncovered:,} not covered: no event tells of them, as older versions wrote none)"
+        text += f" ({found.uncovered:,} without an event, because older versions wrote no events)"
     if found.unchecked:
-        text += f" ({found.unchecked:,} not checked: a part of their batch was replaced later)"
+        text += f" ({found.unchecked:,} not checked: some answers of their batch were replaced or withdrawn)"
     return text
 
 
@@ -98,15 +103,13 @@ def _tell_freezes(found: Audit) -> list[str]:
     """Describe how the design was frozen, and what changed between freezes."""
     if not found.freezes:
         is_drawn = found.drawn or found.lines  # only a bundle has lines
-        why = "drawn by a version that did not freeze designs" if is_drawn else "nothing was drawn"
-        return [f"design not covered: {why}"]
+        why = "an older version drew the questions" if is_drawn else "no questions were drawn"
+        return [f"no frozen design to check: {why}"]
     lines = []
     for freeze in found.freezes:
-        when = (
-            f"with {counted(freeze.answers, 'answer')} there" if freeze.answers else "before the first answer"
-        )
+        when = f"after {counted(freeze.answers, 'answer')}" if freeze.answers else "before the first answer"
         numbers = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in freeze.numbers.items())
-        again = "design frozen" if freeze is found.freezes[0] else "frozen anew"
+        again = "design frozen" if freeze is found.freezes[0] else "frozen again"
         lines.append(f"{again} {when}, {make_printable(freeze.at)}: {numbers}")
         lines += [f"  {text}" for text in freeze.changes]
     return lines
@@ -115,17 +118,18 @@ def _tell_freezes(found: Audit) -> list[str]:
 def _tell_ids(ids: CheckedIds) -> list[str]:
     """Describe the source of the questions' ids, and how many could not be checked."""
     if ids.sealed and not ids.checked:
-        why = "only the study's database holds the secret key that they follow from"
+        why = "they are computed from a secret key that only the study's database contains"
         return [f"question ids: {ids.unchecked:,} not checked: {why}"]
     lines = []
     if ids.checked:
         by = "the study's secret key"
         if not ids.sealed:
-            by = "the seed alone, as an older version drew them: who knows it can tell control questions"
+            by = "the seed alone, as in older versions: anyone with the seed can recognise control questions"
         lines.append(f"question ids: {ids.checked:,} computed again from {by}")
     if ids.unchecked:
         lines.append(
-            f"question ids: {ids.unchecked:,} not checked: another program drew them, or the expert is erased"
+            f"question ids: {ids.unchecked:,} not checked: another program drew them, or their expert was "
+            "erased"
         )
     return lines
 

@@ -115,8 +115,8 @@ def _text(report: AgreementReport) -> list[Any]:
     notes += [f"{name}: {reason}" for name, reason in report.undefined.items()]
     notes += [f"alpha: {note}" for note in (report.alpha.notes if report.alpha else ())]
     if report.unreliable:
-        notes.append(f"* below {RELIABLE}: by Krippendorff's rule of thumb not reliable")
+        notes.append(f"* not reliable: below {RELIABLE} (Krippendorff's rule of thumb)")
     for rows, what in ((report.categories, "classes"), (report.people, "annotators")):
         if len(rows) > _ROWS:
-            notes.append(f"{len(rows) - _ROWS:,} more {what} with --json")
+            notes.append(f"--json prints {len(rows) - _ROWS:,} more {what}")
     return ["\n".join(_answer(report)), table, "", classes, "", people, "", *notes]

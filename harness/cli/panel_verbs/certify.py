@@ -43,7 +43,7 @@ from oversight.harness.types import format_number
 _NEEDED = {"L": float, "U_e": float, "N": int, "annotators": int, "classes": int}
 _OPTIONAL = {"disagreement": float}
 Certified = tuple[Superhuman, tuple[GrowthPoint, ...], Alternative | None]
-_SAID = {None: "cannot be seen", True: "holds", False: "FAILS"}
+_SAID = {None: "cannot be checked", True: "holds", False: "FAILS"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--pool",
         action="store_true",
-        help="annotators were drawn at random from a pool, and the result should hold for that pool",
+        help="test against the pool from which the annotators were drawn at random, not only against them",
     )
     told = (
         "split: bound model and annotators separately; paired: compare them item by item, with more power; "
@@ -68,7 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--test", choices=SUPERHUMAN_TESTS, default="split", help=told)
     told = "also test if the model may replace annotators, allowing a disadvantage of EPSILON (default: 0.2)"
     add("--alternative", type=float, nargs="?", const=EPSILON, metavar="EPSILON", help=told)
-    add("--counts", help=f"use published numbers instead of ratings: a JSON object with {', '.join(_NEEDED)}")
+    told = f"use published numbers instead of ratings: a JSON object with {', '.join(_NEEDED)}"
+    add("--counts", help=f"{told}; see docs/panels.md")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -85,14 +86,14 @@ def run(args: argparse.Namespace) -> None:
 def _from_counts(args: argparse.Namespace) -> Certified:
     if args.ratings or args.model or args.svg or args.test != "split" or args.alternative is not None:
         told = "leave out the ratings, --model, --test, --alternative and --svg"
-        raise BadInput(f"--counts needs no study: {told}")
+        raise BadInput(f"--counts replaces the ratings: {told}")
     counts = parse_numbers("--counts", args.counts, _NEEDED, _OPTIONAL)
     return assess_superhuman_from_counts(**counts, level=args.level), (), None
 
 
 def _from_panel(args: argparse.Namespace) -> Certified:
     if not args.model:
-        raise BadInput("give --model: a file with the model's labels, or a model of the study; or --counts")
+        raise BadInput("give --model (a file with the model's labels, or a model of the study) or --counts")
     study = panel_study(args)
     panel = study.read_panel()
     predicted = study.read_model(panel, args.model)
@@ -122,13 +123,13 @@ def _text(found: Superhuman) -> list[Any]:
         f"Is the model better than the average annotator?   {answer}",
         "",
         f"  {verdict[0].upper() + verdict[1:]}.",
-        f"  The model gives the annotators' aggregate label on {found.L:.1%} of {found.N} items, at "
-        f"{found.level:.0%} on at least {found.L_low:.1%}.",
+        f"  The model agrees with the annotators' aggregate label on {found.L:.1%} of {found.N} items "
+        f"({found.level:.0%} lower bound: {found.L_low:.1%}).",
         f"  Annotators per item: {found.annotators or 'varying'}.",
         "",
     ]
-    at_level = f"at {found.level:.0%}"
-    table = Table("the average annotator is at most", "bound", at_level, "confidence that the model is above")
+    limit = f"{found.level:.0%} limit"
+    table = Table("upper bound on the average annotator", "estimate", limit, "confidence: model exceeds it")
     for name, c in found.against.items():
         holds = name in found.valid
         mark = " ✓" if name in found.certified else "" if holds else " (does not hold here)"
@@ -154,10 +155,13 @@ def _condition_lines(found: Superhuman) -> list[str]:
     """Describe the condition of a certificate, and results that would refute it."""
     lines = []
     for c in found.conditions:
-        lines += [f"  not known: {c.unseen}", f"  it would be refuted by {c.refuted_by}"]
+        lines += [
+            f"  whether the condition is met is not known: {c.unseen}",
+            f"  the condition would be refuted by {c.refuted_by}",
+        ]
     if found.conditions:
         lines.append(
-            "  --oracle FILE with the truth of some items, drawn at random, looks at the assumptions"
+            "  to check the assumptions, give the truth of some randomly drawn items with --oracle FILE"
         )
     return lines
 
@@ -165,12 +169,11 @@ def _condition_lines(found: Superhuman) -> list[str]:
 def _direct_lines(found: Superhuman) -> list[str]:
     """Describe the cost of asking experts directly, if nothing is certified or only under a condition."""
     if found.direct:
-        name = (
-            "the cheapest direct check, which assumes none of this" if found.certified else "the direct route"
-        )
+        name = "the direct route, without these assumptions" if found.certified else "the direct route"
         return [
-            f"{name}: ask experts where the model and a random annotator differ "
-            f"({found.disagreement:.1%} of items); for 80 % power, if of these the model is right in",
+            f"{name}: ask experts about items on which the model and a random annotator differ "
+            f"({found.disagreement:.1%} of items). Questions for 80 % power, by the share of these items on "
+            "which the model is right:",
             *(
                 f"  {p.win_share:.0%}: {p.questions} questions, {p.screened} items screened"
                 for p in found.direct
@@ -178,8 +181,8 @@ def _direct_lines(found: Superhuman) -> list[str]:
         ]
     if found.disagreement is None and (found.conditions or not found.certified):
         return [
-            'add "disagreement", how often the model differs from a random annotator, for the cost of the '
-            "direct route"
+            'to see the cost of the direct route, add "disagreement" to --counts: the share of items on '
+            "which the model and a random annotator differ"
         ]
     return []
 
@@ -189,15 +192,16 @@ def _alternative_lines(found: Alternative) -> list[Any]:
     from rich.table import Table
 
     if found.passed is None:
-        return [f"alternative annotator test: not made: {found.why}"]
-    said = "may take" if found.passed else "is not shown to be able to take"
+        return [f"alternative annotator test: not computed: {found.why}"]
+    said = "may replace" if found.passed else "is not shown to be good enough to replace"
     head = (
-        f"alternative annotator test: the model {said} the annotators' place (ε {found.epsilon:g}): "
+        f"alternative annotator test: the model {said} the annotators (ε {found.epsilon:g}): "
         f"winning rate {format_number(found.winning_rate, 2)}, advantage {format_number(found.advantage, 2)}"
     )
     note = (
-        "share of items on which one agrees with the other annotators at least as often as the other does; "
-        "✓: the annotator's share exceeds the model's by less than ε, at a false discovery rate of 5 %"
+        "columns model and annotator: share of items on which the model (the annotator) agrees with the "
+        "remaining annotators at least as well as the annotator (the model); ✓: the annotator's share "
+        "exceeds the model's by less than ε, at a false discovery rate of 5 %"
     )
     table = Table("annotator", "items", "model", "annotator", "p")
     for duel in found.annotators:
@@ -209,11 +213,11 @@ def _alternative_lines(found: Alternative) -> list[Any]:
 
 def _check_lines(c: AssumptionCheck) -> list[str]:
     return [
-        f"by the oracle ({c.oracle_items} items): average annotator {c.human_accuracy:.4f}, "
-        f"model {c.model_accuracy:.4f}, aggregate {c.aggregate_accuracy:.4f}",
-        f"  assumption 1: P(right | another right) {format_number(c.right_given_right)} ≥ P(right) "
+        f"accuracy on the {c.oracle_items} items of --oracle: average annotator {c.human_accuracy:.4f}, "
+        f"model {c.model_accuracy:.4f}, aggregate label {c.aggregate_accuracy:.4f}",
+        f"  assumption 1: P(annotator right | another right) {format_number(c.right_given_right)} ≥ P(right) "
         f"{format_number(c.right)}: {_SAID[c.first_holds]}",
-        f"  assumption 2: where the aggregate errs ({c.wrong_items:.1f} items) the model is right "
-        f"{format_number(c.model_right)} ≥ repeats the error {format_number(c.model_repeats)}: "
+        f"  assumption 2, on the {c.wrong_items:.1f} items with a wrong aggregate label: P(model right) "
+        f"{format_number(c.model_right)} ≥ P(model repeats the error) {format_number(c.model_repeats)}: "
         f"{_SAID[c.second_holds]}",
     ]

@@ -46,7 +46,7 @@ class OnlyOnce(argparse.Action):
         self, parser: argparse.ArgumentParser, args: argparse.Namespace, value: Any, option: str | None = None
     ) -> None:
         if getattr(args, self.dest) is not None:
-            parser.error(f"{option}: only one can be given; run the command once for each")
+            parser.error(f"{option} may be given only once; run the command again for another value")
         setattr(args, self.dest, value)
 
 

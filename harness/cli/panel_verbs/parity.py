@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--circular",
         action="store_true",
-        help="include an evaluated annotator's own vote in the truth, as the source paper does",
+        help="include an evaluated annotator's own vote in the truth, as some papers do; it favours humans",
     )
     add("--positive", metavar="CLASS", help="also show precision, recall and F1 of this class")
     add(
@@ -84,7 +84,7 @@ def _answer(found: Parity) -> list[str]:
     gap = found.overall.delta
     answer = "No, it is below." if gap.low > 0 else "It is above." if gap.high < 0 else "Not decided."
     if found.stratify:
-        answer += " Read the rows by certainty."
+        answer += " Read the table by certainty of the vote."
     low, value, high = (f"{100 * x:+.1f}" for x in (gap.low, gap.value, gap.high))
     return [
         f"Does the model do as well as the humans?   {answer}",
@@ -98,7 +98,7 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
     head = [
         *_answer(found),
         f"  {found.method} · {len(found.humans)} humans, {len(found.voters)} voters · "
-        f"the table is in per cent, intervals {found.level:.0%}",
+        f"table in per cent, with {found.level:.0%} intervals",
         "",
     ]
     units = ["items"] + (["clusters"] if found.clusters else [])
@@ -118,7 +118,7 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
     notes = cluster_lines(found.overall.items, found.clusters, found.assumptions, found.undefined)
     if found.stratify:
         notes.append(
-            "human or model is below 80 % over all: read the bins, not the aggregate (the 80 % rule)"
+            "humans or model are below 80 % on all items: read the bins, not the last row (the 80 % rule)"
         )
     bins = (*found.bins, found.overall)
     notes += [f"* {note}" for note in dict.fromkeys(note for b in bins for note in b.notes)]
@@ -153,9 +153,9 @@ def _level_lines(level: HumanLevel) -> list[str]:
     (s,) = level.standings
     ranking = ", ".join(f"{name} {score:.3f}" for name, _, score in level.ranking[:12])
     return [
-        f"against the reference, by {level.measure}: {ranking}",
-        f"HLPI {format_number(s.hlpi)} · HLPRI {s.hlpri:.3g}: better than {s.better_than}, "
-        f"on a par with {s.on_par}, worse than {s.worse_than} "
+        f"agreement with the reference, by {level.measure}: {ranking}",
+        f"HLPI {format_number(s.hlpi)} · HLPRI {s.hlpri:.3g}: the model is better than {s.better_than} "
+        f"humans, on a par with {s.on_par}, worse than {s.worse_than} "
         f"({level.test}, {level.significance:.0%}, {level.correction})",
         *map(str, level.notes),
     ]

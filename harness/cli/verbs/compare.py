@@ -2,8 +2,8 @@
 
 With two models, the result is their difference with its interval and p-value. With three or more, it is a
 ranking in which models that the data cannot tell apart share a rank. The test depends on how the
-questions were drawn: McNemar's exact test if the items are resolved, the paired estimator if
-propensities were recorded.
+questions were drawn: McNemar's exact test if the answers show for every item whether a model is right
+(sequential protocol), the paired estimator if propensities were recorded.
 
 examples: oversight compare
           oversight compare --model large --model small --test sign
@@ -61,10 +61,10 @@ def run(args: argparse.Namespace) -> None:
 
 def _compare_classes(args: argparse.Namespace) -> None:
     if args.test != "auto":
-        raise BadInput("--test has no effect on results by class (all pairs hold together); leave it out")
+        raise BadInput("--test does not apply to --by-class, whose intervals hold jointly; leave --test out")
     study = study_of(args)
     if not (study.estimate.metrics or study.estimate.costs):
-        raise BadInput("--by-class: set metrics or costs under [estimate] in study.toml")
+        raise BadInput("--by-class needs metrics or costs: set them under [estimate] in study.toml")
     found = compare_study_classes(study, args.model)
     emit(args, differences_to_json(found), differences_table(found))
 
@@ -80,7 +80,9 @@ def _compare_accuracies(args: argparse.Namespace) -> None:
     cautions = gather_cautions(pairs)
     shown: list[RenderableType] = [Text("\n".join(_answer_one(pairs[0])))]
     if ranking is not None:
-        told = f"\nModels that share a rank cannot be told apart; joint level {ranking.level:.0%}."
+        told = (
+            f"\nModels that share a rank cannot be told apart (joint confidence level {ranking.level:.0%})."
+        )
         shown = [Text(_answer_many(ranking, pairs)), _ranking_table(ranking), Text(told)]
     warned = [Text("\n".join(cautions) + "\n")] if cautions else []
     emit(args, comparison_to_json(made), [*warned, *shown, *map(Text, lines)])
@@ -106,7 +108,7 @@ def _what_fits(c: Comparison) -> list[str]:
     if c.verdict != "tie":
         return []
     ends = (f"{abs(100 * x):.0f} points {'worse' if x < 0 else 'better'}" for x in (c.low, c.high))
-    return ['The answers fit anything from "{}" to "{}".'.format(*ends)]
+    return ["By the answers, {} may be anything from {} to {}.".format(c.first, *ends)]
 
 
 def _answer_many(ranking: Ranking, pairs: Sequence[Comparison]) -> str:

@@ -63,8 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--counts",
-        help="estimate from counts instead of a study: a JSON object with K (options), S_o of n_o ordinary "
-        "labels that confirm the model, and S_c of n_c complementary labels that it avoids",
+        help="estimate from counts instead of a study: a JSON object with K (number of options), n_o "
+        "(ordinary labels), S_o (those equal to the model's answer), n_c (complementary labels) and S_c "
+        "(those different from the model's answer)",
     )
     add_settings(parser, "estimate.level=0.9")
     add("--format", choices=FORMATS, help="print only the accuracies, as a table in this format")
@@ -72,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--estimators",
         choices=("paper",),
-        help="paper: show Ord, Comp, IVW and ML as defined in the partitioned-supervision paper",
+        help="paper: show the estimators Ord, Comp, IVW and ML of the partitioned-supervision paper",
     )
     add(
         "--look",
@@ -91,7 +92,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--gold",
-        help="correct for experts' errors: a JSON object with yes_on_true, n_true, no_on_false, n_false",
+        help="correct for experts' errors, from counts of their answers to gold questions: a JSON object "
+        "with yes_on_true, n_true, no_on_false, n_false",
     )
 
 
@@ -158,10 +160,10 @@ def _from_counts(args: argparse.Namespace) -> None:
     given = (name for name, value in vars(args).items() if value and name not in _WITH_COUNTS)
     ignored = [f"--{name.replace('_', '-')}" for name in given]
     if ignored:
-        raise BadInput(f"--counts: {', '.join(ignored)} needs a study; leave it out")
+        raise BadInput(f"{', '.join(ignored)} needs a study, but --counts needs none; leave one out")
     settings = parse_settings(args.settings)
     if other := settings.keys() - {"estimate.level", "estimate.interval"}:
-        raise BadInput(f"--counts: --set {min(other)} needs a study; leave it out")
+        raise BadInput(f"--set {min(other)} needs a study, but --counts needs none; leave one out")
     estimates = estimate_counts(
         **parse_numbers("--counts", args.counts, _COUNTS),
         level=settings.get("estimate.level", 0.95),

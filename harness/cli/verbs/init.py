@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, help=seed)
     told = (
-        "study open answers: models answer in text, and experts judge its criteria or sentences; see "
-        "docs/open-answers.md"
+        "study open answers: models answer in text, and experts judge criteria or sentences of the "
+        "answers; see docs/open-answers.md"
     )
     parser.add_argument("--open", action="store_true", help=told)
     parser.add_argument(
@@ -115,7 +115,8 @@ def _begin_like(args: argparse.Namespace) -> None:
     """Start a study with the settings of another study."""
     refused = ("text", "classes", "preset", "open", "model", "endpoint", "encoding")
     if given := [f"--{name}" for name in refused if getattr(args, name)]:
-        raise BadInput(f"{', '.join(given)}: --from takes this from the other study; change study.toml then")
+        told = "does not apply with --from, which copies the study's settings; change study.toml afterwards"
+        raise BadInput(f"{', '.join(given)} {told}")
     items = _find_items(args.folder, args.items, asks=False) if args.items else None
     files = copy_study(args.source, args.folder, items=items, protocol=args.protocol, seed=args.seed)
     written = [str(path) for path in files]
@@ -191,8 +192,8 @@ def _find_items(folder: str, given: str | None, *, asks: bool) -> str | None:
             raise BadInput(f"there is no file {chosen!r} here; there are: {names}")
         return chosen
     if not found and (log := next(Path(folder).glob("*.eval"), None)):
-        told = f"make items of it first: oversight predictions items {shlex.quote(log.name)}"
-        raise BadInput(f"there are no items beside the log {log.name}; {told}")
+        told = f"extract the items from the log first: oversight predictions items {shlex.quote(log.name)}"
+        raise BadInput(f"the folder has a log, {log.name}, but no items file; {told}")
     return found[0] if found else None
 
 
@@ -219,7 +220,7 @@ def _tell(found: StudyProposal, items: str) -> list[str]:
     """Return the chosen settings, one per line."""
     options = found.options if isinstance(found.options, str) else ", ".join(found.options)
     said = {
-        "id": found.id or "made from text and options",
+        "id": found.id or "computed from text and options",
         "text": found.text,
         "classes": join_names(found.classes),
         "options": "" if found.classes else options,

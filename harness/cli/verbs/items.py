@@ -64,11 +64,11 @@ def _check_options(args: argparse.Namespace) -> None:
     if is_change and args.key:
         raise BadInput(f"{args.action}: a second file is allowed only with export")
     if args.reason and not is_change:
-        raise BadInput("--reason is for remove and correct")
+        raise BadInput("--reason applies only to remove and correct; leave it out")
     if args.erase and args.action != "remove":
-        raise BadInput("--erase is for remove")
+        raise BadInput("--erase applies only to remove; leave it out")
     if (args.answers is not None) != (args.action == "correct"):
-        raise BadInput("correct needs --answers keep or --answers withdraw, which no other action takes")
+        raise BadInput("correct needs --answers keep or --answers withdraw; other actions take no --answers")
 
 
 def _remove(args: argparse.Namespace, study: Study) -> None:
@@ -89,7 +89,7 @@ def _correct(args: argparse.Namespace, study: Study) -> None:
         text += (
             f"{counted(done.answers, 'answer')} and {counted(done.predictions, 'prediction')} withdrawn, "
             f"{counted(done.questions, 'question')} asked again; estimates leave the item out until experts "
-            "have answered and models were asked (oversight run)"
+            "have answered and models have run again (oversight run)"
         )
     else:
         text += "its answers and predictions stay; estimates do not change"

@@ -1,4 +1,4 @@
-"""Measure the study's judges: how good they are, what they save, and where their calibration holds.
+"""Measure the study's judges: their accuracy, the questions they save, and where their calibration holds.
 
 examples: oversight judge
           oversight judge --against ../last-month/study.toml --margin 0.1
@@ -55,12 +55,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="name of a model whose accuracy is estimated with the judges; may be repeated (default: all)",
     )
     add(
-        "--against", metavar="STUDY", help="study file whose judge calibration is tested on the current study"
+        "--against",
+        metavar="STUDY",
+        help="study file of an earlier study; tests whether its judge calibration holds in the current study",
     )
     add(
         "--by",
         metavar="COLUMN",
-        help="test the calibration in each group of this item column; 'model' groups by model",
+        help="test the calibration for each value of this item column, or for each model with 'model'",
     )
     add(
         "--margin",
@@ -79,7 +81,9 @@ def run(args: argparse.Namespace) -> int:
         (_import if args.action == "import" else _ask)(args)
         return 0
     if args.file or args.url or args.type:
-        raise BadInput("a file needs import; --url and --type need ask")
+        raise BadInput(
+            "report takes no file, --url or --type: a file is for import, --url and --type are for ask"
+        )
     if not 0 < args.margin < 1:
         raise BadInput(f"--margin: must be between 0 and 1, such as 0.1 for 10 points, is {args.margin:g}")
     return _report(args)
@@ -126,7 +130,7 @@ def _import(args: argparse.Namespace) -> None:
     made = import_probabilities(study, args.file, _only_judge(args))
     text = f"{made.name}: probabilities of {counted(made.items, 'item')}"
     if made.missing:
-        text += f"; {counted(made.missing, 'item')} of the study without any"
+        text += f"; none for {counted(made.missing, 'item')} of the study"
     emit(args, asdict(made), text + _next(study, made.name))
 
 
@@ -136,5 +140,5 @@ def _ask(args: argparse.Namespace) -> None:
     study, name = study_of(args), _only_judge(args)
     models = args.model or [name]
     made = ask_judge(study, args.url, models[0], name, args.type or KINDS[0])
-    text = f"{made.name}: probabilities of {counted(made.items, 'item')}, {made.asked} asked about now"
+    text = f"{made.name}: probabilities of {counted(made.items, 'item')}, {made.asked} of them asked now"
     emit(args, asdict(made), text + _next(study, made.name))

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from oversight.harness.store import Store
 
 _NOTE = (
-    "In 80 % of studies the half-width is at most the one shown; in brackets: the expected one.\n"
-    "In {power:.0%} of studies the difference is found between such a model and one that is nearer to 0.5.\n"
-    "Savings: against uniform routing (accuracy) and the sign test on its no-answers (difference).\n"
-    "How often models agree is guessed as among language models on MMLU-Pro.\n"
-    "What models' votes, a judge or a pool of items save, a study's own runs and answers tell: "
-    "oversight plan in its folder."
+    "80 % of studies reach the half-width shown; the expected half-width is in brackets.\n"
+    "{power:.0%} of studies detect the difference shown, between a model of this accuracy and one nearer to "
+    "0.5.\n"
+    "Savings are relative to uniform routing (accuracy) and the sign test on its no-answers (difference).\n"
+    "Models are assumed to agree as often as language models do on MMLU-Pro.\n"
+    "To see what models' votes, a judge or a pool of items save, run oversight plan in a study's folder."
 )
 _GUESSES = {
     "accuracy": 0.7,
@@ -99,10 +99,12 @@ def _plan_study(args: argparse.Namespace) -> None:
     _refuse(
         args,
         _GUESSES,
-        "is only for a plan without a study (--options K); with a study, its answers give the value",
+        "applies only to a plan without a study (--options K); a study's own answers give this value",
     )
     if args.study == STUDY_FILE and not Path(STUDY_FILE).exists():
-        raise BadInput("there is no study.toml here; name one with --study, or plan without: --options K")
+        raise BadInput(
+            "there is no study.toml here; name one with --study, or plan without a study: --options K"
+        )
     from oversight.harness.analysis import plan_study
     from oversight.harness.store import Store
 

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
         if args.file is None:
             raise ConfigError(f"{args.action}: give a file")
         if args.write:
-            raise ConfigError(f"--write is only for reread, not for {args.action}")
+            raise ConfigError(f"--write applies only to reread, not to {args.action}; leave it out")
     if args.items is not None and args.action != "items":
         raise ConfigError(f"{args.action} takes one file; leave out {args.items!r}")
     if args.action in ("import", "scores") and not args.model:
@@ -78,7 +78,7 @@ def _reread(args: argparse.Namespace) -> None:
     if args.write:
         lines.append("the new readings are stored")
     else:
-        lines.append("nothing was written; to store this: the same command with --write")
+        lines.append("nothing was stored; to store the changes, run the same command with --write")
     emit(args, {"written": args.write, "runs": [asdict(run) for run in found]}, "\n".join(lines))
 
 
@@ -86,10 +86,10 @@ def _describe_rereading(run: RunRereading) -> list[str]:
     changes = ", ".join(f"{n} × {kind}" for kind, n in run.changes.items()) or "no answer changes"
     lines = [f"{run.name} ({run.run}): {counted(run.answers, 'answer')} read again: {changes}"]
     if run.noted:
-        lines.append(f"    {run.noted} keep the answer, with a new step or reason")
+        lines.append(f"    {run.noted} keep their answer; only the parsing step or the reason changes")
     if run.left:
-        why = "failed, filtered, of a workflow, or of a log (import it again)"
-        lines.append(f"    {run.left} left as they are: {why}")
+        why = "failed, filtered, from a workflow, or from a log (import the log again)"
+        lines.append(f"    {run.left} not read again: {why}")
     lines += [
         f"    item {e['item']}: {e['before']} → {e['after']}: {shorten(e['reply'][-200:])}"
         for e in run.examples
@@ -105,9 +105,12 @@ def _import(args: argparse.Namespace) -> None:
     counts = ", ".join(f"{n} {status}" for status, n in found.by_status.items())
     text = f"{args.model}: {counted(found.answers, 'answer')} to {counted(found.items, 'item')}; {counts}"
     if found.missing:
-        text += f"; {counted(found.missing, 'item')} of the study without one"
+        text += f"; no answer to {counted(found.missing, 'item')} of the study"
     if found.replaces:
-        text += f"\n    these answers count now; those of run {found.replaces} are kept, but do not count"
+        text += (
+            "\n    estimates now use these answers; the answers of run "
+            f"{found.replaces} are kept, but not used"
+        )
     if found.errors:
         noun = "answer ended with an error and counts as a failed prediction"
         if found.errors > 1:
@@ -116,7 +119,7 @@ def _import(args: argparse.Namespace) -> None:
     if found.left_out:
         text += f"\n    left out: {tell_left_out(found.left_out)}"
     if found.unchecked:
-        text += f"\n    texts that could not be compared with the items': {found.unchecked:,}"
+        text += f"\n    texts that could not be compared with the items' texts: {found.unchecked:,}"
     if found.unread:
         text += f"\n    columns that are not read: {', '.join(found.unread)}"
     for line in reading_lines(found.read_by):

@@ -26,7 +26,7 @@ _REASONS = {
     "none": "names none of the options",
     "several": "names several options, or contradicts itself",
     "denied": "only says what the answer is not",
-    "doubted": "names an option in doubt, on a condition or in a question",
+    "doubted": "names an option only with doubt, under a condition or in a question",
     "mentioned": "names an option without saying that it is the answer",
     "pattern": "does not match the pattern",
     "": "no reason given",
@@ -151,12 +151,12 @@ def head_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
     stopped = [name for name, result in results.items() if "stopped" in result]
     failed = {name: result["failed"] for name, result in results.items() if result["failed"]}
     if stopped:
-        return f"! Stopped before the end: {', '.join(stopped)}. The same command goes on.\n"
+        return f"! Stopped before the end: {', '.join(stopped)}. Run the same command again to continue.\n"
     if failed:
         told = ", ".join(f"{name} {number:,}" for name, number in failed.items())
         return f"! Calls failed: {told}. Try them again:  oversight run --retry-errors\n"
     if any(result.get("under_way") for result in results.values()):
-        return "Batches are under way. Look again later with the same command.\n"
+        return "Batches are unfinished. Run the same command again later.\n"
     answers, readable = (sum(result[key] for result in results.values()) for key in ("predictions", "ok"))
     models = "The model has" if len(results) == 1 else f"All {len(results)} models have"
     return f"{models} answered: {readable:,} of {counted(answers, 'answer')} readable.\n"
@@ -179,8 +179,8 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
         f"{result['failed']} failed"
     ]
     if sample := result.get("sample"):
-        said.append(f"    a first look at {sample['items']:,} of {sample['of']:,} items, drawn at random; ")
-        said[-1] += "without --sample the same command asks about the others"
+        said.append(f"    asked about {sample['items']:,} of {sample['of']:,} items, drawn at random; ")
+        said[-1] += "run the same command without --sample to ask about the other items"
     cost = "price unknown" if result["usd"] is None else f"${result['usd']:.4f}"
     said.append(f"    {result['input_tokens']:,} + {result['output_tokens']:,} tokens, {cost}")
     if result["guessed"]:
@@ -192,7 +192,8 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
         )
     if result["unfinished"]:
         said.append(
-            f"    {result['unfinished']} answers were under way when a command ended, charged in full"
+            f"    {result['unfinished']} answers were unfinished when a command ended; each is charged with "
+            "its maximum"
         )
     said += [f"    {line}" for line in reading_lines(result["read_by"])]
     said += [f"    {count} × {_kind_words(kind)}" for kind, count in result["kinds"].items()]
@@ -201,5 +202,5 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
             :1
         ]
     if result.get("under_way"):
-        said.append(f"    {result['under_way']} requests are in batches under way")
+        said.append(f"    {result['under_way']} requests are in unfinished batches")
     return "\n".join(said)

@@ -58,7 +58,9 @@ def run(args: argparse.Namespace) -> None:
 
     def ready(url: str) -> None:
         reveal(url)
-        sys.stdout.write((json.dumps({"url": url}) if args.json else f"{url}\nCtrl-C stops it") + "\n")
+        sys.stdout.write(
+            (json.dumps({"url": url}) if args.json else f"{url}\nCtrl-C stops the server") + "\n"
+        )
         sys.stdout.flush()
         if not args.json:  # in a thread, because a text-mode browser returns only when it is closed
             threading.Thread(target=webbrowser.open, args=(write_door(url),), daemon=True).start()

@@ -61,9 +61,9 @@ class RemoteBatch:
         if self.status == "completed" and not self.output_file:
             return "it is completed, but has no output file"
         if unreadable:
-            return f"{unreadable:,} lines of its files cannot be read"
+            return f"{unreadable:,} lines of its result files cannot be read"
         if found < self.answered:
-            return f"{self.answered:,} requests are answered, but its files contain only {found:,}"
+            return f"{self.answered:,} requests are answered, but its result files contain only {found:,}"
         return ""
 
 
@@ -240,7 +240,7 @@ class BatchEndpoint:
                     return batch.id
                 doubtful += same is None
         if doubtful:
-            raise UncertainBatch(f"{doubtful} batches at the endpoint may be the submitted one")
+            raise UncertainBatch(f"{doubtful} batches at the endpoint may be the submitted batch")
         return None
 
     async def _list_all(self) -> AsyncIterator[RemoteBatch]:

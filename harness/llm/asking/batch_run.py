@@ -127,7 +127,7 @@ class BatchRun:
                 self._failed_looks[marker] += 1
                 most = _LOOKS_FOR_FILES if isinstance(error, _Incomplete) else _LOOKS
                 if wait and self._failed_looks[marker] < most:
-                    say(f"{self.target.spec.name}: {error}; looking again")
+                    say(f"{self.target.spec.name}: {error}; polling again")
                 else:
                     self._stop(batch, error)
             except ModelError as error:
@@ -141,7 +141,9 @@ class BatchRun:
             return
         told = f"{self.target.spec.name}: batch {batch.remote_id or 'in doubt'}: {error}"
         if any(other.marker == batch.marker for other in self.find_under_way()):
-            told += "; it remains unfinished: poll again with --batch, or give it up with --batch cancel"
+            told += (
+                "; the batch remains unfinished: poll again with --batch, or give it up with --batch cancel"
+            )
             told += " --uncertain retry (or hold)" if self.gives_up else ""
         self.errors[batch.marker] = copy_error(error, told)
 

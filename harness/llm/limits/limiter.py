@@ -112,7 +112,7 @@ class CircuitBreaker:
         self._items.add(item)
         if self.patience and self._failures >= self._enough and (len(self._items) > 1 or not sent):
             if not self.is_on:
-                _LOGGER.info("the endpoint answers nothing; single calls test whether it is back")
+                _LOGGER.info("the endpoint does not answer; single calls test whether it answers again")
             self.is_on = True
 
     def looked(self) -> None:

@@ -67,7 +67,7 @@ def parse_completion(data: bytes) -> ModelReply:
         _raise_error(choice)
         text, ending = _read_text(choice), _read_ending(choice)
     except (AttributeError, IndexError, KeyError, TypeError) as error:
-        message = f"it holds no message: {short(data)!r}"
+        message = f"the reply contains no message: {short(data)!r}"
         raise TransientModelError(message, fault=Fault.MALFORMED, used=usage.whole) from error
     except TransientModelError as error:
         error.used = usage.whole
@@ -121,7 +121,7 @@ def _join_events(data: bytes) -> dict[str, Any]:
                 texts.append(_join_parts(part.get("content") or ""))
                 ending = choice.get("finish_reason") or ending
         except (AttributeError, TypeError) as error:
-            message = f"it holds no message: {short(data)!r}"
+            message = f"the reply contains no message: {short(data)!r}"
             raise TransientModelError(message, fault=Fault.MALFORMED) from error
     if ending is None and not {"error", "errors"} & found.keys():
         raise TransientModelError("the response stream ended without a finish reason", fault=Fault.MALFORMED)
@@ -224,7 +224,7 @@ def _read_ending(choice: Any) -> str:
     if name in _ENDINGS:
         return _ENDINGS[name]
     fault = Fault.SERVER if _BROKEN.search(name) else Fault.MALFORMED
-    message = f"the reply ended with {said[:60]!r}, which is not the end of an answer"
+    message = f"the finish reason {said[:60]!r} is not that of a finished answer"
     raise TransientModelError(message, fault=fault, in_reply=True)
 
 

@@ -150,7 +150,7 @@ class HttpClient:
     def _translate(self, error: Exception, seconds: float) -> TransientModelError:
         match error:
             case aiohttp.ConnectionTimeoutError():
-                return self._unreached(f"not within {_time_limits(seconds).connect:.3g} s")
+                return self._unreached(f"timeout after {_time_limits(seconds).connect:.3g} s")
             case aiohttp.ClientHttpProxyError():
                 return self._unreached(f"the proxy answers HTTP {error.status}")
             case aiohttp.ClientConnectorCertificateError(certificate_error=cause):

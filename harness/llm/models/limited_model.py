@@ -311,7 +311,7 @@ class _Tries:
         """Log that a failed call will be repeated."""
         error = state.outcome and state.outcome.exception()
         where = self._model.name or type(self._model.model).__name__
-        _LOGGER.info("%s: %s; asked again in %.1f s", where, error, state.upcoming_sleep)
+        _LOGGER.info("%s: %s; trying again in %.1f s", where, error, state.upcoming_sleep)
 
     def _waits_out(self, error: TransientModelError) -> bool:
         """Whether an outage or rate limit caused the failure; raise an error if it lasts too long."""

@@ -64,7 +64,7 @@ class ServedModel:
             self._wrong = 0
             return
         self._wrong += 1
-        said = f"answered as {served!r}, not as {self._known!r}"
+        said = f"the model {served!r} answered, not {self._known!r}"
         if self._wrong >= self._patience:
             raise FatalModelError(
                 f"{said}, {self._wrong} times in a row; if it is the same model, set answers_as = {served!r}"

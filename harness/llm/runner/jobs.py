@@ -33,8 +33,8 @@ from oversight.harness.store import ReservedAnswer, add_usage
 from oversight.harness.types import Item, Prediction, Usage
 
 _UNBOUNDED = (
-    "{}: without max_tokens answers have no limit, so the budget assumes each to be a quarter longer "
-    "than the longest so far; set max_tokens for a hard limit"
+    "{}: without max_tokens answers have no limit, so the budget assumes each answer to be 25 % "
+    "longer than the longest so far; set max_tokens for a hard limit"
 )
 MORE = 4
 """Factor on the token limit if an answer that was cut by the limit is requested once more."""

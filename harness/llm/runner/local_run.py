@@ -258,7 +258,7 @@ def _ask(
         return {target: RunResult(target=target, asked=0) for target in targets}
     for target, number in left.items():
         if number:
-            _LOGGER.info("%s: %d answers are asked of %s", target.spec.name, number, target.settings.where)
+            _LOGGER.info("%s: requesting %d answers from %s", target.spec.name, number, target.settings.where)
             target.record_price(store)
     reservations = Batches[ReservedAnswer, None](store.calls.reserve, linger=_LINGER)
     jobs = make_jobs(wanted, targets, terms, reserve=reservations.add_request, served=served)

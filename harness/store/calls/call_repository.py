@@ -75,7 +75,8 @@ def _hold(connection: sa.Connection, rows: list[sa.Row[tuple[object, ...]]]) -> 
             | {
                 "option": None,
                 "status": PredictionStatus.FAILED.value,
-                "reason": f"{Fault.LOST}: under way when its process ended; it may have been answered",
+                "reason": f"{Fault.LOST}: the call was unfinished when its process ended; "
+                "the endpoint may have answered it",
                 "raw": "",
                 "input_tokens": sent,
                 "output_tokens": received,

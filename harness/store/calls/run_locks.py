@@ -87,9 +87,9 @@ class LockRepository(Repository):
         """
         owner, told = uuid.uuid4().hex, ""
         while (other := self.acquire(runs, owner, take_over=take_over)) is not None:
-            ended = "; if it has ended, say so with --take-over" if other.is_elsewhere else ""
+            ended = "; if that process has ended, use --take-over" if other.is_elsewhere else ""
             if not wait:
-                hint = f"wait for it with --wait, or stop it{ended}"
+                hint = f"wait with --wait, or stop that process{ended}"
                 raise RunHeld(f"{runs[other.run_id]}: {other}; {hint}")
             if told != other.owner:
                 tell(f"waiting for {runs[other.run_id]}: {other}{ended}")

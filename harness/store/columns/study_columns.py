@@ -109,7 +109,7 @@ class ColumnRepository(Repository):
         number, last = self._read(query)[0]
         if number and last != number - 1:
             with self._database.reading():
-                raise ValueError(f"{number} items have places up to {last}")
+                raise ValueError(f"the last of {number} items has position {last}, not {number - 1}")
         return ItemIndex(number, self._read_ids)
 
     def find_position(self, item_id: str) -> int | None:
@@ -214,7 +214,7 @@ class ColumnRepository(Repository):
                 turns, places = ([-1 if a is None else a for a in column] for column in (arrival, place))
                 numbers.append(np.array([item, option, k, codes, kinds, turns, places], np.int64))
                 if ((numbers[-1][4] == _NONE_OF_THEM) & (numbers[-1][5] >= 0)).any():
-                    raise ValueError("an answer is none of " + ", ".join(_KIND))
+                    raise ValueError("an answer is not one of " + ", ".join(_KIND))
                 chances.append(np.array(propensity, np.float64))
                 offered += [() if text is None else orjson.loads(text) for text in all_of]
         if not numbers:
@@ -293,7 +293,7 @@ class ColumnRepository(Repository):
             _ANSWER.question_id == _QUESTION.id, _IS_FOREIGN
         )
         name, asked, said = self._read(query.limit(1))[0]
-        raise BadInput(f"question {name!r} was put to {asked!r}, but {said!r} answered")
+        raise BadInput(f"question {name!r} was assigned to {asked!r}, but {said!r} answered it")
 
     def _read_ids(self) -> list[str]:
         return [row[0] for row in self._read(sa.select(_ITEM.id).order_by(*_ORDER))]

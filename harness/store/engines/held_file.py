@@ -200,7 +200,7 @@ class HeldFile:
         if self._opened is None:
             return ""
         if found != self._opened:
-            return "the file was replaced by another"
+            return "the file was replaced by another file"
         for ending, beside in (("-wal", self._log), ("-shm", self._shared)):
             if beside is not None and _identify(self._target + ending) != beside:
                 return f"the file's log ({Path(self._target).name}{ending}) was removed or replaced"
@@ -210,18 +210,18 @@ class HeldFile:
         """Save all rows that can still be read to a new file next to the old path. Returns a message."""
         moved = _find_moved(self._opened)
         is_moved = moved and _identify(self._name) != self._opened
-        moved = f"; the opened file lies at {moved} now" if is_moved else ""
+        moved = f"; the opened file is now at {moved}" if is_moved else ""
         try:
             rescued = self._kept or _make_free(self._target)
         except OSError as error:
-            return f"; nothing could be saved beside it ({error.strerror}){moved}"
+            return f"; the rows could not be saved beside it ({error.strerror}){moved}"
         failure = self._save(rescued)
         self._kept = "" if failure else rescued
         if failure:
             for ending in ("", "-journal"):
                 with suppress(OSError):
                     os.unlink(rescued + ending)  # noqa: PTH108
-            return f"; nothing could be saved beside it ({failure}){moved}"
+            return f"; the rows could not be saved beside it ({failure}){moved}"
         self._remove_log()
         told = f"; all rows that were stored are saved in {rescued}{moved}"
         return f"{told}; move that file to {self._name} and run the command again"
@@ -234,7 +234,7 @@ class HeldFile:
 
         def give_up(status: int, _left: int, _pages: int) -> None:
             if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > end:
-                raise TimeoutError("another program holds it")
+                raise TimeoutError("another program has locked it")
 
         try:
             with suppress(sqlite3.OperationalError):  # adds changes that are only in the log

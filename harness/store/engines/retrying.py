@@ -42,13 +42,13 @@ def connect(engine: sa.Engine, shown: str, *, patience: float = PATIENCE) -> sa.
                 raise
             if not told:
                 reason = str(error.orig).splitlines()[0]
-                say(f"{shown}: the database does not answer ({reason}); waiting for it")
+                say(f"{shown}: the database does not answer ({reason}); trying again")
                 told = True
             time.sleep(pause)
             pause = min(_LONGEST, 2 * pause)
             continue
         if told:
-            say(f"{shown}: the database is back")
+            say(f"{shown}: the database answers again")
         return connection
 
 
@@ -110,12 +110,12 @@ def wait_for_lock(
             limit, holder = read_wait(), who()
             if now - start >= limit:
                 raise StoreError(
-                    f"{shown}: another program holds the database{holder}; nothing was written after waiting "
+                    f"{shown}: another program has locked the database{holder}; nothing was written within "
                     f"{now - start:.0f} s; end that program, or run the command again when it is done"
                 ) from error
             if told == start or now - told >= _TOLD_EVERY:
                 say(
-                    f"{shown}: another program holds the database{holder}; waiting for it, "
+                    f"{shown}: another program has locked the database{holder}; waiting for it, "
                     f"{now - start:.0f} of at most {limit:.0f} s"
                 )
                 told = now

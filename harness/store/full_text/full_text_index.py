@@ -166,7 +166,7 @@ class FullTextRepository(Repository):
             )
         from tqdm import tqdm
 
-        about = "indexing words, once"
+        about = "indexing words (only once)"
         with tqdm(total=stored, initial=indexed, desc=about, unit="item", delay=1, file=sys.stderr) as bar:
             while indexed < stored:
                 with self._database.transaction(exclusive=True) as connection:

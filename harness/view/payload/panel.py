@@ -34,8 +34,8 @@ from oversight.harness.store import Store
 T = TypeVar("T")
 
 _NO_REFERENCE = (
-    "they need labels of experts who are not on the panel: name the file under [experts] reference in "
-    "study.toml, or give it to oversight panel parity --reference FILE"
+    "human-level indices need labels of experts who are not on the panel: set reference under [experts] in "
+    "study.toml to a file of such labels, or use oversight panel parity --reference FILE"
 )
 
 
@@ -66,8 +66,8 @@ def read_panel(study: Study, store: Store) -> dict[str, Any]:
     }
     if not study.experts.is_panel:
         found["undefined"]["ratings"] = (
-            "this study asks experts yes or no; a panel, where several annotators choose among all options, "
-            'has protocol = "panel" under [experts]'
+            "this study asks experts yes/no questions; a panel of annotators who choose among all options "
+            'needs protocol = "panel" under [experts]'
         )
         return found
     panel = _attempt(found, "ratings", lambda: read_study_panel(store, None, study_clusters(study)))

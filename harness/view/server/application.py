@@ -76,7 +76,7 @@ def _read(path: Path) -> str:
         return ""
     mine = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o077)
     if not (mine and stat.S_ISREG(found.st_mode)):
-        raise ConfigError(f"{path}: others own this token file or can read it; remove the file")
+        raise ConfigError(f"{path}: another user owns this token file or can read it; remove the file")
     token = path.read_text(encoding="ascii", errors="replace").strip()
     return token if len(token) >= 32 and token.isascii() else ""
 

@@ -128,7 +128,7 @@ def test_a_study_of_yes_and_no_has_no_panel(tmp_path: Path) -> None:
     with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
         page = read_panel(study, store)
     assert page["is_panel"] is False
-    assert "asks experts yes or no" in page["undefined"]["ratings"]
+    assert "asks experts yes/no questions" in page["undefined"]["ratings"]
 
 
 def test_the_file_of_the_reference_is_taken_from_the_study(

@@ -106,7 +106,7 @@ function assumptionLines(name, found) {
     ? [`Of ${plural(found.check.oracle_items, "item")} the truth is known: annotators ${percent(found.check.human_accuracy)}, `
       + `model ${percent(found.check.model_accuracy)}, vote ${percent(found.check.aggregate_accuracy)} right.`]
     : ["Not checked: no item's truth is known here. oversight panel certify --oracle FILE, with the truth of some items drawn "
-      + "at random, looks at them."];
+      + "at random, checks the assumptions."];
   return el("details", {}, el("summary", {},
     `What ${name}'s certificate assumes (${found.assumptions.length}), and published scores`),
     noteList([...found.assumptions, ...check,
@@ -118,10 +118,10 @@ function directTable(file, found) {
   if (!found.direct.length) return null;
   return dataTable({
     name: `direct-${file}`,
-    caption: "The direct route, which assumes none of this: ask experts where model and a random annotator differ "
+    caption: "The direct route, without these assumptions: ask experts about items on which model and a random annotator differ "
       + `(${percent(found.disagreement)} of items)`,
     columns: [
-      { title: "if of these the model is right in", value: (row) => row.win_share, node: (row) => percent(row.win_share, 0) },
+      { title: "share of these items on which the model is right", value: (row) => row.win_share, node: (row) => percent(row.win_share, 0) },
       { title: "questions for 80 % power", number: true, value: (row) => row.questions },
       { title: "items screened", number: true, value: (row) => row.screened },
     ],
