@@ -100,7 +100,7 @@ def _counts(call: StoredCall) -> bool:
 
 BESIDE = "beside: tries that were paid for and brought no answer"
 """Error text of the row that stores the usage of an answered call's failed attempts."""
-LOST = f"{Fault.LOST}: under way when its process ended; it may have been answered"
+LOST = f"{Fault.LOST}: the call was unfinished when its process ended; it may have been answered"
 _NOTHING = ModelReply("", "")
 
 
