@@ -75,7 +75,7 @@ def test_a_run_that_is_not_finished_says_so(begin: Callable[..., None], oversigh
         "macro_recall"
     ]
     assert not pair["holds"]
-    assert "are not run with every model" in pair["why"]
+    assert "were not run with every model" in pair["why"]
 
 
 @pytest.mark.parametrize(

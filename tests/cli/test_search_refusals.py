@@ -129,6 +129,6 @@ def test_answers_about_predictions_alone_are_refused_before_anything_is_asked(
         asked = len(server.prompts)
         assert main(["search", "start", "--study", str(study)]) == 2
         assert len(server.prompts) == asked
-    assert "asked about the predictions of some models alone" in capsys.readouterr().err.splitlines()[-1]
+    assert "asked only about the predictions of certain models" in capsys.readouterr().err.splitlines()[-1]
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         assert store.searches.read_searches() == []

@@ -232,7 +232,7 @@ def test_clusters_of_one_item_each_are_items() -> None:
     assert assess_superhuman(single, model) == assess_superhuman(alone, model)
     with pytest.raises(EstimateError, match="item 'i1' has none"):
         alone.clustered({"i0": "a"})
-    with pytest.raises(EstimateError, match="at least 2, all items are of 'a'"):
+    with pytest.raises(EstimateError, match="at least 2, but all items are in 'a'"):
         alone.clustered(dict.fromkeys(alone.items, "a"))
 
 

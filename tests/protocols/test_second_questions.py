@@ -126,7 +126,10 @@ def test_they_are_drawn_once_where_they_tell_and_used_by_one_estimate(
     assert oversight("label", "route", "--json")["new"] == 0
     assert oversight("label", "status", "--json")["open"] == 40
     for name, model in estimates_of(study).items():
-        assert "40 of 40 second questions about its items are not answered" in model.undefined["deepened"]
+        assert (
+            "40 of 40 second questions about this model's items are not answered"
+            in model.undefined["deepened"]
+        )
         assert dict(model.estimates) == dict(before[name].estimates)
     paths, left = export_open(study, tmp_path / "out")
     assert left == 40
