@@ -66,7 +66,7 @@ def read_rubrics(study: Study, item_ids: Iterable[str]) -> list[StoredUnit]:
             if not is_file:
                 continue  # the study leaves this item out: beyond its limit, or an invalid row
             known = did_you_mean(item, ids)
-            raise row.error(names[0], f"a rubric of {item!r}, which is no item of the study{known}")
+            raise row.error(names[0], f"the rubric is for {item!r}, which is no item of the study{known}")
         for text, points, field in _read_criteria(row, study, is_file=is_file):
             place = counts[item]
             counts[item] += 1

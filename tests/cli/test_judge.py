@@ -102,7 +102,7 @@ def test_text_begins_with_the_verdict(study: Path, capsys: pytest.CaptureFixture
     assert main(["judge"]) == 0
     verdict, saving, *_ = capsys.readouterr().out.splitlines()
     assert verdict.startswith("wise: tells true from false;")
-    assert saving.startswith(("Questions are saved for", "No saving of questions is shown."))
+    assert saving.startswith(("The judges save questions for", "The judges are not shown to save questions"))
 
 
 def test_calibration_that_fails_elsewhere_is_refused(

@@ -205,7 +205,7 @@ def test_without_answers_or_a_study_it_says_how_to_plan(
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        ("sensitivity = [0.9, 1.0]\n", "experts: the estimates correct for experts' errors"),
+        ("sensitivity = [0.9, 1.0]\n", "experts: estimates of this study correct for experts' errors"),
         ('[estimate]\ninterval = "wald"\n', "plans support only the exact interval, not 'wald'"),
         ('[estimate]\nstrata = "text"\n', "strata: only estimates and results by class use strata"),
     ],

@@ -273,7 +273,7 @@ def test_results_by_class_use_first_answers_and_say_so(tmp_path: Path) -> None:
     assert after[1].results == before[1].results
     for found in after:
         assert found.left_out == (
-            "30 second questions about items answered no: results by class use first answers only",
+            "30 second questions about items answered no: results by class use only first questions",
         )
 
 
