@@ -78,7 +78,7 @@ def _tell_served(
     lines = [f"the page is at {address.url}; Ctrl-C stops it", *_link_lines(made)]
     lines += [
         f"{name}: {'the link was revoked' if link.revoked else f'has a link, until {link.expires[:10]}'}; "
-        f"a new one: oversight label links {shlex.quote(name)}"
+        f"make a new one with: oversight label links {shlex.quote(name)}"
         for name, link in kept.items()
     ]
     shown = json.dumps(told, ensure_ascii=False) if args.json else "\n".join(lines)
@@ -102,7 +102,11 @@ def links(args: argparse.Namespace, study: Study) -> None:
         store.marks.refuse_mark()
         if args.revoke:
             gone = revoke_links(store, args.experts)
-            emit(args, {"revoked": gone}, f"revoked: {', '.join(gone)}" if gone else "nothing was to revoke")
+            emit(
+                args,
+                {"revoked": gone},
+                f"revoked: {', '.join(gone)}" if gone else "these experts have no valid link",
+            )
         elif args.all or args.experts:
             made = make_links(study, store, address, experts=args.experts, days=args.days or _DAYS)
             for link in made:
@@ -126,7 +130,10 @@ def _list(args: argparse.Namespace, found: dict[str, AnswerLink | None]) -> None
             {"expert": name, "state": state, **dict(zip(("made", "until", "seen"), times, strict=True))}
         )
         table.add_row(name, state, *(time[:16].replace("T", " ") for time in times))
-    table.caption = "Times are UTC. A new link: oversight label links EXPERT; the former opens nothing then."
+    table.caption = (
+        "Times are UTC. Make a new link with: oversight label links EXPERT; the expert's former link then "
+        "stops working."
+    )
     emit(args, {"links": rows}, table)
 
 

@@ -164,7 +164,12 @@ def test_ratings_in_a_column_per_annotator_are_imported(
         ("study.toml", '"panel"', '"panel-random"', "cannot change once items are given"),
         ("study.toml", '"panel"', '"partitioned"', "this study is a panel already"),
         ("experts.toml", '"ana"', '"amy"', "went to 'ana' before"),
-        ("experts.toml", '"ana"', '"ana"\ncapacity = 14', "'ana' would rate 15 items, the capacity is 14"),
+        (
+            "experts.toml",
+            '"ana"',
+            '"ana"\ncapacity = 14',
+            "'ana' would rate 15 items, but the capacity is 14",
+        ),
         ("notes.csv", "n0,", "m0,", "cannot change once items are given"),
     ],
 )

@@ -95,8 +95,8 @@ def test_the_promise_names_the_verb_that_keeps_it(
     monkeypatch.chdir(tmp_path)
     assert main(["label", "route", "--more", "40", "--second"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "intervals of oversight estimate should get" in told
-    assert "compare and gate use first answers only" in told
+    assert "they should make intervals of oversight estimate" in told
+    assert "compare and gate do not use them" in told
 
 
 def test_they_are_drawn_once_where_they_tell_and_used_by_one_estimate(
@@ -164,7 +164,7 @@ def test_they_are_drawn_once_where_they_tell_and_used_by_one_estimate(
         ({"protocol": "targeted", "rates": (0.8,)}, "cover too rarely"),
         ({"protocol": "sequential"}, "asks until every item is resolved"),
         ({"protocol": "disagreement"}, "asks only about items on which two models differ"),
-        ({"extra": "options_per_item = 2\n"}, "asks several questions about an item at once"),
+        ({"extra": "options_per_item = 2\n"}, "asks several first questions about an item"),
     ],
 )
 def test_protocols_without_use_for_second_questions_say_so(
