@@ -430,7 +430,7 @@ def t_quantile(level: float, df: float) -> float:
     return float(stdtrit(df, 0.5 + level / 2))
 
 
-SILENCE = "experts are silent as often about true options as about others"
+SILENCE = "abstentions are as frequent for true options as for other options"
 
 
 def resolved_accuracy(

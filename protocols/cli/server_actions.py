@@ -240,8 +240,8 @@ def _lines(seen: Look) -> str:
     lines += [f"{name}: {estimate}" for name, estimate in seen.estimates.items()]
     lines += [f"{name}: no estimate yet ({why})" for name, why in seen.undefined.items()]
     if seen.slowest:
-        share = f"the first {seen.share:.0%} of every queue"
-        lines.append(f"answered by all: {share}, limited by {seen.slowest} (next: {seen.waiting})")
+        share = f"all experts have answered the first {seen.share:.0%} of their questions"
+        lines.append(f"{share}; the slowest is {seen.slowest} (next question: {seen.waiting})")
     lines += [
         f"{expert} passed over {counted(len(questions), 'question')}, which count as missing data"
         for expert, questions in seen.passed.items()

@@ -73,7 +73,7 @@ def test_certificate_and_parity(ratings: pd.DataFrame, predicted: dict[str, str]
     assert "human − model" in found._repr_html_()
     some = dict(list(predicted.items())[:20])
     assert h.certify(ratings, predicted, oracle=some).check is not None
-    with pytest.raises(h.EstimateError, match="predicted: there is none for the item"):
+    with pytest.raises(h.EstimateError, match="predicted: there is no value for the item"):
         h.parity(ratings, some)
     with pytest.raises(h.BadInput, match="frame: the item 'other' has no rating in frame"):
         h.certify(ratings, pd.concat([frame, pd.DataFrame([{"item": "other", "label": "x"}])]))

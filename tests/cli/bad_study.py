@@ -82,7 +82,7 @@ CASES = [
         "classes beside a preset",
         edit("study.toml", "file =", 'preset = "medical-abstracts"\nfile ='),
         CHECK,
-        "classes: the preset 'medical-abstracts' settles that; leave it out of [items]",
+        "classes: the preset 'medical-abstracts' defines this already; leave it out of [items]",
     ),
     Bad(
         "file and hub",

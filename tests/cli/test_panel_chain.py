@@ -220,7 +220,7 @@ def test_verbs_that_do_not_fit_say_so(
             [(spec.id, failed), *((spec.id, Prediction(f"n{j}", 0)) for j in range(1, N))]
         )
     assert (
-        "there is none for the item 'n0'"
+        "there is no value for the item 'n0'"
         in oversight("panel", "certify", "--model", "large", code=2)["error"]
     )
     assert main(["label", "status"]) == 0

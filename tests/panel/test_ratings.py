@@ -162,7 +162,7 @@ def test_a_panel_counts_and_forgets() -> None:
     assert panel.codes("predictions", ["b", None]).tolist() == [1, -1]
     with pytest.raises(EstimateError, match="predictions, item 'i0': 'z' is no class"):
         panel.codes("predictions", ["z", "a"])
-    with pytest.raises(EstimateError, match="reference: there is none for the item 'i1'"):
+    with pytest.raises(EstimateError, match="reference: there is no value for the item 'i1'"):
         panel.codes("reference", {"i0": "a"})
     with pytest.raises(EstimateError, match="must have length 2, has 1"):
         panel.codes("reference", ["a"])
@@ -257,7 +257,7 @@ def test_certify_knows_pools_and_aggregates(files: Path, oversight: Callable[...
             ),
             "N must be a whole number, is 10.5",
         ),
-        (("panel", "certify", "r.csv", "--model", "few.csv"), "there is none for the item 'i1'"),
+        (("panel", "certify", "r.csv", "--model", "few.csv"), "there is no value for the item 'i1'"),
         (("panel", "certify", "r.csv", "--model", "stray.csv"), "the item 'nowhere' has no rating in r.csv"),
         (("panel", "certify", "r.csv", "--model", "none.csv"), "there is no such file"),
         (
