@@ -114,7 +114,8 @@ def test_ratings_from_elsewhere_come_in_by_item_and_annotator(
     assert len(lines) == 3 * N - 5
     Path("more.jsonl").write_text(json.dumps(rows[0] | {"label": "red"}) + "\n")
     assert (
-        "'red', and 'blue' is already stored" in oversight("label", "import", "more.jsonl", code=2)["error"]
+        "is 'red', but 'blue' is already stored"
+        in oversight("label", "import", "more.jsonl", code=2)["error"]
     )
 
 
