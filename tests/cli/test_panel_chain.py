@@ -140,7 +140,7 @@ def test_ratings_in_a_column_per_annotator_are_imported(
     )
     Path("wide.csv").write_text(f"item,{people[0]},xyz\n{item},blue,blue\n")
     assert (
-        "wide.csv:2 [xyz]: is no annotator's column"
+        "wide.csv:2 [xyz]: is not named after an annotator"
         in oversight("label", "import", "wide.csv", code=2)["error"]
     )
 
