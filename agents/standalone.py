@@ -45,7 +45,7 @@ class Workflow:
     >>> winner.check_options([Item("a", "Which?", ("x", "y"), (0, 1))])
     Traceback (most recent call last):
         ...
-    oversight.harness.errors.BadInput: item 'a': options: this workflow answers with yes, no alone
+    oversight.harness.errors.BadInput: item 'a': options: this workflow can answer only with yes, no
     """
 
     program: Program
@@ -92,7 +92,7 @@ class Workflow:
         for item in items:
             if self.options and sorted(item.options) != sorted(self.options):
                 raise BadInput(
-                    f"item {item.id!r}: options: this workflow answers with {', '.join(self.options)} alone"
+                    f"item {item.id!r}: options: this workflow can answer only with {', '.join(self.options)}"
                 )
 
     async def answer(self, items: Sequence[Item], model: Model, *, concurrency: int = 8) -> list[Prediction]:

@@ -395,7 +395,7 @@ def _change_answers(store: Store, given: Sequence[Response], *, panel: bool) -> 
             if (source := before[reply.id].source) != reply.source:
                 asked = "assignment" if panel else "question"
                 told = f"{asked} {reply.id!r} was answered on {source}, where the answer can be changed"
-                raise BadInput(f"{told}; a file changes only what a file brought")
+                raise BadInput(f"{told}; a file can change only answers that came from a file")
         with store.transaction() as connection:
             kept = [reply for reply in changed if reply.value != WITHDRAWN]
             ids = [reply.id for reply in changed]

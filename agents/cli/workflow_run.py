@@ -38,7 +38,8 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     """
     if args.dry_run or args.batch:
         raise ConfigError(
-            "--workflow cannot be combined with --dry-run or --batch, because each call depends on the last"
+            "--workflow cannot be combined with --dry-run or --batch, because each call depends on the "
+            "previous one"
         )
     refuse_mark(study.store_url)
     if not study.models:

@@ -59,7 +59,8 @@ class AnswerGaps:
             return ""
         return (
             f"{self.missing} of {self.asked} questions have neither a yes nor a no, and items without an "
-            f"answer are left out: with theirs the accuracy could be anywhere from {least:.0%} to {most:.0%}"
+            f"answer are left out; with their answers, the accuracy could be anywhere from "
+            f"{least:.0%} to {most:.0%}"
         )
 
 
@@ -108,7 +109,8 @@ def describe_rates(rates: Mapping[str, float]) -> list[str]:
     name = min(rates, key=lambda each: rates[each])
     return [
         f"experts answered {rates[name]:.0%} of the questions about {name!r} and up to "
-        f"{max(rates.values()):.0%} of those about other classes; every answer counts in inverse proportion"
+        f"{max(rates.values()):.0%} of those about other classes; "
+        "answers are weighted inversely to these rates"
     ]
 
 
@@ -167,8 +169,8 @@ def draw_splits(
         splits[name] = tuple(sorted(part, key=lambda i: derive_seed(seed, "split", i.id)))
     if len(splits["select"]) < least:
         raise BadInput(
-            f"search: {len(pool)} items have an expert's answer, which leaves {len(splits['select'])} to "
-            f"select on; the first rung needs {least}: collect more answers, or lower rungs"
+            f"search: {len(pool)} items have an expert's answer, and {len(splits['select'])} of them are "
+            f"selection items, but the first rung needs {least}; collect more answers, or lower rungs"
         )
     return splits
 

@@ -335,7 +335,7 @@ def find_quotation(source: str, items: Iterable[Item]) -> str:
     """
     grams = _grams(source)
     quoted = (item.id for item in items if not grams.isdisjoint(_grams(item.text)))
-    told = (f"it quotes {WORDS} words or more of the item {name!r}, which it is judged on" for name in quoted)
+    told = (f"it quotes {WORDS} words or more of the item {name!r}, on which it is scored" for name in quoted)
     return next(told, "")
 
 

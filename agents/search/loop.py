@@ -196,13 +196,13 @@ def _find_unreadable(context: SearchContext, ids: Sequence[str], items: Sequence
     unreadable = (table.options(ids, items) == UNREADABLE) & ~has_failed
     if not unreadable.size or not unreadable.all():
         return ""
-    who = f"the {len(ids)} workflows of the library beside the start"
-    fix = "name by `library` in study.toml those that can be read"
+    who = f"the library's {len(ids)} workflows other than the start"
+    fix = "set library in study.toml to workflows with readable answers"
     if ids == [context.start]:
         who, fix = f"the start, {context.programs[0].name!r},", "take another model"
     return (
-        f"no answer of {who} to {len(items)} items names an option, so no proposal was paid for: see what "
-        f"the model replies by `oversight search show --page`, and change style or answer in workflow.toml, "
+        f"no answer of {who} to {len(items)} items names an option, so no proposal was paid for: read the "
+        f"model's replies with `oversight search show --page`, and change style or answer in workflow.toml, "
         f"or {fix}"
     )
 

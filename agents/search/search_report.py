@@ -222,7 +222,7 @@ def _count_reuse(store: Store, search: str, items: Sequence[Item]) -> str:
     if not others:
         return ""
     told = f"searches of this study that were also tested on these items: {others}"
-    return f"{told}; the best of several winners has a test result that is too high"
+    return f"{told}; among several winners, the best test result is too high on average"
 
 
 def _tokens_of(board: Board | None, candidate: str) -> float | None:
@@ -258,7 +258,7 @@ def _count_unanswered(winner: Sequence[Prediction], start: Sequence[Prediction])
         wrong = sum(p.status.no_option for p in predictions)
         failed = sum(p.status is PredictionStatus.FAILED for p in predictions)
         if wrong or failed:
-            told.append(f"{name} {wrong} unreadable or failed alone (wrong), {failed} failed (left out)")
+            told.append(f"{name}: {wrong} without an option (counted as wrong), {failed} failed (left out)")
     return "; ".join(told)
 
 
@@ -298,14 +298,14 @@ def _doubt_winner(archive: Archive, winner: Winner, labels: LabelColumns, gaps: 
 def _difference(context: SearchContext, winner: str) -> str:
     items = context.items("test")
     if not items or winner == context.start:
-        return "the start itself won" if winner == context.start else ""
+        return "the start workflow itself won" if winner == context.start else ""
     pair = [winner, context.start]
     labels = context.labels["test"]
     # Scores by maximum likelihood, like the accuracies that are reported next to the difference.
     scores = score_items(context.archive.matrix(pair, items), labels)
     found = compare_paired(scores[0], scores[1], 1.0, labels.cluster)
     if not found.n:
-        return "unknown: no test item has an answer of both"
+        return "unknown: no test item has answers of both the winner and the start"
     half = 1.96 * found.se
     ends = np.array([found.difference, found.difference - half, found.difference + half])
     # Clip to 100 points, the largest possible difference of accuracies.

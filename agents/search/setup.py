@@ -241,8 +241,8 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
     named, now = study.search.model_fields_set - _CAPS - {"in_flight"}, as_published(study.search)[0]
     ignored = sorted(name for name in named if getattr(now, name) != getattr(found.section, name))
     if ignored:
-        told = f"search {found.id} goes on with the settings that it began with: {', '.join(ignored)}"
-        say(f"{told}; to use those of study.toml: oversight search start")
+        told = f"search {found.id} keeps the settings with which it began, not those of study.toml"
+        say(f"{told}: {', '.join(ignored)}; to use those of study.toml: oversight search start")
     return prepare_search(study, store, found.seed, found.section, begun=found.id)
 
 
@@ -252,7 +252,7 @@ def _refuse_older(search: str, spec: Mapping[str, Any]) -> None:
     if spec.get("loop", 1) != _LOOP:
         changed = "proposals raced otherwise"
     elif "sessions" not in spec:
-        changed = "items shared a session, so stored calls could be made and paid again"
+        changed = "items shared a session, so that stored calls might be made and paid for again"
     if changed:
         raise ConfigError(
             f"search {search} was begun by another version, whose {changed}; it can be shown and exported; "
@@ -288,11 +288,16 @@ def model_name(study: Study, name: str) -> str:
 
 def _describe_labels(items: Sequence[Item], labels: AnyLabels, section: SearchSection) -> list[str]:
     yes = int((ExpertLabels.of_items(items, labels).truth >= 0).sum())
-    became = "are left out" if section.labels == "no" else "count as a no about another option, drawn"
-    told = [f"complementary labels alone: {yes} items with a yes {became}; the test is by all answers"]
+    became = (
+        "are left out" if section.labels == "no" else "count as a no about another, randomly drawn option"
+    )
+    told = [
+        f"the search uses only complementary labels: {yes} items with a yes {became}; "
+        "the test uses all answers"
+    ]
     if section.labels == "no" and len({len(item.options) for item in items}) > 1:
         told.append(
-            "items of few options have a yes more often, so fewer are left: accuracies, the test's too, are "
-            'of items that lean to many options; labels = "drawn" leaves none out'
+            "items with few options get a yes more often and are left out more often, so all accuracies "
+            'overrepresent items with many options; labels = "drawn" leaves no item out'
         )
     return told

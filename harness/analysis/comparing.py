@@ -18,7 +18,7 @@ from oversight.harness.store import Store
 _AGREE = 5e-4
 """Accuracies that differ by less count as equal, because they are displayed as equal."""
 
-_ERRORS = "; those are meant that take every answer for right, not what it puts first where experts err"
+_ERRORS = " (its estimates without a correction for experts' errors)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,14 +124,19 @@ def _compare(
         except NotIdentified as error:
             doubt = f"; {error}" if why else ""
         else:
-            several = "; several models are compared in pairs, as a ranking takes every answer for right"
+            several = (
+                "; models are compared only in pairs, because a ranking would assume that all answers are "
+                "right"
+            )
             told = f"differences are corrected for experts' errors, {describe_rates(rates)}"
             return found, told + several * (len(models) > 2)
     elif why and rates is not None:
-        doubt = f"; --test {test} has no correction" if test == "sign" else ""
+        doubt = f"; --test {test} cannot correct for experts' errors" if test == "sign" else ""
     found = compare(models, labels, test=test, level=level)
     if why:
-        found = found.doubted(why + (doubt or "; no gold and no ranges tell how often"))
+        found = found.doubted(
+            why + (doubt or ("; without gold items or ranges of error rates, this cannot be corrected"))
+        )
     return found, ""
 
 

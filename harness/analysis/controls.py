@@ -50,7 +50,7 @@ def read_gold(study: Study) -> list[GoldItem]:
             raise row.error(None, f"the same item as in {row.name_line(lines[item.id])}: text and options")
         found[item.id], lines[item.id] = gold, row.line
     if not found:
-        raise DataError("there are no gold items in it", file=path)
+        raise DataError("the file contains no gold items", file=path)
     return list(found.values())
 
 

@@ -82,7 +82,7 @@ def _try(what: str, look: Callable[[], str]) -> Finding:
 def _store(study: Study) -> str:
     path = study.path(study.study.store)
     if "://" not in study.study.store and not path.exists():
-        return f"{path} will be made"
+        return f"{path} does not exist yet and will be created"
     with Store(study.store_url) as store:
         return ", ".join(f"{n} {name}s" for name, n in store.count_rows().items())
 

@@ -314,7 +314,7 @@ def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogI
         record = _make_record(answer, file, has_options=has_options)
         known = records.setdefault(answer.id, record)
         if known["text"] != record["text"]:
-            told = f"the id {answer.id!r} is there with another text: {shorten(known['text'])}"
+            told = f"the id {answer.id!r} occurred before with another text: {shorten(known['text'])}"
             raise DataError(told, file=file, line=answer.line, field="text")
     columns = dict.fromkeys(name for record in records.values() for name in record)
     lines = (
@@ -333,7 +333,7 @@ def _make_record(answer: ForeignAnswer, file: str, *, has_options: bool) -> dict
     record |= {"options": list(answer.options)} if has_options else {}
     for field, value in record.items():
         if not value:
-            told = f"this sample holds no {field}, without which it is no item; write the items file yourself"
+            told = f"this sample has no {field}, which every item needs; write the items file yourself"
             raise DataError(told, file=file, line=answer.line, field=field)
     more = (name for name in answer.meta if not names_truth(name, own=has_options))
     return record | {name: answer.meta[name] for name in more if name not in record}

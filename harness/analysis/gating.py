@@ -197,7 +197,11 @@ def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) 
             check_look(study, store, look)
         errors = opened.rates if opened.doubt and not labels.is_resolved else None
         baseline = {} if bars.baseline is None else {bars.baseline: models.pop(bars.baseline)}
-        unknown = f"{opened.doubt}; no gold and no ranges tell how often" if opened.doubt else ""
+        unknown = (
+            f"{opened.doubt}; without gold items or ranges of error rates, this cannot be corrected"
+            if opened.doubt
+            else ("")
+        )
         whys = [*filter(None, [unknown if errors is None else "", opened.repeated])]
         checks = [
             _hold(
@@ -208,7 +212,7 @@ def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) 
         ]
         if look is not None and any(np.isfinite(check.verdict.value) for check in checks):
             note_look(store, look)
-        told = f"experts' errors are allowed for, {describe_rates(errors)}" if errors else ""
+        told = f"verdicts allow for experts' errors, {describe_rates(errors)}" if errors else ""
         drawn = pool_text(*opened.pool) if opened.pool else ""
         remarks = [*filter(None, [told, drawn, opened.tell_unused()]), *_name_unused(study)]
     return GateReport(
@@ -330,6 +334,6 @@ def _name_unused(study: Study) -> list[str]:
     """Name settings of study.toml that a gate does not use, because its tests weight items equally."""
     section = study.estimate.model_dump(exclude={"level"}, exclude_defaults=True)
     return [
-        f"estimate.{name} = {value!r} is not used: a gate holds all items together against its bar"
+        f"estimate.{name} = {value!r} is not used: a gate compares all items together with its bar"
         for name, value in section.items()
     ]

@@ -343,7 +343,7 @@ def load_study_preset(study: Study) -> PresetReading:
     section = study.items
     settled = [name for name in _SETTLED if name in section.model_fields_set]
     if section.preset in PRESETS and settled:
-        told = f"the preset {section.preset!r} settles that; leave it out of [items]"
+        told = f"the preset {section.preset!r} defines this already; leave it out of [items]"
         raise ConfigError(f"{', '.join(settled)}: {told}")
     return load_preset(
         section.preset or "",

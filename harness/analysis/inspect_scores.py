@@ -166,8 +166,8 @@ def unpack_scores(
         )
     if (n := wanted.pop()) != len(found):
         raise BadInput(
-            f"{len(found)} of {n} scores are in the log: it lacks samples that experts were asked about, so "
-            "an estimate would not be the study's"
+            f"the log contains only {len(found)} of {n} scores, because it lacks samples that experts were "
+            "asked about; score a log of all samples, because an estimate would differ from the study's"
         )
     return [item for carried in found.values() for item in carried.items], settings.pop()
 

@@ -106,7 +106,9 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
         if new is None:
             raise BadInput(f"the items file has no item {item_id!r}; write the corrected item there first")
         if (new.text, new.options) == (old.text, old.options):
-            raise BadInput(f"the item {item_id!r} is stored as the file has it; there is nothing to correct")
+            raise BadInput(
+                f"the item {item_id!r} is stored exactly as in the file; there is nothing to correct"
+            )
         if len(new.options) != len(old.options):
             raise BadInput(
                 f"the item {item_id!r} has {len(new.options)} options in the file and {len(old.options)} in "

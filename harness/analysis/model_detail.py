@@ -99,7 +99,7 @@ def close_interval(study: Study, store: Store, model: str) -> EstimatesOverTime:
         predictions, labels, CURVE_POINTS, interval=interval, level=level, n_options=n_options
     )
     if not points and not why:
-        why = "no number of labels allows an interval for looking on yet"
+        why = "there are too few answers for an anytime interval"
         points = growing_accuracy(
             predictions, labels, CURVE_POINTS, interval=requested_interval(study), level=level
         )

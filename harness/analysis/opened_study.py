@@ -157,8 +157,8 @@ class EstimateOptions:
             raise BadInput(f"{', '.join(given)}: {find_reason('estimate', labels.conditions)}")
         if self.published and (not labels.is_even or labels.cluster is not None):
             raise BadInput(
-                "estimators: the paper's estimators need options drawn with equal chances and independent "
-                "items; leave it out"
+                "estimators: the paper's estimators need options drawn with equal probabilities and "
+                "independent items; leave the option out"
             )
 
 
@@ -177,7 +177,7 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     """
     name = f"--look {look.look}/{look.looks}"
     if study.estimate.looks not in (None, look.looks):
-        raise BadInput(f"{name}: study.toml plans {study.estimate.looks} looks, in [estimate]")
+        raise BadInput(f"{name}: study.toml plans {study.estimate.looks} looks (looks under [estimate])")
     share, planned = look.answered / look.drawn if look.drawn else 0.0, look.look / look.looks
     if abs(share - planned) > FARTHEST + 1e-9:
         raise BadInput(
@@ -200,7 +200,8 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     if before and before[-1].look == look.look and before[-1].answered != look.answered:
         more = look.look < look.looks
         raise BadInput(
-            f"{name}: this look was taken with {before[-1].answered} answers, {look.answered} are in now; "
+            f"{name}: this look was taken with {before[-1].answered} answers, but now there are "
+            f"{look.answered}; "
             f"{f'the next one is {look.look + 1}/{look.looks}' if more else 'it was the last'}"
         )
 
@@ -248,7 +249,7 @@ def describe_rates(known: ErrorRanges) -> str:
     if right + missed:
         told.append(f"{right} of {right + missed} true options confirmed")
     if false_yes + true_no:
-        told.append(f"{true_no} of {false_yes + true_no} false ones denied")
+        told.append(f"{true_no} of {false_yes + true_no} false options denied")
     if told:
         return f"by gold ({', '.join(told)})"
     (s_low, s_high), (t_low, t_high) = known.sensitivity, known.specificity
@@ -261,13 +262,13 @@ def describe_errors(answers: ControlAnswers | None) -> str:
     if not quality:
         return ""
     seen = (
-        (quality[-1].sensitivity, "the true option of {of} gold questions was missed {wrong} times"),
-        (quality[-1].specificity, "a false option of {of} gold questions was taken for true {wrong} times"),
-        (quality[-1].steadiness, "{wrong} of {of} repeats were answered otherwise than the first time"),
-        (quality[-1].agreement, "on {wrong} of {of} questions two experts differ"),
+        (quality[-1].sensitivity, "they missed the true option in {wrong} of {of} gold questions"),
+        (quality[-1].specificity, "they took a false option for true in {wrong} of {of} gold questions"),
+        (quality[-1].steadiness, "{wrong} of {of} repeated questions got another answer than the first time"),
+        (quality[-1].agreement, "two experts differ on {wrong} of {of} questions"),
     )
     told = [_fill(text, rate) for rate, text in seen if rate is not None and rate.successes < rate.of]
-    return f"experts err, which is not allowed for here: {'; '.join(told)}" if told else ""
+    return f"experts err, and this number is not corrected for it: {'; '.join(told)}" if told else ""
 
 
 def _fill(text: str, rate: Rate) -> str:
@@ -402,7 +403,7 @@ class StoredRuns(Mapping[str, PredictionColumns]):
         return len(self.runs)
 
 
-FIRST_ONLY = "results by class use first answers only"
+FIRST_ONLY = "results by class use only first questions"
 
 
 class OpenStudy:
@@ -522,7 +523,7 @@ class OpenStudy:
     @cached_property
     def doubt(self) -> str:
         """Reason why uncorrected estimates may be wrong; empty if no error of an expert is known."""
-        known = "experts may err at the rates that study.toml gives, which is not allowed for here"
+        known = "experts may err at the rates in study.toml, for which this number is not corrected"
         return describe_errors(self.controls) or (known if self.study.experts.knows_errors else "")
 
     @cached_property
@@ -538,8 +539,8 @@ class OpenStudy:
         if found.excess <= RELEVANT_EXCESS:
             return ""
         return (
-            f"{found.items} of {items.size} answered items share their text with another one, and count as "
-            f"independent; {advise_on_texts(self.study)}"
+            f"{found.items} of {items.size} answered items share their text with another item, but are "
+            f"treated as independent;  {advise_on_texts(self.study)}"
         )
 
     @cached_property
@@ -565,8 +566,8 @@ class OpenStudy:
         if search is None:
             return ""
         return (
-            f"search {search} chose this workflow by answers of this study; the sealed test is free of that: "
-            f"oversight search show {search}"
+            f"search {search} chose this workflow by answers of this study, so its accuracy may be too high; "
+            f"see the search's sealed test: oversight search show {search}"
         )
 
     @property

@@ -158,7 +158,7 @@ class PanelStudy:
             left = len(found.keys() - set(panel.items))
             if left:
                 of = counted(len(found), "item")
-                say(f"{name_source(path)}: {left} of {of} left out: nobody rated them")
+                say(f"{name_source(path)}: {left} of {of} left out, because nobody rated them")
             found = {item: found.get(item) for item in panel.items}
         rated = set(panel.items)
         for item in found:
@@ -350,7 +350,7 @@ def certify(
     >>> ratings = example_ratings()
     >>> model = pd.DataFrame({"item": list("abcdef"), "label": list("xyxyxy")})
     >>> print(ov.certify(ratings, model).verdict)
-    not certified; the same margin on 53 items would be, if the model does not share the annotators' errors
+    not certified; with 53 items, the same margin would be, if the model does not share the annotators' errors
     """
     if weights is not None:
         check_mapping("weights", weights, "annotator to weight")

@@ -10,7 +10,7 @@ from oversight.harness.errors import BadInput
 from oversight.harness.estimate import PilotPlan, plan_from_pilot, refuse
 from oversight.harness.store import Store
 
-_ELSE = "see what it costs with: oversight plan --options K"
+_ELSE = "plan without the study's answers: oversight plan --options K"
 
 
 def plan_study(
@@ -53,7 +53,7 @@ def plan_study(
     opened = OpenStudy(study, store)
     if not len(opened.labels):
         raise BadInput(
-            "there are no answers yet, from which to compute what votes, a judge or a pool save; collect a "
+            "there are no answers yet from which a plan could be computed; collect a "
             "pilot (oversight label route --questions 100), or plan without a study (--options K)"
         )
     correction, section = opened.correction, study.estimate
@@ -63,7 +63,9 @@ def plan_study(
             f"estimate.interval: plans support only the exact interval, not {section.interval!r}; {_ELSE}"
         )
     if correction is not None and (correction.gold or correction.name):
-        raise BadInput(f"experts: the estimates correct for experts' errors, but a plan cannot; {_ELSE}")
+        raise BadInput(
+            f"experts: estimates of this study correct for experts' errors, but plans cannot; {_ELSE}"
+        )
     named = study.experts.models
     chosen, judges = opened.choose(runs or named or None), opened.read_judges()
     return plan_from_pilot(

@@ -690,8 +690,8 @@ def _strata(opened: OpenStudy) -> Strata:
     if study.estimate.panel is not None:
         if study.items.cluster is not None:
             raise BadInput(
-                "panel: strata by a panel's certainty need independent items, but these share "
-                f"{study.items.cluster!r} (items.cluster); leave the panel out"
+                "panel: strata by a panel's certainty need independent items, but these items are in "
+                f"clusters by {study.items.cluster!r} (items.cluster); leave the panel out"
             )
         path = study.path(study.estimate.panel)
         certain = stratify_by_certainty(make_panel(read_ratings(path)))

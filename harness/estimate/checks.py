@@ -203,7 +203,10 @@ def yes_rate(labels: LabelColumns, alpha: float) -> Check:
     A failure means that experts say no to true options too often, or yes to false options.
     """
     text = "{hits} yes among {n} answers, expected {expected:.1f}"
-    odd = "; too few: truths were missed, too many: false yes (which ruins ord and ml)"
+    odd = (
+        "; too few mean that experts missed true options, too many that they said yes to false ones, "
+        "which biases ord and ml"
+    )
     answered, yes = labels.kind != ABSTAINED, labels.kind == YES
     return _one_in_k("yes_rate", labels, answered, yes, alpha, text, odd)
 
@@ -251,7 +254,7 @@ def asked_options(labels: LabelColumns) -> Check:
     return Check.of_test(name, statistic, chi2_tail(statistic, df), OPTIONS_ALPHA, text)
 
 
-_ODD = "; the recorded propensities are not those of the draw, or some options had none"
+_ODD = "; the recorded propensities differ from those of the draw, or some options could not be drawn"
 _NOTHING = "no item has one question whose option was drawn with unequal chances"
 
 
@@ -366,7 +369,7 @@ def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
     weight = (1 / (drawn.asked.n_options[uneven] * pi)).tolist()
     mean = math.fsum(weight) / pi.size
     z = z_of_sum(mean, 1.0, variance(weight) / pi.size)
-    text = f"mean of 1/(K π) over what was asked is {mean:.3f}, expected 1"
+    text = f"mean of 1/(K π) over the options asked about is {mean:.3f}, expected 1"
     return Check.of_test(name, z, two_sided(z), alpha, text, _ODD)
 
 
@@ -387,7 +390,7 @@ def routed_for(drawn: DrawnOptions) -> Check:
     share = at_floor / n
     text = f"{at_floor} of {n} predictions ({share:.0%}) had the least propensity of all options"
     if at_floor:
-        text += ": the questions were drawn for other models, and say less of this one"
+        text += ": the questions were drawn for other models, and tell less about this model"
     return Check(name=name, passed=at_floor == 0, statistic=share, p_value=None, message=text)
 
 
@@ -401,7 +404,7 @@ def coin(drawn: DrawnOptions, alpha: float) -> Check:
     heads = int(np.count_nonzero(tossed.is_hit))
     p = sign_p_value(heads, n - heads)
     text = f"this model's prediction was asked about {heads} of {n} times, expected {n / 2:g}"
-    odd = "; the coin was not fair, or the predictions are not those that were drawn from"
+    odd = "; the coin was not fair, or the predictions differ from those used in the draw"
     return Check.of_test(name, float(heads), p, alpha, text, odd)
 
 
@@ -585,7 +588,7 @@ def agreement(votes: ModelVotes, alpha: float) -> Check:
     p = float(ndtr(z))
     more, fewer = (float(yes[side].mean()) if side.any() else math.nan for side in (v > 0, v <= 0))
     text = f"yes to {more:.0%} of the options with more votes of models, to {fewer:.0%} of those with fewer"
-    odd = "; answers do not follow what models agree on: they may belong to other items or options"
+    odd = "; answers are unrelated to the models' agreement, so they may belong to other items or options"
     return Check.of_test(name, z, p, alpha, text, odd)
 
 
@@ -710,7 +713,10 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
     p, expert, yes, n, others = min(found)
     p = min(1.0, p * len(found))
     text = f"furthest off: {names[expert]}, {yes} yes of {n} answers where others say yes to {others:.0%}"
-    odd = "; answers that follow no item look like this, and so does a class that models never get right"
+    odd = (
+        "; the expert's answers may be unrelated to the items, or models may never be right about the "
+        "expert's class"
+    )
     return Check.of_test(_NAME, yes / n, p, alpha, text, odd)
 
 
@@ -1048,7 +1054,7 @@ def _check_votes(
     """Run the checks that use all models; cached, because they are the same for every model of a study."""
     votes = ModelVotes(tuple(models), labels)
     if votes.lacks_models:
-        why = "questions were drawn for other models, too"
+        why = "questions were also drawn for models that are not given here"
         return {name: Check.not_made(name, why) for name in ("yes_rate", "yes_rate_by_expert", "agreement")}
     return {
         "yes_rate": routed_yes_rate(votes, level),
@@ -1078,7 +1084,7 @@ def hausman(tallies: Tallies, alpha: float) -> Check:
         df += 1
         text.append(f"{t}: ord {o.value:.3f}, comp {c.value:.3f}")
     if df == 0:
-        return Check.not_made("hausman", "no stratum with both kinds of labels")
+        return Check.not_made("hausman", "no stratum has both ordinary and complementary labels")
     return Check.of_test("hausman", statistic, chi2_tail(statistic, df), alpha, "; ".join(text))
 
 

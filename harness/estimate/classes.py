@@ -435,8 +435,8 @@ class ClassEvidence:
         correct = read_item_answers(self.labels).correctness(wanted, places)[:, 0]
         if unknown := np.count_nonzero(correct < 0):
             raise NotIdentified(
-                f"of {unknown} of {places.size} items nobody said whether they are of this class: what was "
-                "predicted of them is refuted, or experts were silent"
+                f"it is not known of {unknown} of {places.size} items whether they are of this class, "
+                "because their predicted options were refuted, or experts did not answer"
             )
         weight = find_weights(places, self.labels)
         return resolved_accuracy(correct, level=self.level, cluster=cluster, weight=weight)
@@ -999,9 +999,8 @@ class ClassResults:
         expected = evidence.expect_yes(option, share.value)
         if expected < LEAST:
             raise EstimateError(
-                f"these questions give about {expected:.1f} yes-answers about this class if it is as "
-                "frequent "
-                f"as its predictions; an estimate needs at least {LEAST:g}"
+                f"about {expected:.1f} yes-answers about this class are expected from these questions if the "
+                f"class is as frequent as predicted; an estimate needs at least {LEAST:g}"
             )
         weights = recall_weights if metric == "recall" else f1_weights
         together = evidence.labels.cluster is not None

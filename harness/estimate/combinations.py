@@ -6,7 +6,7 @@ A study is described by conditions: its design, and its `FEATURES`. A use is the
 >>> find_reason("metrics", {"uniform"})
 ''
 >>> find_reason("estimate", {"uniform", "weights", "clusters"})
-'items were drawn with unequal chances and share clusters; take one of these'
+'items were drawn with unequal probabilities and are in clusters, and no method here allows for both'
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ UNTOLD, NO_EFFECT, BY_DATA = "not identified", "no effect", "not identified by m
 """Kinds of rules, see `Rule.kind`."""
 
 _UNEQUAL = (
-    'items were drawn with unequal chances (draw = "deviation" in study.toml), and this takes '
-    'all items as equal; it needs items drawn with draw = "agreement"'
+    'items were drawn with unequal probabilities (draw = "deviation" in study.toml), but this '
+    'analysis needs equal ones; in a new study, use draw = "agreement"'
 )
 
 
@@ -99,17 +99,19 @@ RULES = (
     Rule(
         uses=_set("search"),
         all_of=_set("differences"),
-        reason="questions were asked only where two models differ, and these items are no sample of all",
+        reason="questions were asked only where two models differ, and such items are not a random sample "
+        "of all items; a search needs a study with another protocol",
     ),
     Rule(
         uses=_set("plan"),
         all_of=_set("differences"),
-        reason="a pilot of questions where two models differ tells no accuracy to plan for",
+        reason="the pilot's questions were asked only where two models differ, so they do not give the "
+        "accuracies from which a plan is computed",
     ),
     Rule(
         uses=_set("plan"),
         all_of=_set("clusters"),
-        reason="a plan from a pilot takes items as independent, and these share clusters",
+        reason="a plan from a pilot needs independent items, but these items are in clusters",
     ),
     Rule(uses=_set("search", "plan", "gate difference"), all_of=_set("weights"), reason=_UNEQUAL),
     Rule(uses=_set("compare"), all_of=_set("weights", "resolved"), reason=_UNEQUAL),
@@ -118,26 +120,30 @@ RULES = (
     Rule(
         uses=_set("estimate", "compare", "gate", "metrics"),
         all_of=_set("weights", "clusters"),
-        reason="items were drawn with unequal chances and share clusters; take one of these",
+        reason="items were drawn with unequal probabilities and are in clusters, and no method here "
+        "allows for both",
     ),
     Rule(
         uses=_set("estimate"),
         all_of=_set("judges", POOL, "clusters"),
-        reason="items were drawn of a pool and share clusters; a judge is used with one of these",
+        reason="a judge cannot be used if items were drawn from a pool and are also in clusters; leave the "
+        "judge out",
     ),
     Rule(
         uses=_set("estimate", "metrics"),
         all_of=_set("strata"),
         any_of=_set("weighted", "resolved"),
         kind=NO_EFFECT,
-        reason="strata have no effect where predictions decided what was asked; leave them out",
+        reason="strata have no effect if predictions decided which options were asked about; leave strata "
+        "out",
     ),
     Rule(
         uses=_set("estimate", "metrics"),
         all_of=_set("strata"),
         any_of=_set("clusters", "weights", "gold"),
         kind=NO_EFFECT,
-        reason="strata have no effect together with clusters, unequal chances or gold; leave them out",
+        reason="strata have no effect together with clusters, unequal probabilities of items, or gold; leave "
+        "strata out",
     ),
     Rule(
         uses=_set("estimate", "metrics"),
@@ -148,63 +154,65 @@ RULES = (
         uses=_set("estimate", "compare", "gate", "gate difference"),
         all_of=_set("resolved", "gold"),
         kind=NO_EFFECT,
-        reason="items asked about until resolved have no correction for experts' errors",
+        reason="experts' errors cannot be corrected for if experts are asked about an item until it is "
+        'resolved (protocol = "sequential")',
     ),
     Rule(
         uses=_set("estimate", "metrics"),
         all_of=_set("resolved"),
         any_of=_set("votes", "second questions"),
         kind=NO_EFFECT,
-        reason="every item is resolved, and nothing is left open that they could tell",
+        reason="every item is resolved, so models' votes and second questions add no information",
     ),
     Rule(
         uses=_set("estimate"),
         all_of=_set("resolved", "judges"),
         unless=_set(POOL),
-        reason="every item is resolved, and a judge adds nothing to what is known",
+        reason="every item is resolved, so a judge adds no information",
     ),
     Rule(
         uses=_set("metrics"),
         any_of=_set("votes", "judges"),
         kind=NO_EFFECT,
-        reason="results by class use experts' answers alone",
+        reason="results by class use only experts' answers, no votes and no judges",
     ),
     Rule(
         uses=_set("compare", "gate", "gate difference", "search"),
         any_of=_set("votes", "judges", "second questions"),
         kind=NO_EFFECT,
-        reason="only estimates of one model use more than experts' first answers",
+        reason="only estimates of a single model use votes, judges or second questions",
     ),
     Rule(
         uses=_set("plan"),
         any_of=_set("second questions"),
         kind=NO_EFFECT,
-        reason="a plan is of first questions",
+        reason="a plan counts only first questions, not second ones",
     ),
     Rule(
         uses=_set("compare", "gate", "gate difference", "search", "plan"),
         any_of=_set("strata"),
         kind=NO_EFFECT,
-        reason="all items are taken together",
+        reason="only estimates and results by class use strata; here all items are analysed together",
     ),
     Rule(
         uses=_set("metrics", "search", "plan"),
         any_of=_set("gold"),
         kind=NO_EFFECT,
-        reason="there is no correction for experts' errors, and results say so",
+        reason="results by class, searches and plans do not correct for experts' errors",
     ),
     Rule(
         uses=_set("gate"),
         all_of=_set("weighted", "weights"),
         kind=BY_DATA,
-        reason="several models' predictions were asked about with unequal chances; watch one alone",
+        reason="questions about several models' predictions were drawn with unequal probabilities, but a "
+        "gate needs questions about a single model",
     ),
     Rule(
         uses=_set("search"),
         all_of=_set("resolved"),
         kind=BY_DATA,
-        reason="experts were asked about the predictions of some models alone, as by protocol = "
-        '"sequential", which cannot score answers of others',
+        reason="experts were asked only about the predictions of certain models (as by protocol = "
+        '"sequential"), so answers of other programs cannot be scored',
     ),
 )
 
@@ -222,7 +230,7 @@ def find_reason(use: str, conditions: Collection[str]) -> str:
     >>> find_reason("metrics", {"uniform"})
     ''
     >>> find_reason("estimate", {"uniform", "weights", "clusters"})
-    'items were drawn with unequal chances and share clusters; take one of these'
+    'items were drawn with unequal probabilities and are in clusters, and no method here allows for both'
     """
     rule = find_rule(use, conditions)
     return "" if rule is None else rule.reason
@@ -252,7 +260,7 @@ def refuse(use: str, conditions: Collection[str], **features: bool) -> None:
     >>> refuse("estimate", {"uniform", "weights", "clusters"})
     Traceback (most recent call last):
         ...
-    oversight.harness.errors.NotIdentified: items were drawn with unequal chances and share ...
+    oversight.harness.errors.NotIdentified: items were drawn with unequal probabilities and are in ...
     """
     given = [name for name, is_given in features.items() if is_given]
     rule = find_rule(use, {*conditions, *given})

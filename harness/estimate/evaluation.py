@@ -137,7 +137,10 @@ def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
     """
     n, readable = len(option), option >= 0
     if np.bincount(data.item).max(initial=0) > 1:
-        raise NotIdentified("items drawn with unequal chances have several questions")
+        raise NotIdentified(
+            "items were drawn with unequal probabilities, and some of them have several questions; an "
+            "anytime estimate needs one question per item"
+        )
     asked, yes = data.by_item
     chance = np.where(readable, data.propensities[np.arange(n), np.maximum(option, 0)], 0.0)
     certain = chance > 1 - _NEAR
@@ -250,7 +253,7 @@ def estimate_anytime(
     missing = [K for K in shares if not (K in groups and groups[K].n_readable)]
     if missing or not shares:
         raise EstimateError(
-            "a running estimate needs, for every number of options K, an answer about a readable "
+            "an anytime estimate needs, for every number of options K, an answer about a readable "
             "prediction; "
             f"there is none for K = {', '.join(map(str, missing)) or '?'}"
         )
@@ -466,8 +469,8 @@ class Evaluation:
             how = f"{labels.statement.estimator} labels" if labels.statements else "these labels"
             how += " in clusters" if labels.cluster is not None else ""
             raise BadInput(
-                f"{', '.join(ignored)}: has no effect on {how} with the other options given, which allow "
-                "one estimate; leave it out"
+                f"{', '.join(ignored)}: has no effect on {how}, because the other options allow only one "
+                "estimate; leave it out"
             )
 
     @property
@@ -592,8 +595,8 @@ def complete(
     estimate, hidden = _allow_for_missing(estimate, predictions, labels, make)
     answered = np.count_nonzero(predictions.ran)
     unfinished = (
-        f"the model answered {answered} of {len(predictions) + counts.unpredicted} items; those it "
-        "answered first may be no random part of them"
+        f"the model answered {answered} of {len(predictions) + counts.unpredicted} items; the items "
+        "answered first may not be a random sample"
         if counts.unpredicted
         else ""
     )

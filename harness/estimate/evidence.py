@@ -239,7 +239,7 @@ class UnequalAnswers:
         """Reason why the interval of an uncorrected estimate may not hold."""
         return (
             f"experts answered {self.least:.0%} of the questions about one option and {self.most:.0%} of "
-            "those about another, and this estimate is not corrected for it"
+            "those about another, and this estimate is not corrected for the difference"
         )
 
     def tilt(self, data: RoutedSample) -> RoutedSample:
@@ -324,7 +324,9 @@ def estimate_refusals(predicted: IntArray, refused: IntArray, rates: FloatArray,
     n = np.bincount(refused[readable], minlength=K)
     hits = np.bincount(refused[readable & (predicted == refused)], minlength=K)
     if not n.all():
-        raise NotIdentified(f"option {int(np.argmin(n))} has no answer, so nothing refutes predictions of it")
+        raise NotIdentified(
+            f"no item has a no about option {int(np.argmin(n))}, so its predictions cannot be scored"
+        )
     weight = 1 / rates[refused]
     share, q = (n / rates) / (n / rates).sum(), hits / n
     centre, z = float(share @ q), z_value(level)
@@ -636,11 +638,11 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
         return None
     code = cluster.code[items]
     for place in items[code < 0]:
-        raise EstimateError(f"clusters: item {index.ids[place]!r} has none")
+        raise EstimateError(f"clusters: item {index.ids[place]!r} has no cluster")
     known, number = np.unique(code, return_inverse=True)
     if known.size < 2:
         name = str(cluster.names[known[0]])
-        raise EstimateError(f"clusters: there must be at least 2, all items are of {name!r}")
+        raise EstimateError(f"clusters: there must be at least 2, but all items are in {name!r}")
     return number.astype(np.int64)
 
 

@@ -118,7 +118,10 @@ def youden(s: float, t: float) -> float:
     if not (0 <= s <= 1 and 0 <= t <= 1):
         raise EstimateError(f"sensitivity and specificity must lie in [0, 1], are {s} and {t}")
     if s + t <= 1:
-        raise NotIdentified(f"sensitivity + specificity must exceed 1, is {s + t:.4g}: answers carry nothing")
+        raise NotIdentified(
+            f"sensitivity + specificity must exceed 1, is {s + t:.4g}: answers with a smaller sum contain no "
+            "information"
+        )
     return s + t - 1
 
 
@@ -585,8 +588,8 @@ def bounded_accuracy(
     low, high = max(0.0, _GRID[kept.min()] - step), min(1.0, _GRID[kept.max()] + step)
     if low == 0 and high == 1:
         raise NotIdentified(
-            "the known error rates allow every accuracy; add gold items, or ask a second expert more "
-            "questions"
+            "experts' error rates are known too roughly: every accuracy from 0 to 1 fits the answers; add "
+            "gold items, or ask a second expert more questions"
         )
     value, share = float(_GRID[best]), float(readable.mean())
     if share < 1:
@@ -667,9 +670,8 @@ def _check_exchangeable(data: RoutedSample, second: IntArray) -> None:
     more, fewer = int((first & (second == 0)).sum()), int((~first & (second == 1)).sum())
     if more + fewer and sign_p_value(more, fewer) < _DOUBT:
         raise NotIdentified(
-            f"second experts are not like the first: where they disagree, the first said yes {more} times "
-            "and "
-            f"the second {fewer} times, so that they do not err equally often"
+            "first and second experts do not err equally often, as this estimate assumes: where they "
+            f"disagree, the first said yes {more} times and the second {fewer} times"
         )
 
 
@@ -690,7 +692,7 @@ def _check_fit(cells: _Cells, s: float, t: float, A: float) -> None:
             free += max(0, len(merged) - 1)
     if free > 0 and chi2_tail(float(deviance), free) < _DOUBT:
         raise NotIdentified(
-            "the answers are not those of two experts who judge independently with equal error rates "
+            "the answers do not fit two experts who judge independently with equal error rates "
             f"(deviance {deviance:.1f} with {free} degrees of freedom); add gold items"
         )
 
@@ -764,8 +766,8 @@ def rate_ranges(
             least, most = 0.0, 1.0
         if max(low, least) > min(high, most):
             raise NotIdentified(
-                "answers to gold contradict the range of a rate that study.toml gives (sensitivity, "
-                "specificity), or are no better than a coin"
+                "answers to gold items contradict the range of sensitivity or specificity in study.toml, or "
+                "are no better than guesses"
             )
         found.append((max(low, least), min(high, most)))
     return found[0], found[1]

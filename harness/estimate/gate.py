@@ -511,7 +511,7 @@ class GateVerdict(Displayable):
         rows = [(side, f"{p:.2g}") for side, p in sides.items() if not math.isnan(p)]
         notes = []
         if self.further is not None:
-            notes.append(f"about {self.further:,} further answers would settle it (a forecast)")
+            notes.append(f"about {self.further:,} further answers would decide it (a forecast)")
         return (HtmlTable(columns=("evidence against a value", "p"), rows=rows, notes=notes),)
 
     @property
@@ -576,9 +576,10 @@ def check_bar(bar: float | str | None, low: float, high: float, level: float) ->
 
 
 UNTOLD = (
-    "the answers fit a value on either side of the bar, by what is known of experts' errors; more gold tells"
+    "given what is known about experts' errors, the answers fit a value on either side of the bar; "
+    "more gold items narrow this"
 )
-UNANSWERED = "what the unanswered questions hide could put the value on either side of the bar"
+UNANSWERED = "answers to the open questions could put the value on either side of the bar"
 _FOR_RATES = 0.4
 """Part of the error probability 1 − level that is used for ranges of error rates estimated from gold."""
 
@@ -696,7 +697,8 @@ def _decide(
     if missing:
         return nothing.withheld(
             f"the run is not finished: {missing} items asked about have no answer of "
-            f"{'the model' if len(models) == 1 else 'both models'}, and those run first may be no random part"
+            f"{'the model' if len(models) == 1 else 'both models'}, and the items run first may not be a "
+            "random sample"
         )
     use = "gate" if len(models) == 1 else "gate difference"
     try:

@@ -750,7 +750,7 @@ def make_interval(point: Point, method: str = "exact", level: float = 0.95) -> I
     why = APPROXIMATE.get(method, "")
     if steps > 1:
         one_in = round(10 ** (steps - 1) / (1 - level))
-        why = f"the labels fit no accuracy; chance does that in fewer than 1 in {one_in:,} samples"
+        why = f"the labels fit no accuracy, which happens by chance in fewer than 1 in {one_in:,} samples"
     if not low <= min(1.0, max(0.0, point.value)) <= high:
         notes += (Note(NoteKind.VALUE_OUTSIDE_INTERVAL),)
     return Interval(low=low, high=high, level=level, method=made, notes=notes, why=why)

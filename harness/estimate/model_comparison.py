@@ -335,7 +335,7 @@ def compare(
     if len(names) == 2 and not labels.asked_items.any():
         return ModelComparison(pairs=(_unasked(names, predictions, level, labels.cluster),))
     if errors is not None and test == "sign":
-        raise BadInput("errors: differences are corrected with --test paired or auto only")
+        raise BadInput("errors: only --test paired and --test auto correct differences for experts' errors")
     family = (
         _compare_resolved(labels, predictions, names)
         if labels.is_resolved
@@ -454,7 +454,7 @@ def _test_signs(
     rows, options = data.item[no], np.unique(data.n_options)
     if len(options) > 1:
         raise EstimateError(
-            f"the sign test needs items with the same number of options, here are {options.tolist()}"
+            f"the sign test needs items with the same number of options, but items have {options.tolist()}"
         )
     return sign_test(a[rows], b[rows], data.asked[no], int(options[0]), level=level, names=names)
 
@@ -463,8 +463,8 @@ def why_unfinished(asked: BoolArray, everywhere: BoolArray) -> str:
     """Return why a comparison may be biased during a model run; empty if all asked items have predictions."""
     missing = np.count_nonzero(asked & ~everywhere)
     return (
-        f"{missing} of {np.count_nonzero(asked)} items asked about are not run with every model; those run "
-        "first may be no random part of them"
+        f"{missing} of {np.count_nonzero(asked)} items asked about were not run with every model; the items "
+        "run first may not be a random sample"
         if missing
         else ""
     )

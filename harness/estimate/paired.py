@@ -664,9 +664,10 @@ def corrected_difference(
         found = _by_ranges(first, second, data, known, level)
     else:
         raise NotIdentified(
-            "without gold of both kinds, a difference can be corrected only if items are independent, have "
-            "the same number of options and readable predictions, and got one question each, equally likely "
-            "about either prediction; add gold of both kinds"
+            "this difference cannot be corrected for experts' errors; add gold questions about true and "
+            "about false options (without such gold, items must be independent, have the same number of "
+            "options and readable predictions, and have one question each, equally likely about either "
+            "prediction)"
         )
     questions = len(data.item)
     return Comparison.of_interval(
@@ -720,8 +721,8 @@ def _by_ranges(
     value, raw, p_value = difference_interval(first, second, data, part)
     if least <= _LEAST:
         raise NotIdentified(
-            "the ranges of the error rates let sensitivity + specificity be 1, where answers carry nothing; "
-            "narrow them (sensitivity, specificity), or add gold items of both kinds"
+            "the ranges of sensitivity and specificity allow a sum of 1, at which answers contain no "
+            "information; narrow the ranges, or add gold questions about true and about false options"
         )
     low = raw.low / (least if raw.low < 0 else most)
     high = raw.high / (least if raw.high > 0 else most)

@@ -204,7 +204,7 @@ class PilotStudy:
             If items have several questions, or the planned study does not ask about this model.
         """
         if self.protocol == SEQUENTIAL and name not in self.asked_for:
-            raise NotIdentified(f"{SEQUENTIAL} questions are about the predictions of other models")
+            raise NotIdentified(f"the {SEQUENTIAL} questions are about predictions of other models only")
         predictions = _keep_pilot(self.models[name], self.labels)
         if self.labels.is_resolved:
             data, option, items, cost = self._read_resolved(predictions)
@@ -774,7 +774,7 @@ class PlanText:
         return (
             ""
             if items < self.size
-            else f"{self.size:,} items are no more than the {items:,} to be asked about"
+            else f"there are {self.size:,} items, and {items:,} of them would have to be asked about"
         )
 
     def explain(self, row: PlannedRow, why: str) -> PlannedRow:
@@ -837,7 +837,7 @@ class PlanText:
             text = f"{asked} questions{use} buy {width} ({_points(row.low)} to {_points(row.high)}){mean}"
             text += "" if row.without is None else f"; ± {_points(row.without)} without"
         over = self.count_items(sought) > self.size
-        return text + (f"; there are {self.size:,} items" if over else "")
+        return text + (f"; but there are only {self.size:,} items" if over else "")
 
     def _use(self, uses: str) -> str:
         judges = ", ".join(self.study.judges)
@@ -879,7 +879,7 @@ def _plan(
 ) -> Iterator[PlannedRow]:
     n = len(pilot.option)
     if n < LEAST_ANSWERS:
-        raise EstimateError(f"not known before {LEAST_ANSWERS} items are answered, there are {n}")
+        raise EstimateError(f"not known before {LEAST_ANSWERS} items are answered, and {n} are")
     working = weigh_votes(pilot.votes, pilot.data)
     found = routed_accuracy(pilot.option, pilot.data, level=aim.level, working=working)
     mean, size = min(1 - 1 / (n + 2), max(1 / (n + 2), found.value)), study.pool_size(name)
@@ -959,16 +959,18 @@ def _widen(sought: float, spread: tuple[float, float], ratio: Ratio | None) -> t
 
 def _give_reasons(study: PilotStudy, pilot: PilotAnswers, few: str, pool_why: str) -> dict[str, str]:
     """Return the reason why each kind of side information cannot be used; empty if it can be used."""
-    settled = "every question settles a prediction, and {} nothing" if pilot.settles else ""
+    settled = (
+        "every question decides whether a prediction is right, so {} no information" if pilot.settles else ""
+    )
     if study.protocol == SEQUENTIAL and study.is_silent:
-        pool_why = pool_why or "where experts are silent, the interval of resolved items knows no strata"
+        pool_why = pool_why or "the interval of resolved items cannot use strata if some answers are missing"
     several, found = pilot.votes.shape[1] > 1, dict[str, str]()
     if several:
         found[VOTES] = settled.format("votes add") or few
     if pilot.judges:
         found[JUDGE] = settled.format("a judge adds") or few
     if study.protocol == PARTITIONED:
-        found[POOL] = pool_why or "the interval of uniformly drawn options knows no strata"
+        found[POOL] = pool_why or "the interval for uniformly drawn options cannot use strata"
     else:
         found[POOL] = pool_why
     if several and not pilot.settles:

@@ -333,7 +333,8 @@ def tilt_sample(
     """
     if weight is not None and (bad := np.bincount(data.item, minlength=len(weight))[keep] != 1).any():
         raise NotIdentified(
-            f"{np.count_nonzero(bad)} items drawn with unequal chances have several answers, or none"
+            f"{np.count_nonzero(bad)} items have several answers or none, but items drawn with unequal "
+            "probabilities need one answer each"
         )
     asked, yes = data.by_item
     rows = tilt_items(
@@ -429,7 +430,7 @@ def t_quantile(level: float, df: float) -> float:
     return float(stdtrit(df, 0.5 + level / 2))
 
 
-SILENCE = "experts are silent as often about true options as about others"
+SILENCE = "abstentions are as frequent for true options as for other options"
 
 
 def resolved_accuracy(

@@ -268,7 +268,7 @@ def _check_answers(data: RoutedSample) -> None:
     for row in np.flatnonzero((np.abs(expected - got) > 1e-6) & (not data.sampled)):
         raise EstimateError(
             f"propensities[{row}] sum to {expected[row]:.6g}, but the item has {got[row]} answer(s); "
-            "leave out items whose expert abstained, or say sampled=True if items were drawn"
+            "leave out items whose expert abstained, or give sampled=True if items were drawn"
         )
 
 

@@ -265,7 +265,10 @@ class SecondQuestions(SideInformation):
         place[items[rows]] = np.arange(rows.size)
         chance, shares, which, said, used, put = _read_second(second, place, yes, c.shape[1])
         if used < self._least:
-            raise NotIdentified(f"{used} of {put} second questions about its items have a yes or a no")
+            raise NotIdentified(
+                f"only {used} of {put} second questions about this model's items have a yes or a no; "
+                f"at least {self._least} are needed"
+            )
         kept = TwoPhase(
             first=replace(first, posterior=_working(c, first.propensities, first.valid)),
             c=c,
@@ -320,7 +323,9 @@ def _read_second(
     waiting, heard = int(np.count_nonzero(kind == -9)), (kind == YES) | (kind == NO)
     put, used = len(mine), int(np.count_nonzero(heard))
     if waiting > FEW_OPEN * put or not used:
-        raise NotIdentified(f"{waiting} of {put} second questions about its items are not answered yet")
+        raise NotIdentified(
+            f"{waiting} of {put} second questions about this model's items are not answered yet"
+        )
     n = len(yes)
     propensities, shares, chance = np.zeros((len(drawn), width)), np.zeros((n, width)), np.zeros(n)
     each = np.repeat(np.arange(len(drawn)), drawn.offered.number)

@@ -329,8 +329,9 @@ def allow_for_errors(
     option, sample = evidence.option(), evidence.sample
     if evidence.weight is not None or not allows_gold_score(option, sample):
         raise NotIdentified(
-            "without gold items, experts' errors are learned from one question per item, its option drawn "
-            "uniformly or predicted by this model, and items of one number of options and equal chances"
+            "experts' errors cannot be estimated from these answers; add gold items (without gold, all items "
+            "need the same number of options, equal probabilities, and one question, about a uniformly drawn "
+            "option or this model's prediction)"
         )
     asked = second[evidence.items[sample.item]]
     estimate = bounded_accuracy(option, sample, asked, known, level=level, cluster=evidence.cluster)
@@ -608,8 +609,10 @@ def spread_over_pool(
     """
     size = 0 if labels.pool is None else labels.pool.size
     if len(predictions) != size:
-        told = f"{len(predictions)} of the pool's {size} items"
-        raise NotIdentified(f"{told} have a prediction, and with a judge all of them count")
+        raise NotIdentified(
+            f"only {len(predictions)} of the pool's {size} items have a prediction, but an estimate with a "
+            "judge needs predictions of all"
+        )
     if size > LARGEST_POOL:
         raise NotIdentified(f"the pool has more than {LARGEST_POOL:,} items")
     drawn = np.zeros(labels.index.size, dtype=np.bool_)
@@ -728,7 +731,9 @@ class Judges(SideInformation):
             evidence = Evidence.of(predictions, part, strata=strata)
             data, option, items = evidence.sample, evidence.option(), evidence.items
             if labels.pool is None and (option >= 0).any() and evidence.is_settled:
-                raise NotIdentified("every question settles a prediction, so a judge adds no information")
+                raise NotIdentified(
+                    "every question decides whether a prediction is right, so a judge adds no information"
+                )
             weight = evidence.weight if labels.pool is None else None
         if labels.pool is not None:
             data, option, items = spread_over_pool(data, items, every, labels, self._n_options)

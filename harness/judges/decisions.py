@@ -198,7 +198,7 @@ async def _ask(client: HttpClient, model: str, item: Item, kind: str) -> tuple[t
             reply = await client.request("POST", PATH, body)
         except TransientModelError as error:
             if attempt == _TRIES:
-                raise BadInput(f"item {item.id!r}: {error}; the same command goes on from here") from None
+                raise BadInput(f"item {item.id!r}: {error}; run the same command again to continue") from None
             continue
         if reply.status in (429, 500, 502, 503) and attempt < _TRIES:
             continue

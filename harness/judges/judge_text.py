@@ -147,8 +147,8 @@ def saving_line(report: JudgeReport) -> str:
     known = [one for one in report.corrected if one.least is not None]
     saves = [one.model for one in known if one.least is not None and one.least > 0]
     if saves:
-        return f"Questions are saved for {', '.join(saves)}."
-    return "No saving of questions is shown." if known else ""
+        return f"The judges save questions for {', '.join(saves)}."
+    return "The judges are not shown to save questions for any model." if known else ""
 
 
 def scope_text(report: JudgeReport) -> str:
@@ -181,7 +181,7 @@ def _quality_table(report: JudgeReport) -> Table:
             if measure.why:
                 withheld.append(f"{one.name}: {part} withheld: {measure.why}")
         if one.silent:
-            withheld.append(f"{one.name}: silent on {one.silent} answered questions")
+            withheld.append(f"{one.name}: no probability for {one.silent} answered questions")
     if withheld:
         table.caption = "\n".join(withheld)
         table.caption_justify = "left"
@@ -228,5 +228,5 @@ def transport_lines(one: TransportGroup) -> list[str]:
         lines.append(f"  {made.why}")
     if made.verdict == UNDECIDED and made.calibration is not None:
         more = "more than " + f"{MOST_QUESTIONS:,}" if made.further is None else f"about {made.further:,}"
-        lines.append(f"  {more} further questions would settle it in four of five studies")
+        lines.append(f"  {more} further questions would decide it in four of five studies")
     return lines

@@ -119,10 +119,10 @@ def import_probabilities(study: Study, file: str, name: str) -> ImportedJudge:
         for row in read_rows(file):
             item = _find_item(row, items)
             if item.id in vectors:
-                raise row.error("item", f"the item {item.id!r} is there twice")
+                raise row.error("item", f"the item {item.id!r} occurs twice")
             vectors[item.id] = _read_vector(row, item)
         if not vectors:
-            raise DataError("there is no row", file=file)
+            raise DataError("the file contains no rows", file=file)
         digest = hashlib.sha256(json.dumps(vectors).encode()).hexdigest()[:12]
         run = store_judge(store, name, "import probabilities", f"{Path(file).name} {digest}", vectors)
     return ImportedJudge(name=name, run=run, items=len(vectors), missing=len(items) - len(vectors))

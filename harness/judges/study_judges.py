@@ -325,7 +325,7 @@ def _correct(
         plain = next((e for key, e in estimates.items() if key != JUDGED), None)
         why = failures.get(name, "") or estimates.undefined.get(JUDGED, "")
         if plain is not None and judged is not None and not _is_narrow(judged, plain):
-            judged, why = None, "judges are left out: with them the interval is wider"
+            judged, why = None, "judges are left out, because they would make the interval wider"
         note = next((n for n in judged.notes if n.kind is NoteKind.JUDGE_SAVED), None) if judged else None
         saved, least, most = (
             (note.data["saved"], note.data["least"], note.data["most"]) if note else (None, None, None)
@@ -437,5 +437,5 @@ def _remark(opened: OpenStudy, left_out: Mapping[str, int]) -> list[str]:
     ]
     remarks += [opened.repeated, opened.tell_unused()]
     if opened.doubt:
-        remarks.append(f"{opened.doubt}; judges are held against the experts' answers as they are")
+        remarks.append(f"{opened.doubt}; judges are compared with the experts' answers as given")
     return [line for line in remarks if line]

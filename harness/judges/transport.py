@@ -202,7 +202,7 @@ def check_transport(
     why = ""
     if verdict == UNDECIDED:
         further = _further(len(mine), gaps, spreads, margin, level)
-        why = "the interval of a gap reaches beyond the margin, and none lies wholly beyond it"
+        why = "at least one gap's interval crosses the margin, and no gap's interval lies wholly beyond it"
     return Transport(
         judge=name,
         verdict=verdict,

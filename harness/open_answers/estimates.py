@@ -406,7 +406,10 @@ def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
         method = f"{found.method}+worst-case"
         return replace(found, low=found.worst_low, high=found.worst_high, method=method)
     asked = found.missing + found.judged
-    why = f"{found.missing} of {asked} questions have no yes or no, which could move it too far"
+    why = (
+        f"{found.missing} of {asked} questions have no yes or no, and their answers could move the estimate "
+        "too far"
+    )
     return replace(found, why="; ".join(filter(None, [why, found.why])))
 
 
@@ -418,10 +421,15 @@ def _between(found: OpenEstimate, least: ItemMean, most: ItemMean, models: int) 
     answers = models * len(least.item)
     found = replace(found, missing=least.open)
     if found.metric == BY_ITEM and least.open:
-        why = f"{least.open} of {answers} items are not judged completely, and clipping is not linear"
+        why = (
+            f"{least.open} of {answers} items are not judged completely, and a clipped score needs all "
+            "units of an item"
+        )
         return replace(found, withheld=why)
     if 2 * least.open > answers:
-        return replace(found, withheld=f"{least.open} of {answers} answers may have an error or not")
+        return replace(
+            found, withheld=(f"{least.open} of {answers} answers are open: they may or may not have an error")
+        )
     value = (least.value + most.value) / 2
     method = f"{found.method}+worst-case" if least.open else found.method
     return replace(found, value=value, low=found.worst_low, high=found.worst_high, method=method)

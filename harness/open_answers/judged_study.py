@@ -149,7 +149,10 @@ def _find_later(study: Study, store: Store, frame: Frame) -> dict[str, str]:
         return {}
     later = Counter(a.model for a in now if drawn.get((a.item_id, a.model)) != a.id)
     return {
-        model: f"{model}: {counted(n, 'answer')} came after the draw and cannot be judged; start a new study"
+        model: (
+            f"{model}: {counted(n, 'answer')} arrived after the draw and cannot be judged; start a new "
+            "study to include them"
+        )
         for model, n in sorted(later.items())
     }
 

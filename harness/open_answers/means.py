@@ -370,7 +370,8 @@ def _doubt_weights(whole: FloatArray, share: float, residual: FloatArray) -> str
         return ""
     times = float(whole.max()) - 1
     return (
-        f"a few items decide the mean: their negative points are up to {times:.1f} times their positive ones"
+        "a few items determine the mean: their negative points are up to "
+        f"{times:.1f} times their positive points"
     )
 
 

@@ -67,7 +67,7 @@ def read_rubrics(study: Study, item_ids: Iterable[str]) -> list[StoredUnit]:
                 # The study leaves this item out, because it is beyond the limit or its row is invalid.
                 continue
             known = did_you_mean(item, ids)
-            raise row.error(names[0], f"a rubric of {item!r}, which is no item of the study{known}")
+            raise row.error(names[0], f"the rubric is for {item!r}, which is no item of the study{known}")
         for text, points, field in _read_criteria(row, study, is_file=is_file):
             place = counts[item]
             counts[item] += 1
@@ -113,7 +113,7 @@ def _read_criteria(row: Row, study: Study, *, is_file: bool) -> Iterator[_Criter
     else:
         places = sorted(int(found[1]) for name in row.fields if (found := _NUMBERED.fullmatch(name)))
         if not places:
-            told = "there is neither a list of criteria (rubrics), nor a column criterion, nor criterion_1"
+            told = "needed is a column rubrics (a list of criteria), criterion, or criterion_1"
             raise row.error("rubrics", told)
         for place in places:
             if row.fields[f"criterion_{place}"] not in (None, ""):

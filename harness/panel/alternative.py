@@ -130,12 +130,16 @@ def assess_alternative(
     if not 0 < false_discovery < 1:
         raise EstimateError(f"the false discovery rate must lie in (0, 1), is {false_discovery}")
     if panel.clusters is not None:
-        raise EstimateError("the alternative annotator test takes items as independent; these share clusters")
+        raise EstimateError(
+            "the alternative annotator test needs independent items, but these items are in clusters"
+        )
     grid = panel.grid()
     duels = [_duel(name, j, grid, predicted, epsilon) for j, name in enumerate(panel.annotators)]
     tested = {duel.annotator: duel.p for duel in duels if duel.p is not None}
     if len(tested) < 2:
-        why = f"{len(tested)} annotators have {LEAST_ITEMS} items that others rated, too; at least 2 must"
+        why = (
+            f"{len(tested)} annotators have {LEAST_ITEMS} items that others also rated; at least 2 are needed"
+        )
         return Alternative(
             epsilon=epsilon,
             false_discovery=false_discovery,

@@ -142,7 +142,7 @@ def leave_rater_out(
         by[np.flatnonzero(own), label[own]] -= 1
     kept: BoolArray = by.sum(axis=1) > 0
     if not kept.any():
-        raise EstimateError("no item has a voter besides the annotator that is judged")
+        raise EstimateError("no item has votes of annotators other than the one that is judged")
     winners = plurality(by[kept])
     return Judgements(
         item=item[kept],

@@ -227,7 +227,7 @@ def _estimate(
         size, effective = size * float(counted[counted > 0].mean()) / seen, count_effective(counted)
         if effective < FEWEST_EFFECTIVE:
             return (
-                f"the rows it counts tell as much as {effective:.1f} clusters of equal size; an interval "
+                f"the rows it counts are worth {effective:.1f} clusters of equal size; an interval "
                 f"needs at least {FEWEST_EFFECTIVE:g}"
             )
     return make_share(weighted, score, size * _ROWS, level=level, effective=effective)
@@ -377,7 +377,8 @@ class Parity(Displayable):
         return (
             f"{'' if delta.holds else '(!) '}{verdict}: human − model {100 * delta.value:+.1f} points "
             f"[{low}, {high}], {self.level:.0%} · {self.overall.items:,} items"
-            + ("\nhuman or model is below 80 %: read the bins, not the total" if self.stratify else "")
+            + "\nhuman or model is below 80 %: compare them within bins, not in total"
+            * self.stratify
         )
 
     def records(self) -> list[dict[str, Any]]:
@@ -406,7 +407,7 @@ class Parity(Displayable):
             for b in (*self.bins, self.overall)
         ]
         noted = [f"{b.name}: {note}" for b in (*self.bins, self.overall) for note in (*b.notes, *b.doubts)]
-        rule = "human or model is below 80 % over all: read the bins, not the aggregate"
+        rule = "human or model is below 80 % over all items: compare them within bins, not over all items"
         return (
             HtmlTable(
                 title=f"Human and model against the vote ({self.method}), intervals {self.level:.0%}",
@@ -471,7 +472,7 @@ def measure_parity(
     >>> found = measure_parity(panel, np.array([0, 1, 0, 1, 0, 1]), bootstrap=100)
     >>> print(found)
     human and model cannot be told apart: human − model -11.1 points [-54.8, +38.2], 95% · 6 items
-    human or model is below 80 %: read the bins, not the total
+    human or model is below 80 %: compare them within bins, not in total
     """
     check_level(level)
     _check(panel, predicted, positive)

@@ -222,7 +222,7 @@ class Panel:
         if isinstance(labels, dict):
             left_out = next((i for i in self.items if i not in labels), None)
             if left_out is not None:
-                raise EstimateError(f"{name}: there is none for the item {left_out!r}")
+                raise EstimateError(f"{name}: there is no value for the item {left_out!r}")
             labels = [labels[i] for i in self.items]
         if len(labels) != len(self.items):
             raise EstimateError(f"{name} must have length {len(self.items)}, has {len(labels)}")
@@ -360,7 +360,7 @@ def fit_dawid_skene(item: IntArray, annotator: IntArray, label: IntArray, K: int
     model = DawidSkene(n_iter=_STEPS, tol=_TOLERANCE)
     shares = model.fit_predict_proba(pd.DataFrame({"task": item, "worker": annotator, "label": label}))
     if len(model.loss_history_) >= _STEPS:
-        raise EstimateError(f"dawid-skene has not settled after {_STEPS} steps; take another aggregate")
+        raise EstimateError(f"dawid-skene has not converged after {_STEPS} steps; use another aggregate")
     posterior: FloatArray = shares.reindex(columns=range(K), fill_value=0.0).sort_index().to_numpy()
     return posterior
 

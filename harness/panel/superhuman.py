@@ -238,11 +238,11 @@ def list_conditions(
     if not set(certified) & set(ASSUMPTION_FREE) and (check is None or not check.first_holds):
         found.append(
             Condition(
-                assumed="every item's annotators were drawn from the pool that is meant, and one is right "
-                "more often where another is",
+                assumed="every item's annotators were drawn from one pool, and an annotator is right more "
+                "often on items where another annotator is right",
                 unseen="no oracle label was given" if check is None else "the oracle labels cannot tell",
-                refuted_by="the way in which annotators were chosen; or an oracle by which an annotator is "
-                "right less often where another one is",
+                refuted_by="annotators who were not drawn from a pool; or oracle labels by which an "
+                "annotator is right less often on items where another annotator is right",
             )
         )
     return tuple(found)
@@ -252,9 +252,9 @@ def _unseen(check: AssumptionCheck | None, level: float, margin: float) -> str:
     if check is None:
         return "no oracle label was given"
     return (
-        f"the {check.oracle_items} items with an oracle label do not contradict it, and are too few: by "
-        f"them the agreement may overstate the accuracy by {100 * check.overstated(level):.1f} points at "
-        f"{level:.0%}, the margin is {100 * max(0.0, margin):.1f}"
+        f"the {check.oracle_items} items with an oracle label do not contradict it, but are too few: "
+        f"agreement may overstate accuracy by up to {100 * check.overstated(level):.1f} points (at "
+        f"{level:.0%}), and the margin is only {100 * max(0.0, margin):.1f} points"
     )
 
 
@@ -412,7 +412,7 @@ class Superhuman(ResultWithNotes, Displayable):
         if self.items_needed is not None:
             shared = "if the model does not share the annotators' errors"
             items = f"{self.items_needed:,} items" + (" in clusters like these" if self.clusters else "")
-            return f"not certified; the same margin on {items} would be, {shared}"
+            return f"not certified; with {items}, the same margin would be, {shared}"
         if not self.valid:
             return "not certified: an assumption fails on the oracle labels, and L is no lower bound"
         return f"not certified, and on no number of items would it be: L does not exceed {self.valid[0]}"
@@ -445,8 +445,8 @@ SUPERHUMAN_TESTS = ("split", "paired")
 WIN_SHARES = (0.6, 0.7, 0.8, 0.9)
 MOST_ITEMS = 10**7
 BY_ITEM_ALONE = {
-    **dict.fromkeys(("hms", "oms", "oms_exact"), "the published scores take items as independent"),
-    "direct": "the cost of the sign test takes items as independent",
+    **dict.fromkeys(("hms", "oms", "oms_exact"), "the published scores need independent items"),
+    "direct": "the cost of the sign test is computed for independent items",
 }
 """Name of each result that is withheld for items in clusters → reason."""
 
@@ -543,7 +543,7 @@ def assess_superhuman(
     >>> panel = example_panel()
     >>> found = assess_superhuman(panel, np.array([0, 1, 0, 1, 0, 1]))
     >>> print(found.verdict)
-    not certified; the same margin on 53 items would be, if the model does not share the annotators' errors
+    not certified; with 53 items, the same margin would be, if the model does not share the annotators' errors
     """
     if len(panel.annotators) < 2:
         raise EstimateError(f"annotators must be at least 2; the only one is {panel.annotators[0]!r}")

@@ -58,11 +58,13 @@ def explain_verdict(check: GateCheck) -> list[str]:
         more = f"; {v.open_questions} of the questions drawn are open" if v.open_questions else ""
         enough = "" if v.open_questions >= v.further else ", so that more items would have to be asked about"
         lines.append(
-            f"about {v.further:,} further answers would settle it in four of five such studies, if the truth "
+            f"about {v.further:,} further answers would decide it in four of five such studies, if the truth "
             f"is {_value_text(check)} as estimated (a forecast){more}{enough}"
         )
     elif v.either_side:
-        lines.append("no forecast: the estimate is so near the bar that a million answers may not settle it")
+        lines.append(
+            "no forecast: the estimate is so near the bar that even a million answers may not decide it"
+        )
     return [*lines, *check.remarks]
 
 

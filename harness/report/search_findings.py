@@ -187,7 +187,7 @@ def search_text(report: SearchReport) -> str:
         f"search {report.id} of {report.created}: {report.policy}, seed {report.seed}, "
         f"fitness {report.fitness}",
         f"{report.proposals} of {report.planned} proposals, {len(report.refused)} refused, "
-        f"{report.duplicates} there already; tokens: {used}",
+        f"{report.duplicates} duplicates; tokens: {used}",
         *report.power,
         f"A/A: {report.a_a}",
         "",
@@ -262,7 +262,7 @@ def winner_lines(w: SearchedWinner, scale: str = "accuracy") -> list[str]:
         test = w.test
         ends = f"{percent(max(0.0, test.low))} – {percent(min(1.0, test.high))}"
         lines = [f"{name}{percent(test.clipped)} on the sealed test, {100 * test.level:.0f} % {ends}{cost}"]
-        lines.append(f"on the items that it was chosen by, which may be too high: {chosen}")
+        lines.append(f"on the items by which it was chosen (may be too high): {chosen}")
     if w.why:
         lines.append(f"the winner's interval may not hold: {on_one_line(w.why)}")
     if w.test is not None and w.start_test is not None:

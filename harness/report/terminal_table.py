@@ -314,7 +314,8 @@ def _option_lines(models: Sequence[ModelReport], options: EstimateOptions) -> li
         )
     if options.anytime:
         lines.append(
-            "The interval 'at any time' holds however often you look, the one above it for a single look."
+            "The interval 'at any time' is valid however often you look, but the interval above it only for "
+            "a single look."
         )
         lines += _missing_lines(models, ["anytime"], "No interval that holds at any time", len(models))
     used = {main_name(model.estimates) for model in models}

@@ -509,8 +509,8 @@ def main_estimate(estimates: Mapping[str, Estimate]) -> Estimate | None:
 
 _STEPS = {
     "form": "in the form asked for",
-    "mark": "by another unmistakable mark",
-    "whole": "as replies that are nothing but an option",
+    "mark": "by another unambiguous mark",
+    "whole": "from replies that are only an option",
     "statement": "from a statement in a sentence",
     "log": "by another program",
 }
@@ -533,7 +533,7 @@ def reading_lines(steps: Mapping[str, int]) -> list[str]:
     lines = [f"answers were read: {', '.join(counts)}"]
     if loose > _MOST_LOOSE * total:
         lines.append(
-            f"{percent(loose / total)} of the answers were read loosely, from a statement: look at some of "
-            "them, or ask for a fixed form, see answer and pattern under [prompt]"
+            f"{percent(loose / total)} of the answers were read from free statements: check some of them, or "
+            "ask for a fixed form (answer and pattern under [prompt])"
         )
     return lines

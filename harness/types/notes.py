@@ -47,12 +47,12 @@ class NoteKind(Enum):
     VALUE_OUTSIDE_INTERVAL = (
         "the estimate lies outside its own interval: estimator and interval weigh the answers differently"
     )
-    LATTICE_TOO_LARGE = "too many answers for the exact interval; the score interval stands in"
+    LATTICE_TOO_LARGE = "too many answers for the exact interval; the score interval is used instead"
     CONTRADICTS_MODEL = (
-        "the answers fit no accuracy at this level, so that the interval is of a higher one; see the checks"
+        "the answers fit no accuracy at this level, so the interval has a higher level; see the checks"
     )
     DEGENERATE_VARIANCE = "answers of a kind are all alike; the standard error is that of half an answer less"
-    ALL_UNREADABLE = "no labelled item has a readable answer; an unreadable one counts as wrong"
+    ALL_UNREADABLE = "no labelled item has a readable answer of the model; unreadable answers count as wrong"
     STRATIFIED = "made of several strata or numbers of options, each by its share"
     CONDITIONED_ON_QUESTIONS = (
         "several questions were asked about an item; the estimate takes the options asked about as given"
@@ -67,7 +67,8 @@ class NoteKind(Enum):
         "{missing} of {of} items failed or had no answer",
     )
     ANSWERING_RATES = (
-        "experts answered between {} of the questions about an option; answers count in inverse proportion",
+        "experts answered between {} of the questions about an option; "
+        "answers are weighted inversely to these rates",
         "{least:.0%} and {most:.0%}",
     )
     PASSED_OVER = (
@@ -97,8 +98,8 @@ class NoteKind(Enum):
         "{items}, value within [{least:.4f}, {most:.4f}]",
         "unresolved",
     )
-    SENSITIVITY = ("experts' P(yes | it is), as estimated beside: {}", "{rate:.3f}")
-    SPECIFICITY = ("experts' P(no | it is not), as estimated beside: {}", "{rate:.3f}")
+    SENSITIVITY = ("experts' P(yes | the option is right), estimated with the accuracy: {}", "{rate:.3f}")
+    SPECIFICITY = ("experts' P(no | the option is wrong), estimated with the accuracy: {}", "{rate:.3f}")
     VOTES_WORTH = (
         "the interval is as narrow as from {}",
         "{worth} answers without votes; there are {answers}",
@@ -117,7 +118,7 @@ class NoteKind(Enum):
         "what the judge saved is {}",
         "not known: fewer than {least} of {answers} items are {rarer}, by these answers",
     )
-    SPLIT = ("answers in the half that weights were taken from: {}", "{answers}")
+    SPLIT = ("answers in the half from which weights were estimated: {}", "{answers}")
     # notes on panels
     SINGLE_LABEL_ITEMS = ("items with a single rating: {}", "{items} say nothing of agreement")
     LEARNED_AGGREGATE = (
@@ -134,7 +135,9 @@ class NoteKind(Enum):
         "on the oracle labels; L is no lower bound, nothing certifies",
     )
     FEW_ITEMS = "fewer than 30 items: an accuracy of 80 % can be chance, read the intervals"
-    FEW_CLUSTERS = "fewer than 30 clusters of items: an accuracy of 80 % can be chance, read the intervals"
+    FEW_CLUSTERS = (
+        "fewer than 30 clusters of items: an accuracy of 80 % can be due to chance, so read the intervals"
+    )
     NO_INTERVAL = ("no interval: {}", "{why}")
     FEW_PEOPLE = ("people whose ratings the figures rest on: {}", "{people}, at least {fewest} are advised")
 

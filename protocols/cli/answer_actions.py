@@ -76,7 +76,7 @@ def _tell_served(
     lines = [f"the page is at {address.url}; Ctrl-C stops it", *_code_lines(made)]
     lines += [
         f"{name}: {'the code was revoked' if link.revoked else f'has a code, until {link.expires[:10]}'}; "
-        f"a new one: oversight label links {shlex.quote(name)}"
+        f"make a new one with: oversight label links {shlex.quote(name)}"
         for name, link in kept.items()
     ]
     shown = json.dumps(told, ensure_ascii=False) if args.json else "\n".join(lines)
@@ -100,7 +100,11 @@ def links(args: argparse.Namespace, study: Study) -> None:
         store.marks.refuse_mark()
         if args.revoke:
             gone = revoke_codes(store, args.experts)
-            emit(args, {"revoked": gone}, f"revoked: {', '.join(gone)}" if gone else "nothing was to revoke")
+            emit(
+                args,
+                {"revoked": gone},
+                f"revoked: {', '.join(gone)}" if gone else "these experts have no valid code",
+            )
         elif args.all or args.experts:
             made = make_codes(study, store, address, experts=args.experts, days=args.days or _DAYS)
             lines = [f"the page is at {address}", *_code_lines(made)]
@@ -124,7 +128,8 @@ def _list(args: argparse.Namespace, found: dict[str, AnswerLink | None]) -> None
         )
         table.add_row(name, state, *(time[:16].replace("T", " ") for time in times))
     table.caption = (
-        "Times are UTC. A new code: oversight label links EXPERT; the former one is then not valid."
+        "Times are UTC. Make a new code with: oversight label links EXPERT; the expert's former code then "
+        "stops working."
     )
     emit(args, {"links": rows}, table)
 

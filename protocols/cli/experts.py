@@ -45,10 +45,10 @@ def hand_over(study: Study, store: Store, giver: str, taker: str, reason: str) -
 
 def tell_reassigned(done: Reassigned, giver: str, taker: str) -> str:
     """Describe in a sentence how many questions were reassigned."""
-    text = f"{counted(done.moved, 'open question')} of {giver} went to {taker}"
+    text = f"{counted(done.moved, 'open question')} of {giver} were given to {taker}"
     if done.repeats:
         text += f"; {done.repeats} of them repeat questions that {taker} already has, and count as repeats"
-    return text + "".join(f"; {n} stayed, as {why}" for why, n in done.kept.items())
+    return text + "".join(f"; {n} stayed, because {why}" for why, n in done.kept.items())
 
 
 def run_reassign(args: argparse.Namespace, study: Study) -> None:
@@ -131,7 +131,9 @@ def note_absence(args: argparse.Namespace, study: Study) -> None:
     with Store(study.store_url) as store:
         absence = note_absence(study, store, args.expert, args.until or "", args.reason)
     until = f" until {absence.until}" if absence.until else ""
-    then = f"open questions wait, or: oversight label reassign {args.expert} NAME"
+    then = (
+        f"open questions wait; give them to another expert with: oversight label reassign {args.expert} NAME"
+    )
     emit(args, asdict(absence), f"{absence.expert} is away{until}; {then}")
 
 
@@ -152,7 +154,11 @@ def replace(args: argparse.Namespace, study: Study) -> None:
     with Store(study.store_url) as store:
         done = hand_over(study, store, args.expert, args.by, args.reason or "replaced")
         note_absence(study, store, args.expert, reason=args.reason or f"replaced by {args.by}")
-    emit(args, asdict(done), f"{tell_reassigned(done, args.expert, args.by)}; {args.expert} is asked no more")
+    emit(
+        args,
+        asdict(done),
+        f"{tell_reassigned(done, args.expert, args.by)}; {args.expert} gets no more questions",
+    )
 
 
 def export(args: argparse.Namespace, study: Study) -> None:
@@ -178,11 +184,11 @@ def erase(args: argparse.Namespace, study: Study) -> None:
     from oversight.protocols.people import erase_person
 
     done = erase_person(study, args.expert)
-    kept = f"{counted(done.answers, 'answer')} stay as those of {done.name}"
-    text = f"{args.expert} is erased from the database; {kept if done.answers else 'no answer stays'}"
+    kept = f"{counted(done.answers, 'answer')} remain under the name {done.name}"
+    text = f"{args.expert} is erased from the database; {kept if done.answers else 'no answers remain'}"
     if done.open:
-        text += f"; open: {counted(done.open, 'question')}"
-        text += f", to be handed over: oversight label reassign {done.name} NAME"
+        text += f"; {counted(done.open, 'question')} still open, to give to another expert with: "
+        text += f"oversight label reassign {done.name} NAME"
     text += "\nYou must still erase exported files, backups, and the account on Label Studio"
     emit(args, asdict(done), text)
 

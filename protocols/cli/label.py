@@ -55,7 +55,7 @@ def route(args: argparse.Namespace, study: Study) -> None:
         text = (
             f"{counted(drawn.items, 'item')}, {drawn.each} of {drawn.annotators} annotators each: "
             f"{counted(total, 'rating')} to "
-            f"give ({drawn.new} new), {min(loads)} to {max(loads)} a person; next: oversight label "
+            f"give ({drawn.new} new), {min(loads)} to {max(loads)} per person; next: oversight label "
             "export, or push"
         )
     elif study.experts.statement.asks_on and not total:
@@ -87,8 +87,8 @@ def _tell_second(second: SecondDraw) -> str:
     )
     if second.narrower < 1:
         text += (
-            f"; by the models' votes intervals of oversight estimate should get {1 - second.narrower:.0%} "
-            "narrower; compare and gate use first answers only"
+            "; judging by the models' votes, they should make intervals of oversight estimate "
+            f"{1 - second.narrower:.0%} narrower; compare and gate do not use them"
         )
     return text
 
@@ -189,9 +189,13 @@ def export_audit(args: argparse.Namespace, study: Study) -> None:
         f"{counted(counts['answer'], 'answer')}"
     )
     if done.not_covered:
-        text += f", {done.not_covered:,} of them not covered: stored by a version without a trail"
+        text += (
+            f", {done.not_covered:,} of them not covered, because they were stored by a version "
+            "without an audit trail"
+        )
     text += (
-        f"\nhead: {done.head}\ngive it to whoever is to check: oversight store verify {done.file} --head HASH"
+        f"\nhead: {done.head}\ngive the head to the person who checks the file with: oversight store verify "
+        f"{done.file} --head HASH"
     )
     emit(args, asdict(done), text)
 

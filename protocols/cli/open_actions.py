@@ -23,7 +23,9 @@ def route(args: argparse.Namespace, study: Study) -> None:
             "questions that were answered, and no interval allows for that; start a new study"
         )
     if args.second:
-        raise BadInput("--second: second questions are about other options, and open answers have none")
+        raise BadInput(
+            "--second: second questions are about other options of an item, but open answers have no options"
+        )
     done = route_units(study, args.questions)
     payload = {
         "questions": done.asked.total(), "new": done.new, "experts": dict(done.asked),
@@ -42,7 +44,7 @@ def _tell(done: RoutedUnits) -> str:
         f"{counted(len(done.asked), 'expert')} ({done.new} new)"
     )
     if done.waiting:
-        text += f"; {done.waiting} more may follow from the answers: oversight label route"
+        text += f"; {done.waiting} more may follow, depending on answers: run oversight label route again"
     text += "; next: oversight label export, serve or push"
     return "\n".join([text, *done.again.describe()])
 

@@ -42,11 +42,11 @@ def push(args: argparse.Namespace, study: Study) -> None:
     with open_campaign(study) as campaign:
         done = campaign.push()
     lines = [
-        f"{expert}: {p.sent} sent, {p.adopted} found there"
-        + (f", {p.removed} doubles removed" if p.removed else "")
+        f"{expert}: {p.sent} sent, {p.adopted} found on the server"
+        + (f", {p.removed} duplicates removed" if p.removed else "")
         + (", page restored" if p.restored else "")
         + (f", settings restored: {', '.join(p.settings)}" if p.settings else "")
-        + (f", {counted(p.foreign, 'task')} from elsewhere removed" if p.foreign else "")
+        + (f", {counted(p.foreign, 'foreign task')} removed" if p.foreign else "")
         + f"; {p.url}"
         for expert, p in done.items()
     ]
@@ -119,9 +119,11 @@ def show_status(args: argparse.Namespace, study: Study) -> None:
     lines = [f"due {study.experts.deadline}"] if study.experts.deadline else []
     lines += [pool_text(*pool)] if pool else []
     if mark is not None:
-        lines.append(f"this database is {mark}; it collects no answers until: oversight store adopt")
+        lines.append(f"this database is {mark}; to collect answers in it, run: oversight store adopt")
     if quarantine:
-        lines.append(f"{counted(len(quarantine), 'annotation')} not counted: oversight label status --json")
+        lines.append(
+            f"{counted(len(quarantine), 'annotation')} not counted; see oversight label status --json"
+        )
     if passed:
         lines.append(
             f"{counted(sum(map(len, passed.values())), 'question')} passed over, although later ones are "
@@ -212,7 +214,7 @@ def _told(found: Difference, follow: int) -> str:
         told = "removed; answers given while they were shown do not count"
         text += f"\nsomebody put {counted(number, 'prediction')} on {expert}'s tasks: {told}"
     for expert, number in found.foreign.items():
-        told = "from elsewhere; oversight label push removes them"
+        told = "that oversight did not send; oversight label push removes them"
         text += f"\n{counted(number, 'task')} in {expert}'s project {told}"
     return text + (f"; {follow} questions follow from them and were sent" if follow else "")
 
@@ -239,10 +241,10 @@ def _lines(seen: Look) -> str:
     lines += [f"{name}: {estimate}" for name, estimate in seen.estimates.items()]
     lines += [f"{name}: no estimate yet ({why})" for name, why in seen.undefined.items()]
     if seen.slowest:
-        share = f"the first {seen.share:.0%} of every queue"
-        lines.append(f"answered by all: {share}, limited by {seen.slowest} (next: {seen.waiting})")
+        share = f"all experts have answered the first {seen.share:.0%} of their questions"
+        lines.append(f"{share}; the slowest is {seen.slowest} (next question: {seen.waiting})")
     lines += [
-        f"{expert} passed over {counted(len(questions), 'question')}: missing data"
+        f"{expert} passed over {counted(len(questions), 'question')}, which count as missing data"
         for expert, questions in seen.passed.items()
     ]
     return "\n".join(lines)

@@ -40,14 +40,14 @@ def find_next_steps(
     """
     panel = study.experts.is_panel
     if not progress:
-        whom = "nobody rates anything yet" if panel else "nobody is asked anything yet"
-        return [NextStep(sentence=f"Nothing was drawn: {whom}.", command="oversight label route")]
+        whom = "nobody rates anything" if panel else "nobody is asked anything"
+        return [NextStep(sentence=f"Nothing was drawn yet, so {whom}.", command="oversight label route")]
     steps = []
     if quarantined:
-        text = "1 annotation counts" if quarantined == 1 else f"{quarantined:,} annotations count"
+        text = "1 annotation is" if quarantined == 1 else f"{quarantined:,} annotations are"
         steps.append(
             NextStep(
-                sentence=f"{text} for nothing; look at why, so that no answer is lost.",
+                sentence=f"{text} not counted; look at the reason, so that no answer is lost.",
                 command="oversight label status --json",
             )
         )
@@ -68,17 +68,20 @@ def _collect(store: Store, progress: Mapping[str, QueueProgress], left: int, wha
         return [
             NextStep(sentence=f"{text} Write them to files to fill in:", command="oversight label export"),
             NextStep(
-                sentence="Then read the filled-in files; or ask on a page (oversight label serve), or on "
-                "Label Studio (oversight label push):",
+                sentence="Then import the filled-in files. Instead of files, you can use a page (oversight "
+                "label serve) or Label Studio (oversight label push). Import with:",
                 command="oversight label import questions/*.csv",
             ),
         ]
     unsent = sum(t.task_id is None for t in store.labelling.read_tasks())
-    steps = [NextStep(sentence=f"{text} Bring home what they answer:", command="oversight label watch")]
+    steps = [NextStep(sentence=f"{text} Fetch their answers:", command="oversight label watch")]
     unqueued = sum(not p.queued for _, p in waiting)
     if unsent or unqueued:
         steps.append(
-            NextStep(sentence="Some are not on the server yet; send them.", command="oversight label push")
+            NextStep(
+                sentence="Some questions are not on the server yet; send them.",
+                command="oversight label push",
+            )
         )
     return steps
 
@@ -86,7 +89,7 @@ def _collect(store: Store, progress: Mapping[str, QueueProgress], left: int, wha
 def _finish(study: Study, store: Store) -> NextStep:
     if study.experts.is_panel:
         return NextStep(
-            sentence="Every rating is in: look at the agreement.", command="oversight panel agree"
+            sentence="All ratings are in; compute the agreement.", command="oversight panel agree"
         )
     if study.experts.statement.asks_on:
         return NextStep(
@@ -95,7 +98,7 @@ def _finish(study: Study, store: Store) -> NextStep:
         )
     if not store.runs.read_runs():
         return NextStep(
-            sentence="Every question is answered, and no model was run yet.", command="oversight run"
+            sentence="Every question is answered, but no model was run yet.", command="oversight run"
         )
     return NextStep(sentence="Every question is answered.", command="oversight estimate")
 

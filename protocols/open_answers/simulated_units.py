@@ -62,7 +62,7 @@ def _answer_open(
         about = (answer.item_id, answer.model)
         known = truth.get((*about, unit.id)) or truth.get((*about, unit.text))
         if known is None:
-            told = f"the key says nothing of the unit {unit.text!r} of {answer.model!r}"
+            told = f"the key has no label for the unit {unit.text!r} of {answer.model!r}"
             raise BadInput(f"{told}, item {answer.item_id!r}")
         label, field = known
         draw = derive_seed(study.study.seed, "cannot tell", answer.id, unit.id, turn)

@@ -95,7 +95,8 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
         if drawn and questions is not None:
             raise BadInput(
                 "questions were drawn before, and the probabilities of a draw cannot change; leave "
-                "--questions out to put the questions that follow, or start a new study for another draw"
+                "--questions out to ask the questions that follow from the answers, or start a new study for "
+                "another draw"
             )
         frame = read_frame(store)
         if not frame.answers:
@@ -189,7 +190,9 @@ def _check_loads(roster: Roster, drawn: Iterable[DrawnExpert]) -> None:
     loads = Counter(expert for _, expert in first)
     for expert in roster.experts:
         if expert.capacity is not None and loads[expert.name] > expert.capacity:
-            told = f"expert {expert.name!r} would be asked {loads[expert.name]} questions, the capacity is "
+            told = (
+                f"expert {expert.name!r} would be asked {loads[expert.name]} questions, but the capacity is "
+            )
             raise roster.error("capacity", f"{told}{expert.capacity}; raise it, or draw fewer questions")
 
 

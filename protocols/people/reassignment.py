@@ -75,7 +75,7 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
     if not able:
         names = ", ".join(sorted({_name_class(q, items) for q in left}))
         told = f"expert {taker!r} judges none of the classes that {giver!r} is asked about: {names}"
-        raise roster.error("classes", f"{told}; add one if they can")
+        raise roster.error("classes", f"{told}; add a class to the roster if they can judge it")
     met = {(q.item_id, q.option) for q in asked if q.expert == taker}
     about = {item for item, _ in met}
     free = [q for q in able if q.item_id not in about or (q.item_id, q.option) in met]

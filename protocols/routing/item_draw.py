@@ -197,7 +197,7 @@ def _draw_by_deviation(
     everything = sorted(store.pool.read_members())
     known = read_known(study, store, everything, asked=len(ids) < pool)
     if known.not_run or not known.judges:
-        raise BadInput(f'draw = "deviation" uses the judges: {known.not_run or "none was run"}')
+        raise BadInput(f'draw = "deviation" uses judges, but {known.not_run or "none was run"}')
     if not known.looked_at:
         raise BadInput('draw = "deviation" needs predictions: no model except judges was run yet')
     here = dict(zip(everything, range(pool), strict=True))

@@ -73,8 +73,9 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
     waiting = int(np.count_nonzero(labels.answers < 0))
     if waiting:
         raise BadInput(
-            f"--second: {counted(waiting, 'first question')} without an answer yet; "
-            "second ones are about items whose first answer was no: wait for them, or have them skipped"
+            f"--second: {counted(waiting, 'first question')} without an answer yet, but second questions are "
+            "about items whose first answer was no; wait for the first answers, or have experts skip the "
+            "questions"
         )
     names = index.ids
     rows = np.flatnonzero((labels.kind == NO) & (labels.questions.n_options > 2))
@@ -137,11 +138,17 @@ def _refuse(study: Study, store: Store) -> None:
     if statement.asks_on:
         why = "asks until every item is resolved; route again for its next questions"
     elif "accuracy" not in statement.answers:
-        why = "asks only about items on which two models differ, where second answers tell one accuracy"
+        why = (
+            "asks only about items on which two models differ, but second questions serve to estimate "
+            "an accuracy"
+        )
     elif protocol == name_protocol("Targeted"):
-        why = "asks first questions about few options, after which intervals of second ones cover too rarely"
+        why = (
+            "asks first questions about few options, so intervals with second questions would "
+            "cover too rarely"
+        )
     elif len({question.item_id for question in first}) < len(first):
-        why = "asks several questions about an item at once"
+        why = "asks several first questions about an item, but second questions need items with only one"
     if why:
         raise BadInput(f"--second: the protocol {protocol!r} {why}")
     if there := len(store.content.read_questions(second=True)):

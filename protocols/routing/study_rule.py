@@ -186,7 +186,7 @@ def next_assignments(
     loads = Counter(a.annotator for a in drawn)
     for expert in roster.experts:
         if expert.capacity is not None and loads[expert.name] > expert.capacity:
-            load = f"{loads[expert.name]} items, the capacity is {expert.capacity}"
+            load = f"{loads[expert.name]} items, but the capacity is {expert.capacity}"
             mend = "raise it, add annotators or rate fewer items"
             raise roster.error("capacity", f"expert {expert.name!r} would rate {load}; {mend}")
     return drawn

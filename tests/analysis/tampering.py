@@ -17,40 +17,46 @@ WHERE = {
 CHANGES = {
     "a verdict on a server": (
         "UPDATE answer SET verdict = 'yes' WHERE {on_server}",
-        r"question [0-9a-f]{16} \(answer \d+\): its value is 'yes', and event \d+ says 'no'",
+        r"question [0-9a-f]{16} \(answer \d+\): its value is 'yes', but event \d+ says 'no'",
     ),
     "a person on a server": ("UPDATE answer SET expert = 'eve' WHERE {on_server}", "its person is 'eve'"),
     "a source": ("UPDATE answer SET source = 'page' WHERE {on_server}", "its source is 'page'"),
     "a comment of an answer": (
         "UPDATE answer SET comment = 'fine' WHERE {on_server}",
-        "its comment is not the one of event",
+        "its comment differs from that of event",
     ),
     "a comment taken away": (
         "UPDATE answer SET comment = '' WHERE {on_server}",
-        "its comment is not the one of event",
+        "its comment differs from that of event",
     ),
     "a comment of an event": (
         "UPDATE audit_event SET comment = 'fine' WHERE {an_answer}",
-        r"event \d+ \(answer, question [0-9a-f]{16}\): its comment is not the one that was chained",
+        r"event \d+ \(answer, question [0-9a-f]{16}\): its comment differs from its digest in the chain",
     ),
     "a verdict of a batch": (
         "UPDATE answer SET verdict = 'skip' WHERE {last}",
-        r"the batch of event \d+ \(answer \d+ to \d+\): an answer in it is not what came",
+        r"the batch of event \d+ \(answer \d+ to \d+\): its answers differ from those received",
     ),
-    "a person of a batch": ("UPDATE answer SET expert = 'eve' WHERE {last}", "is not what came"),
+    "a person of a batch": ("UPDATE answer SET expert = 'eve' WHERE {last}", "differ from those received"),
     "a source of a batch": (
         "UPDATE answer SET source = 'page' WHERE {last}",
         "have another source than simulated",
     ),
-    "a question of a batch": ("UPDATE answer SET question_id = 'none' WHERE {last}", "is not what came"),
+    "a question of a batch": (
+        "UPDATE answer SET question_id = 'none' WHERE {last}",
+        "differ from those received",
+    ),
     "a control answer": (
         "UPDATE control_answer SET verdict = 'skip' "
         "WHERE position = (SELECT max(position) FROM control_answer)",
         r"the batch of event \d+ \(control_answer",
     ),
-    "bytes for a verdict": ("UPDATE answer SET verdict = x'00' WHERE {last}", "is not what came"),
-    "a number for a verdict": ("UPDATE answer SET verdict = 1 WHERE {last}", "is not what came"),
-    "an answer of a batch removed": ("DELETE FROM answer WHERE {last}", r"answers came, \d+ are there"),
+    "bytes for a verdict": ("UPDATE answer SET verdict = x'00' WHERE {last}", "differ from those received"),
+    "a number for a verdict": ("UPDATE answer SET verdict = 1 WHERE {last}", "differ from those received"),
+    "an answer of a batch removed": (
+        "DELETE FROM answer WHERE {last}",
+        r"answers were received, \d+ are stored",
+    ),
     "an answer from a server removed": (
         "DELETE FROM answer WHERE {on_server}",
         r"the answer to question [0-9a-f]{16}, of event \d+, is missing",
@@ -58,38 +64,41 @@ CHANGES = {
     "two answers exchanged": (
         "UPDATE answer SET position = 2 * (SELECT max(position) FROM answer) - 1 - position "
         "WHERE position >= (SELECT max(position) FROM answer) - 1",
-        "an answer in it is not what came",
+        "its answers differ from those received",
     ),
     "an answer moved to the end": (
         "UPDATE answer SET position = 100000 WHERE {last}",
-        "no event tells of the answer to question",
+        "no event records the answer to question",
     ),
     "an answer moved to the beginning": (
         "UPDATE answer SET position = -1 WHERE {last}",
-        "no answer was there when the design was frozen",
+        "there were no answers when the design was frozen",
     ),
     "the last event removed": (
         "DELETE FROM audit_event WHERE position = (SELECT max(position) FROM audit_event)",
-        "no event tells of the answer to question",
+        "no event records the answer to question",
     ),
-    "a giver": ("UPDATE handover SET giver = 'eve'", "was put to 'eve', and its events say"),
-    "a taker": ("UPDATE handover SET taker = 'eve'", "is handed over to 'eve', and event"),
-    "a place": ("UPDATE handover SET place = 7", "has the place 7 in the queue it came from"),
-    "a look removed": ("DELETE FROM look", "look 1 was taken by its event, and is stored no more"),
-    "a look": ("UPDATE look SET answered = 60", "look 1 is stored as another than its event tells"),
+    "a giver": ("UPDATE handover SET giver = 'eve'", "was put to 'eve', but its events say"),
+    "a taker": ("UPDATE handover SET taker = 'eve'", "is handed over to 'eve', but event"),
+    "a place": ("UPDATE handover SET place = 7", "had place 7 in its first expert's queue"),
+    "a look removed": ("DELETE FROM look", "look 1 has an event, but is no longer stored"),
+    "a look": ("UPDATE look SET answered = 60", "the stored look 1 differs from its event"),
     "a look made up": (
         "INSERT INTO look (look, looks, answered, drawn, created) VALUES (2, 2, 60, 60, '')",
-        "look 2 is stored, and no event tells of it",
+        "look 2 is stored, but no event records it",
     ),
     "an event removed": ("DELETE FROM audit_event WHERE position = 3", "event 3 is missing before event 4"),
     "the first event removed": ("DELETE FROM audit_event WHERE position = 0", "event 0 is missing"),
-    "a time": ("UPDATE audit_event SET at = '2020' WHERE position = 2", r"event 2 \(.*does not follow"),
+    "a time": ("UPDATE audit_event SET at = '2020' WHERE position = 2", r"event 2 \(.*its link is wrong"),
     "a link": ("UPDATE audit_event SET link = link || 'a' WHERE position = 2", r"event 2 \("),
     "a way": ("UPDATE audit_event SET way = 'x' WHERE position = 4", r"event 4 \("),
     "bytes for a way": ("UPDATE audit_event SET way = x'01' WHERE position = 4", r"event 4 \("),
-    "a detail": ("UPDATE audit_event SET detail = '{{}}' WHERE kind = 'batch'", "link does not follow"),
+    "a detail": ("UPDATE audit_event SET detail = '{{}}' WHERE kind = 'batch'", "its link is wrong"),
     "a detail that is none": ("UPDATE audit_event SET detail = '{{' WHERE kind = 'batch'", "cannot be read"),
-    "a design": ("UPDATE audit_event SET detail = '{{\"parts\": 3}}' WHERE kind = 'design'", "does not tell"),
+    "a design": (
+        "UPDATE audit_event SET detail = '{{\"parts\": 3}}' WHERE kind = 'design'",
+        "lacks a field of its kind",
+    ),
     "an event in place of another": (
         "UPDATE audit_event SET (kind, asked_id, detail, link) = (SELECT kind, asked_id, detail, link "
         "FROM audit_event WHERE position = 3) WHERE position = 2",
@@ -98,13 +107,13 @@ CHANGES = {
     "an event before all others": (
         "INSERT INTO audit_event SELECT -1, at, kind, way, person, asked_id, value, comment, salt, "
         "comment_digest, seconds, 'k', detail, link FROM audit_event WHERE position = 2",
-        r"event -1 \(.*out of its place",
+        r"event -1 \(.*out of order",
     ),
     "a handover": (
         "UPDATE handover SET taker = 'eve'",
-        r"question [0-9a-f]{16} is handed over to 'eve', and event \d+ says '",
+        r"question [0-9a-f]{16} is handed over to 'eve', but event \d+ says '",
     ),
-    "a handover removed": ("DELETE FROM handover", r"is not handed over, and event \d+ says"),
+    "a handover removed": ("DELETE FROM handover", r"is not handed over, but event \d+ says"),
     "a propensity": ("UPDATE question SET propensity = 0.5 WHERE rowid = 7", "questions: altered"),
     "propensities": (
         "UPDATE question SET propensities = '[0.1, 0.2, 0.7]' WHERE rowid = 7",
@@ -112,12 +121,12 @@ CHANGES = {
     ),
     "propensities that are none": (
         "UPDATE question SET propensities = '[' WHERE rowid = 7",
-        "questions: altered after the freeze",
+        "questions: altered or replaced after the freeze",
     ),
     "an option": ("UPDATE question SET option = 1 - option % 2 WHERE rowid = 7", "questions: altered"),
     "a question removed": (
         "DELETE FROM question WHERE rowid = 7",
-        "questions: 60 were frozen, 59 are there: removed after the freeze",
+        "questions: 60 were frozen, 59 are stored: removed after the freeze",
     ),
     "a question about nothing": (
         "UPDATE question SET item_id = 'none' WHERE rowid = 7",
@@ -127,7 +136,7 @@ CHANGES = {
         "INSERT INTO question (id, item_id, protocol, propensity, seed, option, expert, n_options, "
         "propensities) SELECT 'new', item_id, protocol, propensity, seed, option + 1, expert, n_options, "
         "propensities FROM question WHERE rowid = 7",
-        "questions: 60 were frozen, 61 are there: added after the freeze",
+        "questions: 60 were frozen, 61 are stored: added after the freeze",
     ),
     "a control question": ("UPDATE control_question SET expert = 'eve' WHERE rowid = 3", "controls: altered"),
     "a gold item": ("UPDATE gold_item SET truth = 1 - truth % 2 WHERE rowid = 3", "gold: altered"),

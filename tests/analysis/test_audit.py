@@ -93,9 +93,9 @@ def test_another_roster_is_told_but_no_other_address(folder: Path, oversight: Ov
     path.write_text(text.replace('name = "red0"', 'name = "red0"\nemail = "r@example.org"'))
     assert oversight("store", "verify")["holds"]
     path.write_text(text.replace('name = "red0"', 'name = "red0"\nabsent = true'))
-    assert "the roster is another" in oversight("store", "verify", code=1)["findings"][0]
+    assert "the roster now differs from" in oversight("store", "verify", code=1)["findings"][0]
     path.unlink()
-    assert "the roster is another" in oversight("store", "verify", code=1)["findings"][0]
+    assert "the roster now differs from" in oversight("store", "verify", code=1)["findings"][0]
 
 
 def test_a_trail_that_is_gone_covers_nothing_and_no_head(folder: Path, oversight: Oversight) -> None:
@@ -105,7 +105,7 @@ def test_a_trail_that_is_gone_covers_nothing_and_no_head(folder: Path, oversight
     found = oversight("store", "verify")
     assert (found["uncovered"], found["designs"]) == (before["answers"], [])
     assert (
-        "does not hold the given head"
+        "the given head is not in the chain"
         in oversight("store", "verify", "--head", before["head"], code=1)["findings"][0]
     )
 
@@ -148,7 +148,7 @@ def test_earlier_head_covers_only_earlier_events(folder: Path, oversight: Oversi
     assert (found["covered"], found["holds"]) == (5, True)
     assert oversight("store", "verify", "--head", START)["covered"] == 0
     assert (
-        "the chain does not hold the given head"
+        "the given head is not in the chain"
         in oversight("store", "verify", "--head", "a" * 64, code=1)["findings"][0]
     )
     assert "64 hexadecimal digits" in oversight("store", "verify", "--head", "abc", code=2)["error"]
@@ -186,7 +186,7 @@ def test_question_altered_before_a_new_freeze_is_found(tmp_path: Path, oversight
     tamper(tmp_path, "UPDATE question SET expert = 'eve' WHERE rowid = 2")
     oversight("label", "route", "--more", "5", *where)
     (told,) = oversight("store", "verify", *where, code=1)["findings"]
-    assert re.match(r"event \d+ \(design\): what was frozen before was altered by then", told)
+    assert re.match(r"event \d+ \(design\): its digests differ from the freeze before", told)
 
 
 def test_settings_that_changed_from_freeze_to_freeze_are_told(tmp_path: Path, oversight: Oversight) -> None:
@@ -280,7 +280,7 @@ def test_database_on_a_server_verifies(
         connection.execute(sa.text("UPDATE audit_event SET at = '2020' WHERE position = 2"))
     engine.dispose()
     told = " ".join(oversight("store", "verify", code=1)["findings"])
-    for text in ("questions: altered", "an answer in it is not what came", "event 2 (revision"):
+    for text in ("questions: altered", "its answers differ from those received", "event 2 (revision"):
         assert text in told
 
 
@@ -299,4 +299,4 @@ def test_read_only_database_verifies(
 def test_altered_state_of_an_annotation_is_found(folder: Path, oversight: Oversight, change: str) -> None:
     with sqlite3.connect("study.db") as connection:
         connection.execute(f"UPDATE label_revision {change} WHERE position = 0")
-    assert "is not what was seen" in oversight("store", "verify", code=1)["findings"][0]
+    assert "differs from what was received" in oversight("store", "verify", code=1)["findings"][0]

@@ -157,7 +157,7 @@ def test_another_head_is_told_and_a_head_of_the_study_covers_its_events(
 ) -> None:
     path, _ = bundle
     (told,) = oversight("store", "verify", path, "--head", START.replace("0", "a"), code=1)["findings"]
-    assert "neither the file's nor a link" in told
+    assert "neither the head of the file nor a link" in told
     study = oversight("store", "verify")
     found = oversight("store", "verify", path, "--head", study["head"])
     assert (found["holds"], found["covered"]) == (True, study["events"])
@@ -202,15 +202,15 @@ def with_head(**wrong: str) -> Callable[[dict[str, Any]], dict[str, Any] | None]
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (of_single(lambda told: told | {"value": "skip"}), "its value is 'skip', and event"),
-        (of_single(lambda told: told | {"person": "zoe"}), "its person is 'zoe', and event"),
-        (of_single(lambda told: told | {"source": "import"}), "its source is 'import', and event"),
-        (of_single(lambda told: told | {"last_event": 0, "event": 0}), "it names event 0"),
+        (of_single(lambda told: told | {"value": "skip"}), "its value is 'skip', but event"),
+        (of_single(lambda told: told | {"person": "zoe"}), "its person is 'zoe', but event"),
+        (of_single(lambda told: told | {"source": "import"}), "its source is 'import', but event"),
+        (of_single(lambda told: told | {"last_event": 0, "event": 0}), "the answer names event 0"),
         (of_single(lambda _: None), "is missing"),
         (without("answer"), "is missing"),
-        (without("handover"), "is not handed over, and event"),
-        (with_head(begins=START), "begins is none of the events' links"),
-        (with_head(link=START), "link is none of the events' links"),
+        (without("handover"), "is not handed over, but event"),
+        (with_head(begins=START), "'begins' is not the link of the first event"),
+        (with_head(link=START), "'link' is not the link of the last event"),
         (
             lambda told: told | {"not_covered": 7} if told["record"] == "end" else told,
             "answers without an event",
@@ -234,10 +234,13 @@ def test_a_file_chained_anew_is_held_against_its_own_events(
 @pytest.mark.parametrize(
     ("sql", "told"),
     [
-        ("UPDATE answer SET verdict = 'skip' WHERE {last}", "is not what came"),
-        ("UPDATE audit_event SET at = '2020' WHERE position = 2", "its link does not follow"),
-        ("UPDATE question SET propensity = 0.5 WHERE rowid = 7", "questions: altered after the freeze"),
-        ("DELETE FROM question WHERE rowid = 7", "60 were frozen, 59 are there"),
+        ("UPDATE answer SET verdict = 'skip' WHERE {last}", "differ from those received"),
+        ("UPDATE audit_event SET at = '2020' WHERE position = 2", "its link is wrong"),
+        (
+            "UPDATE question SET propensity = 0.5 WHERE rowid = 7",
+            ("questions: altered or replaced after the freeze"),
+        ),
+        ("DELETE FROM question WHERE rowid = 7", "60 were frozen, 59 are stored"),
     ],
 )
 def test_alteration_before_the_export_is_found(

@@ -138,7 +138,7 @@ def test_known_ranges_bound_what_nothing_else_tells(tmp_path: Path) -> None:
 def test_repeats_alone_correct_nothing_but_say_what_they_saw(tmp_path: Path) -> None:
     model = estimates_of(lay_out(tmp_path, "repeat = 0.3\n"))
     assert not {"corrected", "hui_walter", "bounded"} & model.estimates.keys()
-    assert "repeats were answered otherwise" in model.estimates["ml"].why
+    assert "repeated questions got another answer" in model.estimates["ml"].why
 
 
 def test_experts_who_do_not_err_leave_everything_as_it_was(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_experts_who_do_not_err_leave_everything_as_it_was(tmp_path: Path) -> No
 def test_several_options_an_item_have_no_likelihood_and_say_so(tmp_path: Path) -> None:
     model = estimates_of(lay_out(tmp_path, "overlap = 0.4\noptions_per_item = 2\n", (0.85, 1.0)))
     assert "hui_walter" not in model.estimates
-    assert "one question per item" in model.undefined["hui_walter"]
+    assert "add gold items" in model.undefined["hui_walter"]
 
 
 def test_gold_corrects_comparisons_and_gates(
@@ -159,7 +159,7 @@ def test_gold_corrects_comparisons_and_gates(
     for bar, verdict in ((0.3, "pass"), (0.75, "undecided")):
         (check,) = gate_study(study, Bars(at_least=bar), names=["good"]).checks
         assert check.verdict.verdict == verdict
-        assert any("errors are allowed for, by gold (" in note for note in check.remarks)
+        assert any("verdicts allow for experts' errors, by gold (" in note for note in check.remarks)
     look = gate_study(study, Bars(at_least=0.3, look=(1, 1)), names=["good"]).checks[0].verdict
     assert look.verdict == "pass"
     assert look.low < 0.8 < look.high
@@ -170,7 +170,7 @@ def test_gold_corrects_comparisons_and_gates(
     assert "corrected for experts' errors, by gold (" in told["remark"]
     (sign,) = oversight("compare", "--test", "sign", "--json")["comparisons"]
     assert not sign["holds"]
-    assert "--test sign has no correction" in sign["why"]
+    assert "--test sign cannot correct" in sign["why"]
 
 
 def test_ranges_bound_comparisons_and_gates(tmp_path: Path) -> None:
@@ -186,10 +186,10 @@ def test_an_expert_with_few_answers_is_undecided(tmp_path: Path) -> None:
     study = lay_out(tmp_path, "repeat = 0.3\n")
     (check,) = gate_study(study, Bars(at_least=0.3), names=["good"]).checks
     assert check.verdict.verdict == "undecided"
-    assert "no gold and no ranges tell how often" in check.verdict.why
+    assert "without gold items or ranges of error rates" in check.verdict.why
     (pair,) = compare_study(study).found.pairs
     assert not pair.holds
-    assert "no gold and no ranges tell how often" in pair.why
+    assert "without gold items or ranges of error rates" in pair.why
 
 
 def test_every_verb_that_shows_experts_tells_it(

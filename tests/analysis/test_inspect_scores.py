@@ -109,7 +109,7 @@ def test_a_part_of_the_scores_is_refused(lay_out: Callable[..., None], oversight
     oversight("predictions", "scores", "quick.jsonl", "--model", "quick")
     oversight("predictions", "scores", "careful.jsonl", "--model", "careful")
     one, other = ([r["metadata"] for r in read(f)] for f in ("quick.jsonl", "careful.jsonl"))
-    with pytest.raises(BadInput, match=rf"{len(one) - 1} of {len(one)} scores are in the log"):
+    with pytest.raises(BadInput, match=rf"{len(one) - 1} of {len(one)} scores, because"):
         unpack_scores(one[1:])
     with pytest.raises(BadInput, match="from several files"):
         unpack_scores([*one, other[0] | {"oversight": other[0]["oversight"] | {"scores": 1}}])

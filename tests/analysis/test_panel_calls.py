@@ -76,7 +76,7 @@ def test_certificate_and_parity_take_frames_and_mappings(
     assert "human − model" in found._repr_html_()
     some = dict(list(predicted.items())[:20])
     assert ov.certify(ratings, predicted, oracle=some).check is not None
-    with pytest.raises(ov.EstimateError, match="predicted: there is none for the item"):
+    with pytest.raises(ov.EstimateError, match="predicted: there is no value for the item"):
         ov.parity(ratings, some)
     with pytest.raises(ov.BadInput, match="frame: the item 'other' has no rating in frame"):
         ov.certify(ratings, pd.concat([frame, pd.DataFrame([{"item": "other", "label": "x"}])]))

@@ -58,7 +58,7 @@ CASES = [
         "other than before",
         other_answer_than_before,
         IMPORT,
-        "[answer]: 'yes', and 'no' is already stored",
+        "[answer]: is 'yes', but 'no' is already stored",
     ),
     Bad(
         "foreign file",

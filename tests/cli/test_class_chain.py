@@ -75,14 +75,14 @@ def test_a_run_that_is_not_finished_says_so(begin: Callable[..., None], oversigh
         "macro_recall"
     ]
     assert not pair["holds"]
-    assert "are not run with every model" in pair["why"]
+    assert "were not run with every model" in pair["why"]
 
 
 @pytest.mark.parametrize(
     ("extra", "told"),
     [
-        ('gold = "gold.csv"\ngold_share = 0.4\n', "experts err, which is not allowed for here"),
-        ("sensitivity = [0.8, 1.0]\n", "experts may err at the rates that study.toml gives"),
+        ('gold = "gold.csv"\ngold_share = 0.4\n', "experts err, and this number is not corrected for it"),
+        ("sensitivity = [0.8, 1.0]\n", "experts may err at the rates in study.toml"),
     ],
 )
 def test_results_by_class_say_that_experts_err(

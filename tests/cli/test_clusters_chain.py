@@ -142,7 +142,7 @@ def test_a_column_that_is_missing_is_refused_by_name(rated: str, oversight: Over
     rows = Path("notes.csv").read_text().splitlines()
     Path("notes.csv").write_text("\n".join([rows[0], *(f"{r.rsplit(',', 1)[0]},p0" for r in rows[1:])]))
     in_patients(rated)
-    assert "at least 2, all items are of 'p0'" in oversight("panel", "agree", code=2)["error"]
+    assert "at least 2, but all items are in 'p0'" in oversight("panel", "agree", code=2)["error"]
 
 
 def test_clusters_named_after_the_draw_count_everywhere_or_are_refused(

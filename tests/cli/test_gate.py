@@ -75,7 +75,7 @@ def test_untrusted_data_are_undecided_and_never_pass(begin: Begin, oversight: Ov
     half = oversight("gate", "--at-least", "0.3", "--model", "half", code=3)["checks"][0]
     assert half["why"].startswith("the run is not finished: 80 items")
     once = oversight("gate", "--at-least", "0.3", "--model", "half", "--look", "1/1", code=3)["checks"][0]
-    assert "first may be no random part" in once["why"]
+    assert "first may not be a random sample" in once["why"]
     assert oversight("gate", "--at-least", "0.3", "--model", "m")["verdict"] == "pass"
 
 

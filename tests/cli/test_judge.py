@@ -102,7 +102,7 @@ def test_text_begins_with_the_verdict(study: Path, capsys: pytest.CaptureFixture
     assert main(["judge"]) == 0
     verdict, saving, *_ = capsys.readouterr().out.splitlines()
     assert verdict.startswith("wise: tells true from false;")
-    assert saving.startswith(("Questions are saved for", "No saving of questions is shown."))
+    assert saving.startswith(("The judges save questions for", "The judges are not shown to save questions"))
 
 
 def test_calibration_that_fails_elsewhere_is_refused(
@@ -144,7 +144,7 @@ def test_gate_does_not_hear_the_judge(study: Path, oversight: Oversight) -> None
         ("i1,0.8,0.1,1.1", "p.csv:3 [blue]: a probability lies between 0 and 1, this is '1.1'"),
         ("i1,0.8,0.1,", "p.csv:3 [blue]: there is no probability of this option"),
         ("i1,0.8,0.1,0.3", "p.csv:3 [item]: the probabilities of an item sum to 1, these to 1.2"),
-        ("i0,0.8,0.1,0.1", "p.csv:3 [item]: the item 'i0' is there twice"),
+        ("i0,0.8,0.1,0.1", "p.csv:3 [item]: the item 'i0' occurs twice"),
         ("x9,0.8,0.1,0.1", "p.csv:3 [item]: the study has no item 'x9'"),
     ],
 )

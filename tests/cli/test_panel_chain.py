@@ -114,7 +114,8 @@ def test_ratings_from_elsewhere_come_in_by_item_and_annotator(
     assert len(lines) == 3 * N - 5
     Path("more.jsonl").write_text(json.dumps(rows[0] | {"label": "red"}) + "\n")
     assert (
-        "'red', and 'blue' is already stored" in oversight("label", "import", "more.jsonl", code=2)["error"]
+        "is 'red', but 'blue' is already stored"
+        in oversight("label", "import", "more.jsonl", code=2)["error"]
     )
 
 
@@ -139,7 +140,7 @@ def test_ratings_in_a_column_per_annotator_are_imported(
     )
     Path("wide.csv").write_text(f"item,{people[0]},xyz\n{item},blue,blue\n")
     assert (
-        "wide.csv:2 [xyz]: is no annotator's column"
+        "wide.csv:2 [xyz]: is not named after an annotator"
         in oversight("label", "import", "wide.csv", code=2)["error"]
     )
 
@@ -164,7 +165,12 @@ def test_ratings_in_a_column_per_annotator_are_imported(
         ("study.toml", '"panel"', '"panel-random"', "cannot change once items are given"),
         ("study.toml", '"panel"', '"partitioned"', "this study is a panel already"),
         ("experts.toml", '"ana"', '"amy"', "went to 'ana' before"),
-        ("experts.toml", '"ana"', '"ana"\ncapacity = 14', "'ana' would rate 15 items, the capacity is 14"),
+        (
+            "experts.toml",
+            '"ana"',
+            '"ana"\ncapacity = 14',
+            "'ana' would rate 15 items, but the capacity is 14",
+        ),
         ("notes.csv", "n0,", "m0,", "cannot change once items are given"),
     ],
 )
@@ -215,7 +221,7 @@ def test_verbs_that_do_not_fit_say_so(
             [(spec.id, failed), *((spec.id, Prediction(f"n{j}", 0)) for j in range(1, N))]
         )
     assert (
-        "there is none for the item 'n0'"
+        "there is no value for the item 'n0'"
         in oversight("panel", "certify", "--model", "large", code=2)["error"]
     )
     assert main(["label", "status"]) == 0

@@ -139,7 +139,7 @@ def test_another_protocol_may_be_planned_unless_the_pilot_cannot_tell(
 ) -> None:
     study("sequential")
     same = rows_of(oversight("plan", "--width", WIDTH, "--model", "a"), "a")
-    assert "every question settles a prediction" in same["votes"]["sentence"]
+    assert "every question decides whether a prediction is right" in same["votes"]["sentence"]
     assert same["judge"]["questions"] is None
     other = rows_of(
         oversight("plan", "--width", WIDTH, "--model", "a", "--set", "experts.protocol=partitioned"), "a"
@@ -152,7 +152,7 @@ def test_another_protocol_may_be_planned_unless_the_pilot_cannot_tell(
 def test_few_answers_tell_nothing(study: Callable[..., None], oversight: Oversight) -> None:
     study(pilot=49)
     for row in oversight("plan")["rows"]:
-        assert row["sentence"] == "not known before 50 items are answered, there are 49"
+        assert row["sentence"] == "not known before 50 items are answered, and 49 are"
         assert row["questions"] is None
 
 
@@ -208,9 +208,9 @@ def test_without_answers_or_a_study_it_says_how_to_plan(
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        ("sensitivity = [0.9, 1.0]\n", "experts: the estimates correct for experts' errors"),
+        ("sensitivity = [0.9, 1.0]\n", "experts: estimates of this study correct for experts' errors"),
         ('[estimate]\ninterval = "wald"\n', "plans support only the exact interval, not 'wald'"),
-        ('[estimate]\nstrata = "text"\n', "strata: all items are taken together"),
+        ('[estimate]\nstrata = "text"\n', "strata: only estimates and results by class use strata"),
     ],
 )
 def test_designs_that_a_plan_does_not_support_are_refused(

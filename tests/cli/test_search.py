@@ -110,7 +110,7 @@ def test_show_tells_lineage_front_power_and_winner(
         r"\n[ *~] start \[\w{12}\]",
         r"\n[ *~]   +start\+\d \[\w{12}\]",
         r"winner: .* on the sealed test, 95 % ",
-        r"which may be too high: .* corrected for being the best of many \(uncorrected",
+        r"may be too high\): .* corrected for being the best of many \(uncorrected",
         r"test, winner: 0\.\d{3} \[",
         r"by the opened key: winner \d",
     ):

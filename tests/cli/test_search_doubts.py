@@ -19,8 +19,8 @@ GOLD = "id,answer\n" + "".join(f"i{j},{CLASSES[truth(j)]}\n" for j in range(44))
 @pytest.mark.parametrize(
     ("section", "told"),
     [
-        ('gold = "gold.csv"\ngold_share = 0.5\n', "true option of 13 gold questions was missed 13 times"),
-        ("specificity = [0.8, 1.0]\n", "experts may err at the rates that study.toml gives"),
+        ('gold = "gold.csv"\ngold_share = 0.5\n', "missed the true option in 13 of 13 gold questions"),
+        ("specificity = [0.8, 1.0]\n", "experts may err at the rates in study.toml"),
     ],
 )
 def test_experts_who_err_are_told_of_in_text_json_and_page(

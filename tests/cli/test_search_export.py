@@ -60,7 +60,7 @@ def test_a_study_with_other_options_refuses_an_exported_winner(
     study = tmp_path / "study.toml"
     study.write_text(study.read_text().replace('classes = ["', 'classes = ["other", "', 1))
     assert main(["run", "--workflow", str(file), "--study", str(study)]) == 2
-    assert "this workflow answers with" in capsys.readouterr().err
+    assert "this workflow can answer only with" in capsys.readouterr().err
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         assert store.runs.read_runs() == []
 

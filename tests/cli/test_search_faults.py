@@ -74,10 +74,10 @@ def test_resume_names_the_settings_that_it_does_not_change(
         study = tmp_path / "study.toml"
         begun = oversight("search", "start", "--set", "search.tokens=300", "--study", study)["search"]["id"]
         assert main(["search", "resume", "--set", "search.tokens=400", "--study", str(study)]) == 0
-        assert "goes on with" not in capsys.readouterr().err
+        assert "keeps the settings" not in capsys.readouterr().err
         study.write_text(study.read_text().replace("candidates = 4", "candidates = 5"))
         assert main(["search", "resume", "--set", "search.tokens=500", "--study", str(study)]) == 0
-    told = f"search {begun} goes on with the settings that it began with: candidates"
+    told = f"search {begun} keeps the settings with which it began, not those of study.toml: candidates"
     assert told in capsys.readouterr().err
 
 
@@ -130,8 +130,8 @@ def test_a_test_that_failed_as_a_whole_says_so(tmp_path: Path, oversight: Any) -
         server.answer = failing(items_of(str(study), "test"))
         found = oversight("search", "resume", "--set", "search.tokens=1000000", "--study", study)["search"]
     assert found["winner"]["difference"] in (
-        "unknown: no test item has an answer of both",
-        "the start itself won",
+        "unknown: no test item has answers of both the winner and the start",
+        "the start workflow itself won",
     )
     assert "failed (left out)" in found["winner"]["unanswered"]
 

@@ -101,7 +101,7 @@ def test_complementary_labels_of_items_that_differ_in_options_say_what_is_left(
     study = tmp_path / "study.toml"
     words = ("search", "start", "--dry-run", "--study", str(study))
     assert main([*words]) == 0
-    assert "lean to many options" not in capsys.readouterr().err
+    assert "overrepresent items with many options" not in capsys.readouterr().err
     (tmp_path / "study.db").unlink()
     text = study.read_text().replace("items.csv", "items.jsonl")
     study.write_text(re.sub(r"\nclasses = .*", "", text))
@@ -113,7 +113,7 @@ def test_complementary_labels_of_items_that_differ_in_options_say_what_is_left(
     for more in (("route",), ("simulate", "--key", str(tmp_path / "key.csv"))):
         assert main(["label", *more, "--study", str(study)]) == 0
     assert main([*words]) == 0
-    assert "lean to many options" in capsys.readouterr().err
+    assert "overrepresent items with many options" in capsys.readouterr().err
 
 
 def test_answers_about_predictions_alone_are_refused_before_anything_is_asked(
@@ -129,6 +129,6 @@ def test_answers_about_predictions_alone_are_refused_before_anything_is_asked(
         asked = len(server.prompts)
         assert main(["search", "start", "--study", str(study)]) == 2
         assert len(server.prompts) == asked
-    assert "asked about the predictions of some models alone" in capsys.readouterr().err.splitlines()[-1]
+    assert "asked only about the predictions of certain models" in capsys.readouterr().err.splitlines()[-1]
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         assert store.searches.read_searches() == []

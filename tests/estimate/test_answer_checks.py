@@ -88,7 +88,7 @@ def test_answers_that_belong_to_other_items_fail_against_the_votes() -> None:
     labels = collect("partitioned", models, lambda q: bool(TRUTH[other[int(q.item_id[1:])]] == q.option))
     check = named("agreement", models, labels)
     assert check.state == "failed"
-    assert "do not follow what models agree on" in check.message
+    assert "answers are unrelated to the models' agreement" in check.message
     assert named("agreement", models, collect("partitioned", models, lambda _: None)).passed
 
 

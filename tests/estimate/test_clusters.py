@@ -129,8 +129,8 @@ def test_a_sample_without_an_error_is_not_certain_on_clusters() -> None:
 @pytest.mark.parametrize(
     ("clusters", "message"),
     [
-        ({i: c for i, c in CLUSTERS.items() if i != "i7"}, "clusters: item 'i7' has none"),
-        (dict.fromkeys(CLUSTERS, "all"), "must be at least 2, all items are of 'all'"),
+        ({i: c for i, c in CLUSTERS.items() if i != "i7"}, "clusters: item 'i7' has no cluster"),
+        (dict.fromkeys(CLUSTERS, "all"), "must be at least 2, but all items are in 'all'"),
     ],
 )
 @pytest.mark.parametrize("name", ["partitioned", "targeted", "sequential"])

@@ -79,7 +79,7 @@ def test_narrower_ranges_give_narrower_intervals() -> None:
 def test_second_experts_unlike_the_first_are_withheld() -> None:
     doubles = {(True, 1, 1): 60, (True, 1, 0): 30, (True, 0, 1): 2, (True, 0, 0): 8}
     doubles |= {(False, 1, 1): 5, (False, 1, 0): 10, (False, 0, 1): 1, (False, 0, 0): 184}
-    with pytest.raises(NotIdentified, match="they do not err equally often"):
+    with pytest.raises(NotIdentified, match="do not err equally often"):
         bounded_accuracy(*collect(doubles, {}), ErrorRanges())
 
 
@@ -88,13 +88,13 @@ def test_experts_who_err_together_are_withheld() -> None:
     doubles = {(True, 1, 1): 90, (True, 1, 0): 5, (True, 0, 1): 5, (True, 0, 0): 0}
     doubles |= {(False, 1, 1): 5, (False, 1, 0): 2, (False, 0, 1): 3, (False, 0, 0): 190}
     singles = {(True, 1): 50, (True, 0): 50, (False, 1): 10, (False, 0): 290}
-    with pytest.raises(NotIdentified, match="not those of two experts who judge independently"):
+    with pytest.raises(NotIdentified, match="do not fit two experts who judge independently"):
         bounded_accuracy(*collect(doubles, singles), ErrorRanges())
 
 
 def test_an_interval_with_every_accuracy_is_withheld() -> None:
     singles = {(True, 1): 3, (True, 0): 2, (False, 1): 3, (False, 0): 6}
-    with pytest.raises(NotIdentified, match="allow every accuracy"):
+    with pytest.raises(NotIdentified, match="every accuracy from 0 to 1 fits"):
         bounded_accuracy(*collect({}, singles), ErrorRanges())
 
 

@@ -153,7 +153,8 @@ def test_a_judge_is_no_candidate_and_changes_no_other_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "named"), [("sequential", "every item is resolved"), ("single", "settles a prediction")]
+    ("protocol", "named"),
+    [("sequential", "every item is resolved"), ("single", "decides whether a prediction is right")],
 )
 def test_reason_is_given_if_a_judge_adds_nothing(protocol: str, named: str) -> None:
     models, labels, judge = draw(3, know, protocol=protocol)

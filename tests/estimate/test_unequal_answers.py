@@ -165,7 +165,7 @@ def test_refusals_of_each_option_are_needed() -> None:
     found = estimate_refusals(predicted, refused, np.array([1.0, 0.5, 1.0, 1.0]), 0.95)
     assert 0 <= found.low <= found.clipped <= found.high <= 1
     assert found.interval == "weighted-refusals+share"
-    with pytest.raises(NotIdentified, match="option 3 has no answer"):
+    with pytest.raises(NotIdentified, match="no item has a no about option 3"):
         estimate_refusals(predicted, refused % 3, np.ones(K), 0.95)
 
 

@@ -81,7 +81,7 @@ def test_scores_of_a_part_of_the_samples_are_refused_in_words(
     Path("fewer.jsonl").write_text("\n".join(lines[1:]))
     words = ("-S", "scores=fewer.jsonl", "--action", "overwrite", "--output-file", "again.eval")
     done = call(programs / "inspect", "score", "scored.eval", *SCORER, *words, folder=Path.cwd(), code=1)
-    assert f"{len(lines) - 1} of {len(lines)} scores are in the log" in done.stdout + done.stderr
+    assert f"only {len(lines) - 1} of {len(lines)} scores" in done.stdout + done.stderr
 
 
 def test_the_page_shows_what_was_done_here(scored: Callable[..., dict[str, Any]], programs: Path) -> None:

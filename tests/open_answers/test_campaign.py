@@ -372,4 +372,4 @@ def test_answers_after_the_draw_are_named(
     assert oversight("estimate")["later"] == []
     oversight("predictions", "import", str(DATA / "open_answers.birch.csv"), "--model", "birch")
     (later,) = oversight("estimate")["later"]
-    assert later.startswith("birch: 40 answers came after the draw")
+    assert later.startswith("birch: 40 answers arrived after the draw")

@@ -148,7 +148,7 @@ def test_few_heavy_items_are_doubted() -> None:
     found = estimate_open(judge_all(rubric_table(rubric), all_bad), experts=EXPERTS).find_estimate(
         "score", "m"
     )
-    assert "a few items decide the mean" in found.why
+    assert "a few items determine the mean" in found.why
 
 
 def test_interval_may_allow_for_any_number_of_missing_judgements() -> None:

@@ -90,7 +90,7 @@ def test_answers_after_the_draw_withhold_a_verdict(begin: Callable[..., None], o
         table.writerows({**row, "raw": row["raw"] + " Indeed."} for row in rows)
     oversight("predictions", "import", "again.csv", "--model", "amber")
     (check,) = oversight("gate", "--at-least", "0.5", "--model", "amber", code=3)["checks"]
-    assert "amber: 40 answers came after the draw" in check["why"]
+    assert "amber: 40 answers arrived after the draw" in check["why"]
 
 
 def test_experts_who_err_withhold_a_verdict(begin: Callable[..., None], oversight: Oversight) -> None:

@@ -149,7 +149,7 @@ def test_one_seed_gives_one_interval() -> None:
         ([[1, 0], [0, 1]], {}, "no item has 2 annotators"),
         ([[2, -1]], {}, r"votes\[0\] must be at least 0"),
         ([[2, 1]], {"level": "cardinal"}, "level must be one of nominal"),
-        ([[2, 1]], {"level": "ratio"}, "needs the number"),
+        ([[2, 1]], {"level": "ratio"}, "needs a number for every class"),
         ([[2, 1]], {"level": "ratio", "values": np.array([-1.0, 1.0])}, "at least 0 at the ratio level"),
         ([[2, 1]], {"level": "interval", "values": np.array([np.nan, 1.0])}, "2 finite numbers"),
         ([[2, 1]], {"confidence": 1.0}, r"level must lie in \(0, 1\)"),

@@ -230,9 +230,9 @@ def test_clusters_of_one_item_each_are_items() -> None:
     single = alone.clustered({item: item for item in alone.items})
     assert (single.cluster, single.clusters) == (None, None)
     assert assess_superhuman(single, model) == assess_superhuman(alone, model)
-    with pytest.raises(EstimateError, match="item 'i1' has none"):
+    with pytest.raises(EstimateError, match="item 'i1' has no cluster"):
         alone.clustered({"i0": "a"})
-    with pytest.raises(EstimateError, match="at least 2, all items are of 'a'"):
+    with pytest.raises(EstimateError, match="at least 2, but all items are in 'a'"):
         alone.clustered(dict.fromkeys(alone.items, "a"))
 
 

@@ -93,7 +93,7 @@ def test_a_better_model_holds_once_the_oracle_has_shown_it() -> None:
     known[:8] = truth[:8]
     few = assess_superhuman(panel, model, oracle=known)
     assert few.certified
-    assert "do not contradict it, and are too few" in few.why
+    assert "do not contradict it, but are too few" in few.why
     known[:200] = truth[:200]
     assert assess_superhuman(panel, model, oracle=known).holds
 
@@ -104,7 +104,7 @@ def test_published_counts_alone_are_conditional_also_on_the_pool() -> None:
     assert len(counts.conditions) == 1  # U(p) needs no pool
     only = assess_superhuman_from_counts(0.899, 0.879, 10000, 5, 3)
     assert only.certified == ("U_star", "U_e")
-    assert ["drawn from the pool" in c.assumed for c in only.conditions] == [False, True]
+    assert ["drawn from one pool" in c.assumed for c in only.conditions] == [False, True]
 
 
 @pytest.fixture

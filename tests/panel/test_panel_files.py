@@ -86,7 +86,7 @@ def test_unrated_items_of_an_oracle_are_counted(capsys: pytest.CaptureFixture[st
     Path("m.csv").write_text("item,label\n" + "".join(f"i{n},yes\n" for n in range(8)))
     Path("o.csv").write_text("item,label\ni0,yes\nzz,no\n")
     assert main(["panel", "certify", "r.csv", "--model", "m.csv", "--oracle", "o.csv"]) == 0
-    assert "o.csv: 1 of 2 items left out: nobody rated them" in capsys.readouterr().err
+    assert "o.csv: 1 of 2 items left out, because nobody rated them" in capsys.readouterr().err
 
 
 def test_missing_label_makes_no_pool() -> None:

@@ -175,7 +175,7 @@ def test_unreadable_predictions_are_wrong() -> None:
     [
         ({"positive": "z"}, "positive must be one of a, b, is 'z'"),
         ({"humans": ["zoe"]}, "no ratings by annotator 'zoe'"),
-        ({"humans": ["a0"], "voters": ["a0"]}, "no item has a voter besides"),
+        ({"humans": ["a0"], "voters": ["a0"]}, "no item has votes of annotators other than"),
         ({"level": 0.0}, "level must lie in"),
     ],
 )

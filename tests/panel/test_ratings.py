@@ -162,7 +162,7 @@ def test_panel_counts_votes_and_removes_annotators() -> None:
     assert panel.codes("predictions", ["b", None]).tolist() == [1, -1]
     with pytest.raises(EstimateError, match="predictions, item 'i0': 'z' is no class"):
         panel.codes("predictions", ["z", "a"])
-    with pytest.raises(EstimateError, match="reference: there is none for the item 'i1'"):
+    with pytest.raises(EstimateError, match="reference: there is no value for the item 'i1'"):
         panel.codes("reference", {"i0": "a"})
     with pytest.raises(EstimateError, match="must have length 2, has 1"):
         panel.codes("reference", ["a"])
@@ -262,7 +262,7 @@ def test_certify_knows_pools_and_aggregates(files: Path, oversight: Callable[...
             ),
             "N must be a whole number, is 10.5",
         ),
-        (("panel", "certify", "r.csv", "--model", "few.csv"), "there is none for the item 'i1'"),
+        (("panel", "certify", "r.csv", "--model", "few.csv"), "there is no value for the item 'i1'"),
         (("panel", "certify", "r.csv", "--model", "stray.csv"), "the item 'nowhere' has no rating in r.csv"),
         (("panel", "certify", "r.csv", "--model", "none.csv"), "there is no such file"),
         (
@@ -289,7 +289,7 @@ def test_counts_without_a_certificate_say_what_would_settle_it(
     bert = '{"L": 0.949, "U_e": 0.939, "N": 1821, "annotators": 3, "classes": 2'
     assert main(["panel", "certify", "--counts", bert + "}"]) == 0
     out = capsys.readouterr().out
-    assert "Not certified; the same margin on 3,783 items would be" in out
+    assert "Not certified; with 3,783 items, the same margin would be" in out
     assert 'add "disagreement"' in out
     found = oversight("panel", "certify", "--counts", bert + ', "disagreement": 0.118}')
     plans = found["direct"]

@@ -124,7 +124,7 @@ def test_estimates_that_need_equal_items_are_refused(
     answer(oversight)
     capsys.readouterr()
     assert main(["gate", "--model", "a", "--not-worse-than", "b", "--margin", "0.1"]) == 3
-    assert "items were drawn with unequal chances" in " ".join(capsys.readouterr().out.split())
+    assert "items were drawn with unequal probabilities" in " ".join(capsys.readouterr().out.split())
     # the questions looked at both models
     assert main(["gate", "--model", "a", "--at-least", "0.1"]) == 3
     assert "several models' predictions" in " ".join(capsys.readouterr().out.split())
@@ -160,7 +160,7 @@ def test_every_protocol_of_accuracies_weighs(
     assert model["estimates"]["judged"]["low"] < 0.75 < model["estimates"]["judged"]["high"]
     if protocol == "sequential":  # McNemar's test counts items as equal
         assert main(["compare"]) != 0
-        assert "items were drawn with unequal chances" in " ".join("".join(capsys.readouterr()).split())
+        assert "items were drawn with unequal probabilities" in " ".join("".join(capsys.readouterr()).split())
         return
     pair = oversight("compare", "--model", "a", "--model", "b")["comparisons"][0]
     assert pair["low"] < 0.75 - 2 / 3 < pair["high"]

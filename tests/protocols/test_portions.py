@@ -92,7 +92,7 @@ def test_answers_read_twice_are_there_once(tmp_path: Path) -> None:
     assert import_answers(study, [path]) == (1000, 1000)
     assert import_answers(study, [path, path]) == (1000, 0)
     other = write_answers(study, lambda lines: [*lines[1000:], lines[999].replace(",no", ",unsure")])
-    with pytest.raises(DataError, match=r"\[answer\]: 'unsure', and 'no' is already stored") as refused:
+    with pytest.raises(DataError, match=r"\[answer\]: is 'unsure', but 'no' is already stored") as refused:
         import_answers(study, [other])
     assert (refused.value.file, refused.value.field) == (str(other), "answer")
     assert count(study)["answer"] == 1000

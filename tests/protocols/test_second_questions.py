@@ -95,8 +95,8 @@ def test_expected_narrowing_names_the_verbs_that_it_applies_to(
     monkeypatch.chdir(tmp_path)
     assert main(["label", "route", "--more", "40", "--second"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "intervals of oversight estimate should get" in told
-    assert "compare and gate use first answers only" in told
+    assert "they should make intervals of oversight estimate" in told
+    assert "compare and gate do not use them" in told
 
 
 def test_second_questions_are_drawn_once_and_used_by_one_estimate(
@@ -126,7 +126,10 @@ def test_second_questions_are_drawn_once_and_used_by_one_estimate(
     assert oversight("label", "route", "--json")["new"] == 0
     assert oversight("label", "status", "--json")["open"] == 40
     for name, model in estimates_of(study).items():
-        assert "40 of 40 second questions about its items are not answered" in model.undefined["deepened"]
+        assert (
+            "40 of 40 second questions about this model's items are not answered"
+            in model.undefined["deepened"]
+        )
         assert dict(model.estimates) == dict(before[name].estimates)
     paths, left = export_open(study, tmp_path / "out")
     assert left == 40
@@ -161,7 +164,7 @@ def test_second_questions_are_drawn_once_and_used_by_one_estimate(
         ({"protocol": "targeted", "rates": (0.8,)}, "cover too rarely"),
         ({"protocol": "sequential"}, "asks until every item is resolved"),
         ({"protocol": "disagreement"}, "asks only about items on which two models differ"),
-        ({"extra": "options_per_item = 2\n"}, "asks several questions about an item at once"),
+        ({"extra": "options_per_item = 2\n"}, "asks several first questions about an item"),
     ],
 )
 def test_protocols_without_use_for_second_questions_say_so(
@@ -270,7 +273,7 @@ def test_results_by_class_use_first_answers_and_say_so(tmp_path: Path) -> None:
     assert after[1].results == before[1].results
     for found in after:
         assert found.left_out == (
-            "30 second questions about items answered no: results by class use first answers only",
+            "30 second questions about items answered no: results by class use only first questions",
         )
 
 

@@ -60,7 +60,7 @@ def test_steps_are_stored_and_counted_with_a_note_on_loose_ones(
     assert main(["run"]) == 0
     told = capsys.readouterr().out
     assert "answers were read: 4 in the form asked for, 4 by another" in told
-    assert "25.0 % of the answers were read loosely" in told
+    assert "25.0 % of the answers were read from free statements" in told
     assert "4 × unreadable: only says what the answer is not" in told
 
 

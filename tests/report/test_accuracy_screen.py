@@ -192,7 +192,9 @@ def test_correction_that_could_not_be_made_is_told() -> None:
 
 def test_share_of_loosely_read_answers_is_printed() -> None:
     loose = replace(model("a"), steps={"form": 8, "statement": 2})
-    assert any("20.0 % of the answers were read loosely" in line for line in printed(study(loose)))
+    assert any(
+        "20.0 % of the answers were read from free statements" in line for line in printed(study(loose))
+    )
 
 
 def test_more_notes_than_fit_are_counted() -> None:

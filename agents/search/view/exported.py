@@ -64,7 +64,7 @@ def read_candidate_item(
     if split is None or asked is None:
         raise BadInput(f"search {found.id} has no item {item!r}")
     if not is_shown(found, split):
-        raise BadInput(f"items of the split {split!r} are shown once a winner is named")
+        raise BadInput(f"items of the split {split!r} are shown only after a winner is named")
     told = tell_items(store, found, candidate, {item: split}, int(replicate))
     if item not in told:
         raise BadInput(f"candidate {id} has no answer to {item!r}")

@@ -29,8 +29,8 @@ _REPORTED = (
     "the luck of being the best of many is taken off."
 )
 _LEADING = (
-    "No winner is confirmed yet. This is the candidate ahead of all that answered every selection item, "
-    "shrunken towards the others; it may still change."
+    "No winner is confirmed yet. This is the best candidate so far of those that answered every selection "
+    "item, with its score shrunk towards the other candidates' scores; it may still change."
 )
 _NAIVE = (
     "On the selection items, where the winner was picked for being the largest of many numbers: too high by "
@@ -40,9 +40,9 @@ _CONFIRMED = (
     "On the confirmation items alone. Fresh for all finalists, but the best of them was taken, so it is "
     "still a little too high, and it rests on few items."
 )
-_TRUTH = "The share of the test items that is right by the key, which no estimate here has seen."
+_TRUTH = "Share of the test items that are right by the key, which no estimate here uses."
 _START = "The workflow that you would use without a search, on the same test items as the winner."
-_UNTESTED = "Why experts' answers about the test items tell of no accuracy there; a difference may be told."
+_UNTESTED = "Why experts' answers about the test items give no accuracies; they may still give a difference."
 _DIFFERENCE = (
     "Winner less start, item by item on the same test items; its interval is narrower than the two numbers' "
     "intervals let one think, since what both find hard cancels."

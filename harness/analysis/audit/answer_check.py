@@ -92,9 +92,11 @@ class BatchCheck:
         if self._replaced or (withdrawn and number < self._number):
             return number
         if number == self._number:
-            findings.add(f"{name}: an answer in it is not what came: question, person, value or order differ")
+            findings.add(
+                f"{name}: its answers differ from those received in question, person, value or order"
+            )
         else:
-            findings.add(f"{name}: {self._number:,} answers came, {number:,} are there")
+            findings.add(f"{name}: {self._number:,} answers were received, {number:,} are stored")
         return 0
 
 
@@ -147,11 +149,11 @@ class AnswerCheck:
         if batch is not None:
             batch.check_answer(answer.asked_id, answer.person, answer.value, answer.source)
             return batch.event
-        told = f"{self.table} {position}: no event tells of the answer to question {answer.asked_id}"
+        told = f"{self.table} {position}: no event records the answer to question {answer.asked_id}"
         if not isinstance(position, int) or (self._firsts and position >= self._firsts[0]):
-            self._findings.add(f"{told}, though it came after others that have one")
+            self._findings.add(f"{told}, although earlier answers have events")
         elif self._allowed == 0:
-            self._findings.add(f"{told}, and no answer was there when the design was frozen")
+            self._findings.add(f"{told}, although there were no answers when the design was frozen")
         else:
             self.uncovered += 1
         return None
@@ -167,7 +169,7 @@ def compare_with_event(
     """Report differences between a stored answer and the last event about only this answer."""
     name = f"the answer to question {answer.asked_id} ({table} {answer.position})"
     if event.kind == "withdrawn":
-        findings.add(f"{name} is there, and event {event.position} says that it was withdrawn")
+        findings.add(f"{name} is stored, but event {event.position} says that it was withdrawn")
         return
     pairs = {
         "value": (event.value, answer.value),
@@ -176,7 +178,7 @@ def compare_with_event(
     }
     for what, (was, now) in pairs.items():
         if was != now:
-            findings.add(f"{name}: its {what} is {now!r}, and event {event.position} says {was!r}")
+            findings.add(f"{name}: its {what} is {now!r}, but event {event.position} says {was!r}")
     is_forgotten = event.comment is None and not answer.comment
     if not is_forgotten and not replace(event, comment=answer.comment).holds_comment:
-        findings.add(f"{name}: its comment is not the one of event {event.position}")
+        findings.add(f"{name}: its comment differs from that of event {event.position}")

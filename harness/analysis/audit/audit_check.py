@@ -221,8 +221,8 @@ class AuditCheck:
         """
         allowed = self.trail.allowed
         if allowed and self.uncovered > allowed:
-            told = f"{allowed:,} were there when the design was frozen first"
-            self.findings.add(f"{self.uncovered:,} answers have no event, and {told}")
+            told = f"there were only {allowed:,} answers when the design was first frozen"
+            self.findings.add(f"{self.uncovered:,} answers have no event, but {told}")
         for name, last in sorted(self._about.items(), key=lambda pair: pair[1].position):
             if last.kind == "answer":
                 self.findings.add(f"the answer to question {name}, of event {last.position}, is missing")
@@ -268,14 +268,14 @@ def _check_handovers(stored: Mapping[str, Handover], trail: TrailCheck, findings
     for name in dict.fromkeys([*stored, *trail.handed]):
         found, told = stored.get(name), trail.handed.get(name)
         if (found and found.taker) != (told and told.taker):
-            by = f"event {told.event} says {told.taker!r}" if told else "no event tells of it"
+            by = f"event {told.event} says {told.taker!r}" if told else "no event records this"
             now = f"handed over to {found.taker!r}" if found else "not handed over"
-            findings.add(f"question {name} is {now}, and {by}")
+            findings.add(f"question {name} is {now}, but {by}")
         elif found and told and found.giver != told.giver:
-            findings.add(f"question {name} was put to {found.giver!r}, and its events say {told.giver!r}")
+            findings.add(f"question {name} was put to {found.giver!r}, but its events say {told.giver!r}")
         elif found and told and told.tells_place and found.place != told.place:
             findings.add(
-                f"question {name} has the place {found.place} in the queue it came from, and event "
+                f"question {name} had place {found.place} in its first expert's queue, but event "
                 f"{told.event} says {told.place}"
             )
 

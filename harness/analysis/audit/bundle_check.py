@@ -94,8 +94,8 @@ class _BundleCheck:
                 {name: rows.number for name, rows in self._check.parts.items() if name != "gold"}
             )
         if self._noted not in (None, self._head) and trail.covered is None:
-            told = "the given head is neither the file's nor a link of its events"
-            self.findings.add(f"{told}; the file's is {self._head}")
+            told = "the given head is neither the head of the file nor a link of its events"
+            self.findings.add(f"{told}; the head of the file is {self._head}")
         return self._check.make_result(
             self._head, unchecked, study=self._study, lines=self._lines, link=trail.head
         )
@@ -107,7 +107,7 @@ class _BundleCheck:
             self._after = True
             self.findings.add(f"line {self._lines}: it follows the closing line: lines were added")
         if parts is None:
-            self.findings.add(f"line {self._expected}: altered or cut: it does not end as lines do")
+            self.findings.add(f"line {self._expected}: altered or cut: it does not end with its chain value")
             self._expected += 1
             return
         body, stated = parts
@@ -120,7 +120,9 @@ class _BundleCheck:
             self._expected = max(self._expected, told["line"] if told else 0) + 1
             return
         if told is None or (len(self._before) == 1 and told["line"] != self._expected):
-            self.findings.add(f"line {self._expected}: it is chained, and not a line that oversight writes")
+            self.findings.add(
+                f"line {self._expected}: its chain value is right, but oversight writes no such line"
+            )
         self._before, self._good = (stated,), stated
         self._expected = told["line"] + 1 if told else self._expected + 1
         if told is not None:
@@ -133,16 +135,16 @@ class _BundleCheck:
             which = f"line {last} is" if last == self._expected else f"lines {self._expected} to {last} are"
             self.findings.add(f"line {self._expected}: {which} missing before line {number}, or altered")
         elif number < self._expected:
-            why = f"it says that it is line {number}: altered, there twice, or out of its place"
+            why = f"it says that it is line {number}: altered, repeated or moved"
             self.findings.add(f"line {self._expected}: {why}")
         else:
-            self.findings.add(f"line {number}: altered: its chain does not follow")
+            self.findings.add(f"line {number}: altered: its chain value is wrong")
 
     def _take_safely(self, told: dict[str, Any]) -> None:
         try:
             self._take(told)
         except (KeyError, TypeError, ValueError, AttributeError):
-            self.findings.add(f"line {told['line']}: it does not say what a line of its kind does")
+            self.findings.add(f"line {told['line']}: it lacks a field of its kind, or a value is wrong")
 
     def _take(self, told: dict[str, Any]) -> None:
         """Check the content of a line whose chain value is right."""
@@ -172,8 +174,8 @@ class _BundleCheck:
             told["table"], StoredAnswerValue._make([*said, told.get("comment", "")])
         )
         if event != last:
-            says = "that none tells of it alone" if last is None else f"event {last}"
-            self.findings.add(f"line {told['line']}: it names event {event}, and the last one is {says}")
+            says = "no event is about this answer alone" if last is None else f"its last event is {last}"
+            self.findings.add(f"line {told['line']}: the answer names event {event}, but {says}")
 
     def _check_end(self) -> None:
         if not self._ended:
@@ -181,15 +183,17 @@ class _BundleCheck:
             return
         said = self._told_end.get("counts"), self._told_end.get("lines")
         if not self.findings.number and said != (dict(self._counts), self._lines):
-            self.findings.add("the closing line counts other lines than there are")
+            self.findings.add("the closing line gives a wrong number of lines")
         if self.findings.number:
             return
         if self._told_end.get("not_covered") != self._check.uncovered:
-            self.findings.add("the closing line counts other answers without an event than there are")
+            self.findings.add("the closing line gives a wrong number of answers without an event")
         links = {"begins": self._first_link, "link": self._check.trail.head}
         for name, link in links.items():
             if self._told_head.get(name) != link:
-                self.findings.add(f"line 1: {name} is none of the events' links that it should be")
+                self.findings.add(
+                    f"line 1: {name!r} is not the link of the {'first' if name == 'begins' else 'last'} event"
+                )
 
 
 def _read_lines(stream: BinaryIO) -> Iterator[bytes]:

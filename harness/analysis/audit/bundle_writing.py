@@ -32,14 +32,14 @@ _COVERS = (
     "events: every field, in a chain of links",
     "questions, assignments, control questions, draws of items: every stored field",
     "answers: question, person, value and source",
-    "comments: by salted digests, where one event tells of the answer alone",
+    "comments: as salted digests, if an event is about the answer alone",
 )
 _LEAVES_OUT = (
     "texts and options of items, and what models answered",
     "the secret key of question ids: only the study's database can check them",
-    "answers that were stored by a version without a trail: they say so",
+    "answers stored by a version without an audit trail, which are marked",
     "comments of answers that came in batches, and places of those that did not",
-    "a study rewritten as a whole: only a head that somebody else noted tells that",
+    "whether the whole study was rewritten: compare the head with one that somebody else noted",
 )
 
 

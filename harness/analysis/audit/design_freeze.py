@@ -98,11 +98,11 @@ def compare_parts(frozen: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]
         if part["number"] != before["number"]:
             removed = "removed" if part["number"] < before["number"] else "added"
             told = (
-                f"{before['number']:,} were frozen, {part['number']:,} are there: {removed} after the freeze"
+                f"{before['number']:,} were frozen, {part['number']:,} are stored: {removed} after the freeze"
             )
             found.append(f"{what}: {told}")
         elif part["digest"] != before["digest"]:
-            found.append(f"{what}: altered after the freeze, or others in place of those that were frozen")
+            found.append(f"{what}: altered or replaced after the freeze")
     return found
 
 
@@ -119,7 +119,7 @@ def find_changes(
         if old != new:
             found.append(f"setting {name}: {_show(old)} {then}, {_show(new)} {now}")
     if frozen["roster"] != later["roster"]:
-        found.append(f"the roster is another {now} than {then} (addresses aside)")
+        found.append(f"the roster {now} differs from the roster {then} (apart from addresses)")
     return found
 
 

@@ -68,7 +68,7 @@ def _audit_store(study: Study, store: Store, head: str | None = None) -> Audit:
         check.findings.add(f"the events after event {check.trail.events - 1} cannot be read: {error}")
     check.trail.end()
     if head is not None and check.trail.covered is None:
-        told = "the chain does not hold the given head: something before it was changed or removed"
+        told = "the given head is not in the chain: an event before it was changed or removed"
         check.findings.add(told)
     for _ in read_evidence(store, check):
         pass
@@ -128,8 +128,8 @@ def _check_settings(study: Study, check: AuditCheck) -> None:
     for record in designs:
         if record.detail.get("altered"):
             check.findings.add(
-                f"event {record.position} (design): what was frozen before was altered by then, as its "
-                "digest was another"
+                f"event {record.position} (design): its digests differ from the freeze before, so the design "
+                "was altered in between"
             )
 
 
@@ -138,13 +138,13 @@ def _check_looks(store: Store, check: AuditCheck) -> None:
     stored = {look.look: asdict(look) for look in store.content.read_looks()}
     for number in sorted({*stored, *trail.looks}):
         if number not in stored:
-            findings.add(f"look {number} was taken by its event, and is stored no more")
+            findings.add(f"look {number} has an event, but is no longer stored")
         elif number not in trail.looks:
             # older versions stored interim analyses without an event
             if trail.designs:
-                findings.add(f"look {number} is stored, and no event tells of it")
+                findings.add(f"look {number} is stored, but no event records it")
         elif stored[number] != trail.looks[number]:
-            findings.add(f"look {number} is stored as another than its event tells")
+            findings.add(f"the stored look {number} differs from its event")
 
 
 def _check_revisions(store: Store, check: AuditCheck) -> None:
@@ -160,4 +160,4 @@ def _check_revisions(store: Store, check: AuditCheck) -> None:
             continue
         is_same = (row.question_id or "", row.task_id) == (event.asked_id, event.detail.get("task_id"))
         if not is_same or not (row.is_whole or event.is_redacted):
-            findings.add(f"{name} is not what was seen")
+            findings.add(f"{name} differs from what was received")

@@ -83,7 +83,7 @@ class TrailCheck:
         try:
             self._take(record)
         except (KeyError, TypeError, ValueError, AttributeError):
-            self._findings.add(f"{_name(record)}: it does not tell what an event of its kind does")
+            self._findings.add(f"{_name(record)}: it lacks a field of its kind, or a value is wrong")
 
     def _check_link(self, record: AuditRecord) -> None:
         follows = [_find_link(record, before) for before in self._before]
@@ -94,12 +94,12 @@ class TrailCheck:
             which = f"event {last} is" if last == self._next else f"events {self._next} to {last} are"
             self._findings.add(f"{which} missing before {name}")
         elif place != self._next:
-            self._findings.add(f"{name}: it occurs twice, or out of its place")
+            self._findings.add(f"{name}: it is repeated or out of order")
         elif record.link not in follows and record.is_redacted:
             self.redacted[record.position] = record.find_seal()
             follows.append(record.link)
         elif record.link not in follows:
-            self._findings.add(f"{name}: its link does not follow: it was altered")
+            self._findings.add(f"{name}: its link is wrong: it was altered")
         # if only this link was altered, the next link still follows from the recomputed one
         ok = record.link in follows
         self._before = (record.link,) if ok else tuple({record.link, *filter(None, follows)})
@@ -110,7 +110,7 @@ class TrailCheck:
         for place, seal in self.redacted.items():
             if self._seals.get(place) != seal:
                 self._findings.add(
-                    f"event {place}: it was redacted, and no later event says so: it was altered"
+                    f"event {place}: it was redacted, but no later event records that: it was altered"
                 )
 
     def _check_comment(self, record: AuditRecord) -> None:
@@ -121,7 +121,7 @@ class TrailCheck:
         elif record.holds_comment:
             self.comments += 1
         else:
-            self._findings.add(f"{_name(record)}: its comment is not the one that was chained")
+            self._findings.add(f"{_name(record)}: its comment differs from its digest in the chain")
 
     def _take(self, record: AuditRecord) -> None:
         """Collect what an event records about answers and design."""

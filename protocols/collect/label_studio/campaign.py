@@ -77,7 +77,7 @@ def plan_queues(
     changed = []
     for name in dict.fromkeys(question.expert for question in questions):
         if name not in emails:
-            told = f"{name!r}, who is not in the roster; add them again"
+            told = f"{name!r}, who is not in the roster; add this expert again"
             raise roster.error("name", f"questions were put to {told}")
         old = known.get(name)
         if old is None:
@@ -132,8 +132,9 @@ def check_experts(asked: Iterable[Pending], roster: Roster, *, asks_on: bool) ->
         if asks_on and (len(expert.classes) > 1 or "*" in expert.classes):
             raise roster.error(
                 "classes",
-                f"expert {expert.name!r} judges {', '.join(expert.classes)}: asked again about an item, the "
-                "expert learns what others answered; the sequential protocol allows one class per expert",
+                f"expert {expert.name!r} judges {', '.join(expert.classes)}, but the sequential "
+                "protocol allows one class per expert, because an expert who is asked again about an item "
+                "could infer what others answered",
             )
     options: dict[tuple[str, str], int] = {}
     for question in asked:

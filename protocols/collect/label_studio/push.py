@@ -170,11 +170,14 @@ def check_project(client: Client, queue: Queue, found: Mapping[int, Project]) ->
     project = found.get(queue.project_id or 0)
     if project is None or queue.marker not in project.description:
         what = (
-            "is not there" if project is None else "belongs to another study, or its description was changed"
+            "does not exist"
+            if project is None
+            else ("belongs to another study, or its description was changed")
         )
         raise LabelStudioError(
-            f"{client.url}: project {queue.project_id} of {queue.expert!r} {what}. Is it the "
-            f"server it was pushed to ({queue.server})? Its description must contain {queue.marker}"
+            f"{client.url}: project {queue.project_id} of {queue.expert!r} {what}; check that "
+            f"this is the server it was pushed to ({queue.server}), and that its description contains "
+            f"{queue.marker}"
         )
     return project
 

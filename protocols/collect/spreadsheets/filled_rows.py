@@ -102,7 +102,9 @@ def check_same(row: Row, column: str, first: str, again: str) -> None:
 def check_stored(row: Row, column: str, stored: str, again: str) -> None:
     """Raise an error for an answer that differs from the stored one."""
     if stored != again:
-        raise row.error(column, f"{again!r}, and {stored!r} is already stored; a question has one {column}")
+        raise row.error(
+            column, f"is {again!r}, but {stored!r} is already stored; a question has one {column}"
+        )
 
 
 class Comments:

@@ -77,7 +77,8 @@ def read_panel(
             read = cell_reader(path)
             for portion in read_filled_portions(path, LONG):
                 long = reader.split_wide(portion)
-                for filled in fill(long, LONG, f"needed are {', '.join(LONG)}", reader.wrong.add):
+                needed = f"the file needs the columns {', '.join(LONG)}"
+                for filled in fill(long, LONG, needed, reader.wrong.add):
                     reader.add(filled, read)
     except DataError as error:
         reader.wrong.raise_with(error, len(reader.choices))
@@ -120,8 +121,9 @@ class _PanelReader:
                 continue
             other = next((name for name in row.fields if name not in {*people, "item", *SHOWN}), None)
             if other is not None:
-                told = f"is no annotator's column{did_you_mean(other, people)}; needed are {', '.join(LONG)}"
-                raise row.error(other, f"{told}, or item and columns of {', '.join(people)}")
+                told = f"is not named after an annotator{did_you_mean(other, people)}; the columns must be"
+                wide = f"item and one column per annotator ({', '.join(people)})"
+                raise row.error(other, f"{told} {', '.join(LONG)}, or {wide}")
             split += split_wide(row, people, "annotator", "label")
         return RowPortion(split)
 

@@ -194,7 +194,7 @@ def test_a_search_on_complementary_labels_alone_says_what_it_left_out(
         lay_out(tmp_path, server.url, more='labels = "no"', n=60)
         assert main(["search", "start", "--study", str(tmp_path / "study.toml"), "--json"]) == 0
     _, err = capsys.readouterr()
-    left = int(err.split("complementary labels alone: ")[1].split()[0])
+    left = int(err.split("only complementary labels: ")[1].split()[0])
     assert left > 0
     study = read_study(tmp_path / "study.toml")
     with Store(study.store_url) as store:

@@ -91,7 +91,7 @@ def test_a_panels_page_shows_its_numbers_with_titles_units_and_reasons(page: Pag
     expect(last).to_contain_text(f"{100 * overall['model']['low']:.1f} % – ")
     for what in ("human-level indices", "certificate and parity"):
         expect(page.get_by_text(f"Not computed: {what}.")).to_be_visible()
-    expect(page.get_by_text("there is none for the item 'i20'")).to_be_visible()
+    expect(page.get_by_text("there is no value for the item 'i20'")).to_be_visible()
     pictures = page.locator("figure svg")
     assert pictures.count() == 4
     for place in range(4):

@@ -113,7 +113,7 @@ def test_undefined_scores_have_a_reason(oversight: Callable[..., Any]) -> None:
     add_model("none", 0)
     half, large = read_page()["models"]
     assert (half["certificate"], half["parity"]) == (None, None)
-    assert "predictions of half: there is none for the item 'i20'" in half["undefined"]["predictions"]
+    assert "predictions of half: there is no value for the item 'i20'" in half["undefined"]["predictions"]
     assert "oversight panel parity --reference FILE" in large["undefined"]["human_level"]
     assert large["parity"]["human_level"] is None
     assert "run 'none' has no answers yet" in read_page()["left_out"][0]
