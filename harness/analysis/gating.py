@@ -323,7 +323,7 @@ def _write_remarks(models: Mapping[str, PredictionColumns], labels: LabelColumns
     """Return remarks on abstentions and on items left out."""
     remarks = []
     if silent := int(np.count_nonzero(labels.kind == ABSTAINED)):
-        remarks.append(f"abstentions: {silent}, which count for the other side")
+        remarks.append(f"abstentions: {silent}, each counted in the less favourable way")
     for name, predictions in models.items():
         if failed := int(np.count_nonzero(predictions.has_failed)):
             remarks.append(f"items left out because every call of {name!r} failed: {failed}")

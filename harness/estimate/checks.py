@@ -587,7 +587,7 @@ def agreement(votes: ModelVotes, alpha: float) -> Check:
     z = z_of_sum(seen, LEAST_SLOPE * max(0.0, implied), variance)
     p = float(ndtr(z))
     more, fewer = (float(yes[side].mean()) if side.any() else math.nan for side in (v > 0, v <= 0))
-    text = f"yes to {more:.0%} of the options with more votes of models, to {fewer:.0%} of those with fewer"
+    text = f"yes to {more:.0%} of the options that more models predict, and to {fewer:.0%} of the others"
     odd = "; answers are unrelated to the models' agreement, so they may belong to other items or options"
     return Check.of_test(name, z, p, alpha, text, odd)
 
@@ -643,7 +643,7 @@ def seen_answers(
     score = hit - pi + _excess_of_yes(one, labels)
     variance = float((g**2) @ score**2)
     if variance < _NEAR:
-        return Check.not_made(name, "as many other models share every prediction")
+        return Check.not_made(name, "every prediction is shared by the same number of other models")
     z = z_of_sum(float(g @ score), 0.0, variance)
     p = float(ndtr(-z))
     shared, alone = (int(np.count_nonzero(hit & side)) for side in (g > 0, g <= 0))
@@ -829,7 +829,7 @@ def _noncentral(low: int, high: int, n: int, others: int, total: int, *, odds: f
     return found
 
 
-_SUPPOSED = "; the correction supposes that experts err equally often whatever the model predicts"
+_SUPPOSED = "; the correction assumes that experts err equally often whatever the model predicts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -889,7 +889,7 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
             own, other = f"{wrong} of {n}", f"{wrong_other} of {n_other}"
             tests.append((p, f"wrong answers about {what} options: {own} if predicted, {other} if not"))
     if not tests:
-        text = "no gold answers about options that the model predicts, beside others"
+        text = "gold answers must include options that the model predicts and other options"
         return Check.not_made(name, text + _SUPPOSED)
     p = min(1.0, 2 * min(p for p, _ in tests))
     text = "; ".join(told for _, told in tests)

@@ -317,7 +317,9 @@ def _readable_shares(
 ) -> dict[int, float]:
     """Return W_K ρ_K for every K: the share of predictions that are readable and of items with K options."""
     if n_options is None and len(groups) > 1:
-        raise EstimateError(f"n_options must be given where K varies; labels have K = {sorted(groups)}")
+        raise EstimateError(
+            f"give n_options, because the labels have different numbers of options: K = {sorted(groups)}"
+        )
     readable, ran = np.flatnonzero(predictions.option >= 0), np.count_nonzero(predictions.ran)
     if n_options is None:
         return {next(iter(groups), 0): readable.size / ran} if readable.size else {}
@@ -628,7 +630,7 @@ def _allow_for_missing(
     is_ran = predictions.ran[labels.item]
     missing = int(np.count_nonzero(is_ran & (labels.kind == ABSTAINED)))
     asked = np.count_nonzero(is_ran)
-    why = f"{missing} of {asked} questions without a yes or no, which could move it too far"
+    why = f"{missing} of {asked} questions have no yes or no, which could change the estimate too much"
     if make is None:
         return estimate, why if missing else ""
     try:

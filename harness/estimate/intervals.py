@@ -682,11 +682,12 @@ _BINOMIAL: Mapping[str, Callable[[int, int, float], tuple[float, float]]] = Mapp
     {"blaker": blaker, "wilson": wilson, "jeffreys": jeffreys, "clopper_pearson": clopper_pearson}
 )
 _ON_AVERAGE = (
-    "an approximate interval was asked for: it covers its level on average, less for some accuracies"
+    "an approximate interval was requested: it has its level on average over accuracies, and less for some "
+    "of them"
 )
 APPROXIMATE: Mapping[str, str] = MappingProxyType(
     {
-        "wald": "a Wald interval was asked for: near 0 % and 100 % it covers far less than its level",
+        "wald": "a Wald interval was requested: near 0 % and 100 % it covers far less than its level",
         **dict.fromkeys(("score", "likelihood_ratio", "wilson", "jeffreys"), _ON_AVERAGE),
     }
 )

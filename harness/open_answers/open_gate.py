@@ -159,7 +159,7 @@ def _check(judged: JudgedStudy, items: int, verdict: GateVerdict, model: str, ba
                 "and the items left out may be the hard ones; start a new study with all answers"
             )
     waiting = verdict.open_questions
-    told = f"{counted(waiting, 'question')} without a yes or no, which count for the other side"
+    told = f"{counted(waiting, 'question')} without a yes or no, each counted in the less favourable way"
     return GateCheck(
         model=model,
         baseline=baseline,

@@ -39,31 +39,42 @@ class NoteKind(Enum):
     Examples
     --------
     >>> print(Note(NoteKind.OUT_OF_RANGE))
-    the estimate as computed lies outside the possible range; it is cut off for display
+    the computed estimate lies outside the possible range; the nearest possible value is shown
     """
 
     # notes on estimates and their intervals
-    OUT_OF_RANGE = "the estimate as computed lies outside the possible range; it is cut off for display"
+    OUT_OF_RANGE = (
+        "the computed estimate lies outside the possible range; the nearest possible value is shown"
+    )
     VALUE_OUTSIDE_INTERVAL = (
-        "the estimate lies outside its own interval: estimator and interval weigh the answers differently"
+        "the estimate lies outside its interval, because estimator and interval weight the answers "
+        "differently"
     )
     LATTICE_TOO_LARGE = "too many answers for the exact interval; the score interval is used instead"
     CONTRADICTS_MODEL = (
-        "the answers fit no accuracy at this level, so the interval has a higher level; see the checks"
+        "no accuracy agrees with the answers at this level, so the interval has a higher level; see the "
+        "checks"
     )
-    DEGENERATE_VARIANCE = "answers of a kind are all alike; the standard error is that of half an answer less"
+    DEGENERATE_VARIANCE = (
+        "all labels of one kind are right, or all are wrong; the standard error is computed as if half a "
+        "label differed"
+    )
     ALL_UNREADABLE = "no labelled item has a readable answer of the model; unreadable answers count as wrong"
-    STRATIFIED = "made of several strata or numbers of options, each by its share"
+    STRATIFIED = "combined from several strata or numbers of options, each weighted by its share"
     CONDITIONED_ON_QUESTIONS = (
-        "several questions were asked about an item; the estimate takes the options asked about as given"
+        "several questions were asked about an item; the estimate is conditional on the options that "
+        "were asked about"
     )
-    NEVER_DIFFER = "the models agree on every item; the interval says how rarely they may differ"
+    NEVER_DIFFER = (
+        "the models agree on every item; the interval contains the differences that are still possible"
+    )
     NOTHING_KNOWN_WHERE_THEY_DIFFER = (
-        "no answer tells which of the models is right where they differ; only how often they differ is known"
+        "no answer shows which model is right on items where the models differ; only how often they "
+        "differ is known"
     )
-    ALLOWS_FOR_MISSING = "the interval holds whatever the unanswered questions would have been answered"
+    ALLOWS_FOR_MISSING = "the interval holds for every possible answer to the unanswered questions"
     MISSING = (
-        "{}; the interval holds whatever is hidden there",
+        "{}; the interval holds for every possible result on these items",
         "{missing} of {of} items failed or had no answer",
     )
     ANSWERING_RATES = (
@@ -82,64 +93,76 @@ class NoteKind(Enum):
     PARTIAL = (
         "the collection is not finished: {}",
         "{used} of {answered} answers used, those to the first {share:.0%} of every expert's questions, "
-        "which is how far {slowest} has come",
+        "because {slowest} has answered only so many",
     )
     PARTIAL_WITH_ADDED = (
         "the collection is not finished: {}",
         "{used} of {answered} answers used, those to the first {share:.0%} of every expert's questions "
-        "about the first items, and about those added later, which is how far {slowest} has come",
+        "about the first items and about the items added later, because {slowest} has answered only so many",
         "partial",
     )
-    JOINT = ("the intervals of all models hold together: {}", "{models} models")
-    UNRESOLVED = ("{} items are not resolved: an expert was silent", "{items}")
+    JOINT = ("the intervals of all models hold simultaneously: {}", "{models} models")
+    UNRESOLVED = ("{} items are not resolved, because an expert did not answer", "{items}")
     UNRESOLVED_WITHIN = (
-        "{items} items are not resolved: an expert was silent; they could move the estimate to "
+        "{items} items are not resolved, because an expert did not answer; they could move the estimate to "
         "{least:percent} – {most:percent}",
         "{items}, value within [{least:.4f}, {most:.4f}]",
         "unresolved",
     )
-    SENSITIVITY = ("experts' P(yes | the option is right), estimated with the accuracy: {}", "{rate:.3f}")
-    SPECIFICITY = ("experts' P(no | the option is wrong), estimated with the accuracy: {}", "{rate:.3f}")
+    SENSITIVITY = (
+        "experts' P(yes | the option is right), estimated jointly with the accuracy: {}",
+        "{rate:.3f}",
+    )
+    SPECIFICITY = (
+        "experts' P(no | the option is wrong), estimated jointly with the accuracy: {}",
+        "{rate:.3f}",
+    )
     VOTES_WORTH = (
-        "the interval is as narrow as from {}",
-        "{worth} answers without votes; there are {answers}",
+        "the interval is as narrow as that from {}",
+        "{worth} answers without votes; there are {answers} answers",
     )
     SECOND_QUESTIONS = (
-        "second questions: {}; all other estimates are of first answers alone",
+        "second questions: {}; all other estimates use only first answers",
         "{used} of {of} used",
     )
-    SECOND_WORTH = ("the interval is as narrow as from {}", "{worth} first answers; there are {answers}")
+    SECOND_WORTH = (
+        "the interval is as narrow as that from {}",
+        "{worth} first answers; there are {answers} first answers",
+    )
     JUDGE_SAVED = (
         "the judge saved {}",
-        "{saved} questions ({least} to {most} at {level:.0%}): {answers} answers say as much as {worth} "
-        "without it",
+        "{saved} questions ({least} to {most} at {level:.0%}): {answers} answers give as narrow "
+        "an interval as {worth} answers without the judge",
     )
     JUDGE_WORTH = (
-        "what the judge saved is {}",
-        "not known: fewer than {least} of {answers} items are {rarer}, by these answers",
+        "the number of questions that the judge saved is {}",
+        "not known: by these answers, fewer than {least} of {answers} items are {rarer}",
     )
     SPLIT = ("answers in the half from which weights were estimated: {}", "{answers}")
     # notes on panels
-    SINGLE_LABEL_ITEMS = ("items with a single rating: {}", "{items} say nothing of agreement")
+    SINGLE_LABEL_ITEMS = (
+        "items with a single rating: {}",
+        "{items}, which carry no information about agreement",
+    )
     LEARNED_AGGREGATE = (
         "the aggregate was learned from the ratings: {}",
-        "items share error rates, the tail of L is approximate",
+        "items share estimated error rates, so the tail of L is approximate",
     )
     FIXED_PANEL = (
         "the annotators are a fixed panel: {}",
-        "these very annotators are meant, no pool: U_e and U_star do not certify",
+        "they are not drawn from a pool, so U_e and U_star do not certify",
     )
     ASSUMPTION_1_FAILS = ("assumption 1 fails: {}", "on the oracle labels; U_e and U_star do not certify")
     ASSUMPTION_2_FAILS = (
         "assumption 2 fails: {}",
-        "on the oracle labels; L is no lower bound, nothing certifies",
+        "on the oracle labels; L is then no lower bound, so nothing can be certified",
     )
-    FEW_ITEMS = "fewer than 30 items: an accuracy of 80 % can be chance, read the intervals"
+    FEW_ITEMS = "fewer than 30 items: an accuracy of 80 % can be due to chance, so read the intervals"
     FEW_CLUSTERS = (
         "fewer than 30 clusters of items: an accuracy of 80 % can be due to chance, so read the intervals"
     )
     NO_INTERVAL = ("no interval: {}", "{why}")
-    FEW_PEOPLE = ("people whose ratings the figures rest on: {}", "{people}, at least {fewest} are advised")
+    FEW_PEOPLE = ("number of people who rated: {}", "{people}; at least {fewest} are advised")
 
     def __init__(self, sentence: str, remark: str = "", flag: str = "") -> None:
         self.flag = flag or self.name.lower()
@@ -171,7 +194,7 @@ class Note:
     --------
     >>> note = Note(NoteKind.MISSING, {"missing": 3, "of": 200})
     >>> str(note)
-    '3 of 200 items failed or had no answer; the interval holds whatever is hidden there'
+    '3 of 200 items failed or had no answer; the interval holds for every possible result on these items'
     >>> note.flag
     'missing: 3 of 200 items failed or had no answer'
     """

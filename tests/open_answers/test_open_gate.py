@@ -66,7 +66,7 @@ def test_missing_replies_count_for_the_other_side(begin: Callable[..., None], ov
     (check,) = oversight("gate", "--at-least", "0.8", "--model", "amber", code=3)["checks"]
     assert check["method"] == "worst case"
     assert check["notes"] == [
-        f"{check['open_questions']} questions without a yes or no, which count for the other side"
+        f"{check['open_questions']} questions without a yes or no, each counted in the less favourable way"
     ]
     assert oversight("gate", "--at-least", "0.1", "--model", "amber")["verdict"] == "pass"
 

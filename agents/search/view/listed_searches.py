@@ -21,31 +21,34 @@ from oversight.harness.store import SearchProgress, Store
 from oversight.harness.types import Estimate, Standing
 
 _TEST = (
-    "Experts' answers about the test items, which no decision of the search has seen: luck has not raised "
-    "this number."
+    "Accuracy by experts' answers about the test items. No decision of the search used these answers, so "
+    "luck in the choice of the winner has not raised this number."
 )
 _REPORTED = (
-    "All items that it was chosen by, shrunken towards the other candidates: what is believed once "
-    "the luck of being the best of many is taken off."
+    "Accuracy on all items that the choice used, shrunken towards the other candidates. This corrects for "
+    "the luck of being the best of many."
 )
 _LEADING = (
     "No winner is confirmed yet. This is the best candidate so far of those that answered every selection "
     "item, with its score shrunk towards the other candidates' scores; it may still change."
 )
 _NAIVE = (
-    "On the selection items, where the winner was picked for being the largest of many numbers: too high by "
-    "as much as it was lucky. What a search usually reports."
+    "Accuracy on the selection items, which most searches report. It is too high, because the winner was "
+    "chosen for having the highest of many accuracies."
 )
 _CONFIRMED = (
-    "On the confirmation items alone. Fresh for all finalists, but the best of them was taken, so it is "
-    "still a little too high, and it rests on few items."
+    "Accuracy on the confirmation items alone. They were new for all finalists, but the best finalist was "
+    "chosen on them, so the value is still a little too high, and it has few items."
 )
-_TRUTH = "Share of the test items that are right by the key, which no estimate here uses."
+_TRUTH = "Share of the test items on which the winner is right by the key. No estimate here uses the key."
 _START = "The workflow that you would use without a search, on the same test items as the winner."
-_UNTESTED = "Why experts' answers about the test items give no accuracies; they may still give a difference."
+_UNTESTED = (
+    "The reason why experts' answers about the test items give no accuracies. They may still give a "
+    "difference."
+)
 _DIFFERENCE = (
-    "Winner less start, item by item on the same test items; its interval is narrower than the two numbers' "
-    "intervals let one think, since what both find hard cancels."
+    "Accuracy of the winner minus that of the start, on the same test items. Its interval is narrower than "
+    "the intervals of the two accuracies suggest, because items that are hard for both cancel out."
 )
 
 

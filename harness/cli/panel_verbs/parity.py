@@ -118,7 +118,8 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
     notes = cluster_lines(found.overall.items, found.clusters, found.assumptions, found.undefined)
     if found.stratify:
         notes.append(
-            "humans or model are below 80 % on all items: read the bins, not the last row (the 80 % rule)"
+            "people or model are right on less than 80 % of all items: use the bins, not the last row "
+            "(the 80 % rule)"
         )
     bins = (*found.bins, found.overall)
     notes += [f"* {note}" for note in dict.fromkeys(note for b in bins for note in b.notes)]

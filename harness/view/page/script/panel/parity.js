@@ -12,7 +12,7 @@ export function drawParity({ name, file, parity: found }) {
   const notes = bins.flatMap((bin) => bin.notes.map((note) => `${bin.name}: ${note}`));
   return [
     found.stratify && el("p", { class: "notice caution" },
-      "Human or model is below 80 % over all: read the bins, not the aggregate (the 80 % rule)."),
+      "People or model are right on less than 80 % of all items: use the bins, not the aggregate (the 80 % rule)."),
     parityPicture(name, file, found, bins),
     parityTable(file, found, bins),
     noteList([

@@ -53,7 +53,7 @@ function searchLine(search) {
     `${count(search.proposals)} of ${plural(search.planned, "proposal")}`,
     plural(search.candidates, "candidate"),
     search.refused_in_all > 0 && `${count(search.refused_in_all)} refused`,
-    search.duplicates > 0 && `${count(search.duplicates)} there already`,
+    search.duplicates > 0 && `${count(search.duplicates)} duplicates`,
   ];
   return el("p", { class: "quiet" }, parts.filter(Boolean).join(" · "));
 }
