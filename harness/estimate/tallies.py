@@ -139,8 +139,8 @@ def combine_strata(
             method="/".join(sorted({p.interval.name for p in parts})),
             steps=("mover",),
             notes=tuple(dict.fromkeys(note for p in parts for note in p.interval.notes)),
-            why="the interval combines one interval per stratum, and covers less than its level if strata are "
-            "small; the exact interval does not",
+            why="the interval combines one interval per stratum, and covers less than its level if strata "
+            "are small; the exact interval does not",
         ),
     )
 
