@@ -113,7 +113,7 @@ def _read_criteria(row: Row, study: Study, *, is_file: bool) -> Iterator[_Criter
     else:
         places = sorted(int(found[1]) for name in row.fields if (found := _NUMBERED.fullmatch(name)))
         if not places:
-            told = "needed is a column rubrics (a list of criteria), criterion, or criterion_1"
+            told = "a column is missing: rubrics (a list of criteria), criterion, or criterion_1"
             raise row.error("rubrics", told)
         for place in places:
             if row.fields[f"criterion_{place}"] not in (None, ""):

@@ -65,7 +65,7 @@ def test_an_exported_workflow_answers_as_in_the_sandbox(name: str, tmp_path: Pat
 
 def test_items_with_other_options_are_refused(tmp_path: Path) -> None:
     workflow = exported(load_program("cot"), tmp_path / "winner.json", ("green", "red"))
-    with pytest.raises(BadInput, match=r"'i1'.*answers with green, red alone"):
+    with pytest.raises(BadInput, match=r"'i1'.*can answer only with green, red"):
         asyncio.run(workflow.answer(ITEMS, Scripted()))
 
 

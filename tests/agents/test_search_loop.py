@@ -214,7 +214,7 @@ def test_storing_a_search_twice_changes_nothing(tmp_path: Path) -> None:
         splits = {"select": [i.id for i in world.task.items]}
         for _ in range(2):
             searches.add_search("s", {"seed": 1}, splits)
-        with pytest.raises(StoreError, match="another split"):
+        with pytest.raises(StoreError, match="other splits of the items"):
             searches.add_search("s", {}, {"select": ["00000"]})
         world.state = replace(world.state, archive=load_archive(store, "s"))
         run(world)

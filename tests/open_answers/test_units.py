@@ -117,7 +117,7 @@ def test_healthbench_file_needs_only_its_columns_named(oversight: Oversight) -> 
     [
         (
             as_lines({"id": "q1", "text": "a?"}, {"id": "q2", "text": "b?"}),
-            "items.jsonl:1 [rubrics]: there is neither",
+            "items.jsonl:1 [rubrics]: a column is missing: rubrics",
         ),
         (
             as_lines(

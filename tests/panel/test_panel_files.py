@@ -32,10 +32,10 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("more", "cell", "told"),
     [
-        (",truth", ",no", "the column 'truth' does not seem to be an annotator's"),
-        (",Majority", ",no", "the column 'Majority' does not seem to be an annotator's"),
-        (",cy", ",NA", "the label 'NA' may mean that there is none"),
-        (",cy", ",-", "the label '-' may mean that there is none"),
+        (",truth", ",no", "the column 'truth' may hold no labels"),
+        (",Majority", ",no", "the column 'Majority' may hold no labels"),
+        (",cy", ",NA", "the label 'NA' may mean a missing label"),
+        (",cy", ",-", "the label '-' may mean a missing label"),
         (",cy", ",YES", "differ only in case"),
     ],
 )

@@ -81,7 +81,7 @@ def test_a_holder_on_this_machine_is_not_taken_over(url: str) -> None:
         Store(url) as store,
         store.locks.hold(M),
         Store(url) as other,
-        pytest.raises(RunHeld, match=r"or stop it$"),
+        pytest.raises(RunHeld, match=r"or stop that process$"),
         other.locks.hold(M, take_over=True),
     ):
         pass

@@ -79,7 +79,7 @@ def test_a_file_opens_without_a_request_and_runs_nothing_of_what_others_wrote(
     expect(page.locator("h1")).to_have_text("Search made")
     expect(page.locator(".strip .verdict")).to_have_text(re.compile(r"^Winner: .* \d+\.\d %$", re.DOTALL))
     expect(page.locator(".strip")).to_have_count(1)  # one headline number
-    expect(page.locator(".strip")).to_contain_text("Against the start: the start itself won.")
+    expect(page.locator(".strip")).to_contain_text("Against the start: the start workflow itself won.")
     expect(page.get_by_text("Other scores, and why they differ")).to_be_visible()
     page.locator(".strip a").click()
     expect(page.locator("h1")).to_contain_text(HOSTILE[:20])
