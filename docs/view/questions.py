@@ -85,7 +85,7 @@ def serve_answers(folder: Path) -> Iterator[tuple[str, str]]:
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)  # noqa: S603  fixed
     try:
         told = json.loads(process.stdout.readline() if process.stdout else "")
-        yield next((made["url"], made["code"]) for made in told["links"] if made["expert"] == "ana")
+        yield next((made["url"], made["code"]) for made in told["codes"] if made["expert"] == "ana")
     finally:
         process.terminate()
         process.wait(timeout=30)

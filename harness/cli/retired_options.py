@@ -13,6 +13,7 @@ RENAMED_VERBS = {
     "agree": "panel agree",
     "certify": "panel certify",
     "completion": "--completion",
+    "label links": "label codes",
     "label-studio": "server ACTION label-studio",
     "model": "server ACTION model",
     "parity": "panel parity",
@@ -22,13 +23,19 @@ RENAMED_VERBS = {
 """Former verb → words that replace it. The former name still works in this version."""
 
 
+def find_renamed(words: list[str]) -> str:
+    """Return the former verb, or verb and action, that a command begins with; empty if it has none."""
+    return next((name for name in (words[0], " ".join(words[:2])) if name in RENAMED_VERBS), "")
+
+
 def rename_verb(words: list[str]) -> list[str]:
     """Return the present words of a command that begins with a former verb.
 
     >>> rename_verb(["model", "start", "--port", "8001"])
     ['server', 'start', 'model', '--port', '8001']
     """
-    present, rest = RENAMED_VERBS[words[0]].split(), words[1:]
+    former = find_renamed(words)
+    present, rest = RENAMED_VERBS[former].split(), words[len(former.split()) :]
     if "ACTION" in present and rest:
         present[present.index("ACTION")] = rest.pop(0)
     return [*present, *rest]

@@ -47,7 +47,7 @@ def serve(args: argparse.Namespace, study: Study) -> None:
         made: list[MadeCode] = []
         if without and _is_logged():
             number = counted(len(without), "expert")
-            say(f"{number} without a code; make codes with: oversight label links --all")
+            say(f"{number} without a code; make codes with: oversight label codes --all")
         elif without:
             made = make_codes(study, store, address.url, experts=without, days=args.days or _DAYS)
         kept = {name: link for name, link in links.items() if link is not None and name not in without}
@@ -70,13 +70,13 @@ def _tell_served(
     told = {
         "url": address.url,
         "port": address.port,
-        "links": _reveal(made),
+        **_name_codes(_reveal(made)),
         "known": sorted(kept),
     }
     lines = [f"the page is at {address.url}; Ctrl-C stops it", *_code_lines(made)]
     lines += [
         f"{name}: {'the code was revoked' if link.revoked else f'has a code, until {link.expires[:10]}'}; "
-        f"make a new one with: oversight label links {shlex.quote(name)}"
+        f"make a new one with: oversight label codes {shlex.quote(name)}"
         for name, link in kept.items()
     ]
     shown = json.dumps(told, ensure_ascii=False) if args.json else "\n".join(lines)
@@ -84,7 +84,7 @@ def _tell_served(
     sys.stdout.flush()
 
 
-def links(args: argparse.Namespace, study: Study) -> None:
+def codes(args: argparse.Namespace, study: Study) -> None:
     """List the experts' codes for the answer page, make new codes, or revoke codes."""
     check_address(args.port)
     if args.days is not None and (args.revoke or not (args.all or args.experts)):
@@ -108,9 +108,14 @@ def links(args: argparse.Namespace, study: Study) -> None:
         elif args.all or args.experts:
             made = make_codes(study, store, address, experts=args.experts, days=args.days or _DAYS)
             lines = [f"the page is at {address}", *_code_lines(made)]
-            emit(args, {"links": _reveal(made)}, "\n".join(lines))
+            emit(args, _name_codes(_reveal(made)), "\n".join(lines))
         else:
             _list(args, list_codes(study, store))
+
+
+def _name_codes(rows: list[dict[str, str]]) -> dict[str, list[dict[str, str]]]:
+    """Return rows of codes under their JSON key, and under its name in version 0.2."""
+    return {"codes": rows, "links": rows}
 
 
 def _list(args: argparse.Namespace, found: dict[str, AnswerLink | None]) -> None:
@@ -128,10 +133,10 @@ def _list(args: argparse.Namespace, found: dict[str, AnswerLink | None]) -> None
         )
         table.add_row(name, state, *(time[:16].replace("T", " ") for time in times))
     table.caption = (
-        "Times are UTC. Make a new code with: oversight label links EXPERT; the expert's former code then "
+        "Times are UTC. Make a new code with: oversight label codes EXPERT; the expert's former code then "
         "stops working."
     )
-    emit(args, {"links": rows}, table)
+    emit(args, _name_codes(rows), table)
 
 
 def _reveal(made: list[MadeCode]) -> list[dict[str, str]]:

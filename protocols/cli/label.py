@@ -10,7 +10,7 @@ examples: oversight label route
           oversight label pull        fetches answers from Label Studio
           oversight label watch --until-width 0.06
           oversight label serve       serves the answer page, see docs/answer-page.md
-          oversight label links ana   makes a new personal code for the answer page
+          oversight label codes ana   makes a new personal code for the answer page
           oversight label status
           oversight label audit       writes the audit trail, for oversight store verify
 """
@@ -217,7 +217,7 @@ SUB_VERBS = {
     "remind": ("experts:remind", "print reminders for experts with open questions; nothing is sent"),
     "close": ("server_actions:close", "pull a last time from Label Studio and end the campaign"),
     "serve": ("answer_actions:serve", "serve a page on which experts answer"),
-    "links": ("answer_actions:links", "list, make or revoke experts' personal codes for the answer page"),
+    "codes": ("answer_actions:codes", "list, make or revoke experts' personal codes for the answer page"),
     "status": ("server_actions:show_status", "show the questions and answers per expert"),
     "audit": ("label:export_audit", "write the audit trail as a file that can be verified"),
 }
@@ -256,7 +256,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--reason", default="", help="reason to record in the audit trail")
     after = "delete the projects on the Label Studio server afterwards"
     verb["close"].add_argument("--delete", action="store_true", help=after)
-    _add_page_arguments(verb["serve"], verb["links"])
+    _add_page_arguments(verb["serve"], verb["codes"])
     option = verb["watch"].add_argument
     option(
         "--until-width", type=float, help="stop as soon as the interval of every model is at most this wide"

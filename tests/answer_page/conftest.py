@@ -169,7 +169,7 @@ def serve(folder: Path, *words: str, port: int = 0) -> Iterator[Desk]:
         assert line, process.communicate()[1]
         found = json.loads(line)
         real = port or urlsplit(found["url"]).port or _port_in(found)
-        codes = {made["expert"]: made["code"] for made in found["links"]}
+        codes = {made["expert"]: made["code"] for made in found["codes"]}
         yield Desk(folder, real, found["url"], codes, process, told)
     finally:
         if process.poll() is None:

@@ -88,8 +88,8 @@ def test_wrong_code_is_refused_and_guessing_is_slowed_down(tmp_path: Path) -> No
         good, revoked = desk.codes["ana"], desk.codes["bea"]
         link_id = desk.begin("ana")["X_Link"]
         assert desk.sign_in(revoked)[0].status == 200
-        call(tmp_path, "label", "links", "bea", "--revoke")
-        [expired] = call(tmp_path, "label", "links", "bea", "--days", "0.000001")["links"]
+        call(tmp_path, "label", "codes", "bea", "--revoke")
+        [expired] = call(tmp_path, "label", "codes", "bea", "--days", "0.000001")["codes"]
         guesses = (
             "", "x", good + "x", good[:-1], good[:-1] + "u", good[::-1], revoked, expired["code"], "0" * 20,
             link_id, f"{link_id}.{good}", f"ana: {good}", good.replace("-", "é").encode().decode("latin-1"),
@@ -118,7 +118,7 @@ def test_a_revoked_code_ends_open_pages_at_once(tmp_path: Path) -> None:
         own = desk.begin("ana")
         assert desk.answer(own)[0] == 200
         question = desk.state(own)["questions"][0]["id"]
-        call(tmp_path, "label", "links", "ana", "--revoke")
+        call(tmp_path, "label", "codes", "ana", "--revoke")
         assert desk.ask("/api/state", **own)[0].status == 403
         status, _ = desk.answer(own, id=question)
         assert status == 403

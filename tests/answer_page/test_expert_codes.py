@@ -129,21 +129,21 @@ def test_the_commands_say_what_is_missing(
 ) -> None:
     lay_out(tmp_path)
     monkeypatch.chdir(tmp_path)
-    for words in (["links"], ["serve", "--port", "0"], ["links", "ana"]):
+    for words in (["codes"], ["serve", "--port", "0"], ["codes", "ana"]):
         assert main(["label", *words]) == 2
         assert "oversight label route" in capsys.readouterr().err
     draw(tmp_path)
     wrong = (
-        ["links", "--revoke"], ["links", "--all", "ana"], ["links", "--revoke", "ana"],
-        ["links", "--port", "-1"], ["serve", "--port", "70000"], ["serve", "--host", " "],
+        ["codes", "--revoke"], ["codes", "--all", "ana"], ["codes", "--revoke", "ana"],
+        ["codes", "--port", "-1"], ["serve", "--port", "70000"], ["serve", "--host", " "],
         ["serve", "--public-url", "answers.example.org"], ["serve", "--host", "192.0.2.1"],
     )  # fmt: skip
     for words in wrong:
         assert main(["label", *words]) == 2, words
-    assert main(["label", "links", "ana", "--json"]) == 0
-    [made] = json.loads(capsys.readouterr().out)["links"]
+    assert main(["label", "codes", "ana", "--json"]) == 0
+    [made] = json.loads(capsys.readouterr().out)["codes"]
     assert made["url"] == "http://127.0.0.1:8643"
-    assert main(["label", "links", "ana"]) == 0
+    assert main(["label", "codes", "ana"]) == 0
     assert re.match(
         r"the page is at http://127.0.0.1:8643\nana: (\w{5}-){3}\w{5} \(", capsys.readouterr().out
     )

@@ -39,7 +39,7 @@ def test_removed_option_is_refused_with_its_replacement(
 def test_renamed_verb_runs_under_its_former_name(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     action = {"completion": ["bash"], "label-studio": ["status"], "model": ["status"]}.get(verb, [])
     with contextlib.suppress(SystemExit):
-        main([verb, *action, "--help"] if verb != "completion" else [verb, *action])
+        main([*verb.split(), *action, "--help"] if verb != "completion" else [verb, *action])
     told = capsys.readouterr()
     assert told.err.startswith(f"oversight: {verb} is now: oversight {RENAMED_VERBS[verb]}\n")
     assert told.out

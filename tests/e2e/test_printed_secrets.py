@@ -31,8 +31,8 @@ sys.exit(main())
 PRINTS = {
     "view": "view --port 0 --json",
     "serve": "label serve --port 0",
-    "links": "label links --all --port {port}",
-    "of one": "label links ana --port {port}",
+    "codes": "label codes --all --port {port}",
+    "of one": "label codes ana --port {port}",
 }
 
 

@@ -57,7 +57,7 @@ COMMANDS = (
     Command("partitioned", "label simulate --key key.csv", "sqlmodel"),
     Command("partitioned", "label status", "sqlmodel"),
     Command("partitioned", "label serve --port 0 --json", "sqlmodel aiohttp"),
-    Command("partitioned", "label links", "sqlmodel"),
+    Command("partitioned", "label codes", "sqlmodel"),
     Command("partitioned", "server status label-studio", code=1),
     Command("partitioned", "experts list", "sqlmodel", 2),
     Command("colours", "run", "sqlmodel tqdm aiohttp"),

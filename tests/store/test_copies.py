@@ -32,7 +32,7 @@ COLLECTS = (
     ("label", "import", "sheet.csv"),
     ("label", "export"),
     ("label", "serve"),
-    ("label", "links"),
+    ("label", "codes"),
     ("label", "push"),
     ("label", "pull"),
     ("experts", "invite"),

@@ -169,7 +169,7 @@ def test_answers_unsent_under_a_former_code_are_sent_with_the_new_one(tmp_path: 
         page.route("**/api/answers", lambda route: route.abort())
         press(page, "y")
         unsent(page, 1)
-        [made] = call(tmp_path, "label", "links", "ana")["links"]
+        [made] = call(tmp_path, "label", "codes", "ana")["codes"]
         page.unroute("**/api/answers")
         page.evaluate("dispatchEvent(new Event('online'))")
         expect(page.get_by_text("your code is no longer valid")).to_be_visible()
