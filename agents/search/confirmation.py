@@ -66,7 +66,7 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     """
     events = context.archive.events
     noted = events.get("winner")
-    # No finalists are recorded if the budget was exhausted first.
+    # If the budget ran out during the search, no finalists were recorded.
     named = noted or events.get("finalists")
     finalists = context.find_finalists() if named is None else list(named["finalists"])
     items = context.items("confirm")

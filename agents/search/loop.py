@@ -244,7 +244,7 @@ class _Slots:
                 task.cancel()
             raise
         finally:
-            # Let calls that were sent finish, because they are paid for. An interrupt cancelled all tasks.
+            # Wait for calls that were sent, because they are paid for. After an interrupt, all are cancelled.
             await asyncio.gather(*self._tasks, return_exceptions=True)
         return reason
 

@@ -111,7 +111,7 @@ def read_hub(
         import datasets
     except ImportError:
         raise DataError(f"reading from the hub needs: {install_line('hub')}", file=name) from None
-    # The library's cache identifies a folder only by its name and card, so it could return rows of
+    # The cache of `datasets` identifies a folder only by its name and card, so it could return rows of
     # another folder with that name, or rows that this folder had earlier.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) if is_folder else nullcontext() as cache:
         try:

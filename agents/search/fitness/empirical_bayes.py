@@ -194,7 +194,7 @@ def shrink_scores(
     complete = counts >= 0.9 * used.sum()
     if not complete.any():
         raise EstimateError("fitness: no candidate answered all items; there is nothing to compare with")
-    # Each item's mean score over the reference candidates; over all candidates if those have no score.
+    # Each item's mean score over the reference candidates, or over all candidates if no reference has one.
     chosen = np.where(complete[:, None], scores, np.nan)
     empty = np.isnan(chosen).all(axis=0)
     chosen[:, empty] = scores[:, empty]

@@ -92,7 +92,7 @@ class BatchRun:
             left = chain.from_iterable(wanted.find_left(self.target))
             todo = (request for request in left if request not in taken)
             for requests in split_into_batches(todo, self.limits.requests):
-                if not taken:  # answers of unfinished batches keep the price at which they were submitted
+                if not taken:  # unfinished batches keep the price at which they were submitted
                     self.target.record_price(self.store)
                 await self._settle(self._note(requests), is_new=True)
         except ModelError as error:

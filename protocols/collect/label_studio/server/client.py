@@ -24,7 +24,7 @@ _SETTINGS = {
     "show_skip_button": False,
     "enable_empty_annotation": False,
     "show_collab_predictions": False,
-    # Features that are not needed, or that would show an expert more than the question.
+    # Turn off features that are not needed, or that would show an expert more than the question.
     "evaluate_predictions_automatically": False,
     "model_version": "",
     "overlap_cohort_percentage": 100,
