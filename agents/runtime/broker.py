@@ -333,7 +333,7 @@ class Broker(RequestDraws):
         self._calls = CallsUnderWay()
         out, limits = OutModel(model, self._calls), limiter or Limiter(concurrency)
         self._model = LimitedModel(out, limits, tries, is_billed=is_billed, holds_lost=holds_lost)
-        # A place becomes free only when a reply is stored, so a kill loses at most `concurrency` replies.
+        # The semaphore frees a place only when a reply is stored: a kill loses at most `concurrency` replies.
         # The limiter frees its places earlier, when a reply arrives.
         self._unstored = asyncio.Semaphore(self._model.limiter.concurrency)
         self._answered: Request | None = None
@@ -393,7 +393,7 @@ class Broker(RequestDraws):
         if stored is not None and stored.error:
             if self._holds_lost:
                 raise TransientModelError(stored.error, fault=Fault.LOST)
-            # The new call replaces the lost call's row. Keep a copy, because both may have cost money.
+            # The new call replaces the lost call's row. Keep a copy, because both calls may cost money.
             await self._cache.store_call(replace(stored, key=f"{key}/{uuid4().hex}"))
         elif stored is not None:
             self.spent.cached += 1
@@ -416,7 +416,7 @@ class Broker(RequestDraws):
             reply = await self._pay(call, request, as_it_comes=as_it_comes)
         except ModelError as error:
             self.spent.failed += 1
-            # If fewer than REFUSALS requests in a row were refused, the fault may be theirs, so continue.
+            # Fewer than REFUSALS refusals in a row may be due to the requests themselves, so continue.
             is_own = isinstance(error, RefusedRequest) and self._refusals < REFUSALS
             if isinstance(error, FatalModelError) and not is_own:
                 self._calls.end(error)

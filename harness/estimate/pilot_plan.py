@@ -916,7 +916,7 @@ def _plan(
         if not told and ratio:
             ends = _widen(sought[side], spread, ratio)
             yield words.fill(one, (sought[side], expected[side]), ends, sought[NONE], ratio)
-        elif "+" not in side:  # combined kinds need no row, because the rows of the single kinds say why
+        elif "+" not in side:  # for combined kinds, the rows of the single kinds say why there is no plan
             yield words.explain(one, told)
 
 

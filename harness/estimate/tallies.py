@@ -1007,7 +1007,7 @@ def tally(
     return tally_columns(predicted, said, find_strata(predicted, said, strata), split)
 
 
-@lru_cache(maxsize=2)  # keeps two, because reports alternate between all labels and parts of them
+@lru_cache(maxsize=2)  # two results, because reports alternate between all labels and a subset of them
 def tally_columns(
     predictions: PredictionColumns,
     labels: LabelColumns,

@@ -24,7 +24,7 @@ from oversight.harness.output import say
 _LOGGER = logging.getLogger(__name__)
 _IN_A_ROW = 16
 """Number of consecutive failures that count as an outage; at most 4 · concurrency."""
-_FIRST, _LONGEST = 1.0, 30.0  # seconds between test calls
+_FIRST, _LONGEST = 1.0, 30.0  # first and longest time between test calls, in seconds
 
 
 class CircuitBreaker:
@@ -133,7 +133,7 @@ _GROWTH, _FASTEST = 0.1, 0.5
 _IN_VAIN, _A_WHILE = 8, 0.1
 _FIRST, _LOOK, _LONGEST_LOOK = 0.25, 0.75, 10.0  # seconds of the first, usual and longest measurement
 _FEW, _ENOUGH = 4, 8  # minimum successes in the first measurement; minimum calls in later ones
-_UNUSED = 4.0  # a rate above this multiple of the measured rate is dropped, because it has no effect
+_UNUSED = 4.0  # a limit above this multiple of the measured rate is dropped, because it has no effect
 
 
 class AdaptiveRateLimit:
