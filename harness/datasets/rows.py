@@ -118,7 +118,7 @@ def read_hub(
             data = datasets.load_dataset(
                 name, config, split=split, revision=revision, streaming=streaming, cache_dir=cache
             )
-            # Streaming may raise the errors below at any row.
+            # Streaming may raise the errors handled below at any row.
             yield from (Row(f"{name}/{split}", j, fields) for j, fields in enumerate(data, start=1))
         except Exception as error:
             raise DataError(f"could not be loaded: {_brief(error)}", file=name, field=split) from error

@@ -386,7 +386,7 @@ def weighted_score(
         raise EstimateError(
             f"the labels contradict every accuracy: at {best:.0%} their mean is still {gap:+.2f} away"
         )
-    # if every A is rejected by chance, t is raised so that the interval is not empty
+    # if by chance every A is rejected, t is raised so that the interval is not empty
     t = max(t, 1.1 * abs(gap) / se) if se > 0 else t
     value = best + gap if best in (0.0, 1.0) else best
     return value, search(best, 0.0, 1), search(best, 1.0, 1), se

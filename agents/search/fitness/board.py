@@ -159,7 +159,7 @@ class Board:
     def ranked(self) -> list[str]:
         """Return the candidates by posterior mean, best first; fewer tokens, then ids break ties."""
         mean = [rounded(value) for value in (-self.shrunk.mean).tolist()]
-        # Tokens are only summed to break ties.
+        # Tokens are summed only if there are ties to break.
         if len(set(mean)) == len(mean):
             return [c for _, c in sorted(zip(mean, self.ids, strict=True))]
         return [c for *_, c in sorted(zip(mean, self.tokens_each.tolist(), self.ids, strict=True))]

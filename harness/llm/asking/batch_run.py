@@ -23,7 +23,7 @@ from oversight.harness.store import PORTION, UNDER_WAY, Batch, Store, Uncertain,
 from oversight.harness.types import Item, Prediction, PredictionStatus, Source, Usage
 
 LONGEST_POLL = 60.0
-_TRIES = 5  # attempts to submit or cancel a batch
+_TRIES = 5  # maximum number of attempts to submit or cancel a batch
 _LOOKS = 20  # consecutive failed polls after which this command gives up on a batch
 _LOOKS_FOR_FILES = 3  # polls of a finished batch with missing answers before its files count as final
 

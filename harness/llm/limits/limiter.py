@@ -123,8 +123,8 @@ class CircuitBreaker:
             self._changed = asyncio.Event()
 
 
-_CLUSTER = 0.25  # share of refusals among recent calls above which refusals are due to a rate limit
-_TOLERATED = 0.1  # share of refusals above which the rate is measured again
+_CLUSTER = 0.25  # above this share of refusals among recent calls, a rate limit is assumed
+_TOLERATED = 0.1  # above this share of refusals, the rate is measured again
 _RARE = 0.015  # the rate is raised if there are at most this many refusals per success
 _GREED = 1.03  # the used rate is the measured rate times this factor
 # First and maximum relative growth of the rate; growth doubles after each measurement with few refusals.
