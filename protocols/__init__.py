@@ -2,7 +2,7 @@
 
 import lazy_loader
 
-if __name__ != "oversight.protocols":  # imported as `protocols` from a clone: modules would be loaded twice
+if __name__ != "oversight.protocols":  # if imported as `protocols`, all modules would be loaded twice
     raise ImportError("use: import oversight as ov, or oversight.protocols.… for submodules")
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -188,7 +188,7 @@ class CallsUnderWay:
         """Start the task that makes a call, and return the task."""
         task = self._tasks[key] = asyncio.create_task(self._run(making))
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
-        # Protect the task until its first step, because a task cancelled before could not raise `_end`.
+        # Protect the task until its first step: if cancelled earlier, it could not raise `_end`.
         self._kept_on.add(task)
         return task
 
@@ -326,14 +326,14 @@ class Broker(RequestDraws):
     ) -> None:
         super().__init__(name)
         self._note, self._holds_lost = note, holds_lost
-        # Mark lost calls in the cache only if `note` does not store their usage, or if they must fail again.
+        # Mark lost calls in the cache only if `note` does not store their usage, or if they count as failed.
         self._notes_lost = store is not None and (note is None or holds_lost)
         self._budget, self._price = budget, price
         self._cache = CallCache(store)
         self._calls = CallsUnderWay()
         out, limits = OutModel(model, self._calls), limiter or Limiter(concurrency)
         self._model = LimitedModel(out, limits, tries, is_billed=is_billed, holds_lost=holds_lost)
-        # A place becomes free only when a reply is stored, so a kill loses at most `concurrency` replies.
+        # The semaphore frees a place only when a reply is stored: a kill loses at most `concurrency` replies.
         # The limiter frees its places earlier, when a reply arrives.
         self._unstored = asyncio.Semaphore(self._model.limiter.concurrency)
         self._answered: Request | None = None
@@ -393,7 +393,7 @@ class Broker(RequestDraws):
         if stored is not None and stored.error:
             if self._holds_lost:
                 raise TransientModelError(stored.error, fault=Fault.LOST)
-            # The new call replaces the lost call's row. Copy the row, because the lost call may be paid for.
+            # The new call replaces the lost call's row. Keep a copy, because both calls may cost money.
             await self._cache.store_call(replace(stored, key=f"{key}/{uuid4().hex}"))
         elif stored is not None:
             self.spent.cached += 1
@@ -416,7 +416,7 @@ class Broker(RequestDraws):
             reply = await self._pay(call, request, as_it_comes=as_it_comes)
         except ModelError as error:
             self.spent.failed += 1
-            # Fewer than REFUSALS consecutive refusals may concern only the refused requests, so continue.
+            # Fewer than REFUSALS refusals in a row may be due to the requests themselves, so continue.
             is_own = isinstance(error, RefusedRequest) and self._refusals < REFUSALS
             if isinstance(error, FatalModelError) and not is_own:
                 self._calls.end(error)

@@ -66,13 +66,13 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     """
     events = context.archive.events
     noted = events.get("winner")
-    # No finalists are recorded if the budget was exhausted first.
+    # If the budget ran out during the search, no finalists were recorded.
     named = noted or events.get("finalists")
     finalists = context.find_finalists() if named is None else list(named["finalists"])
     items = context.items("confirm")
     if items:
         context.progress(f"{len(finalists)} finalists on {len(items)} confirmation items")
-    # Request failed answers again, so that few are counted as wrong or left out.
+    # Request failed answers again, so that fewer answers count as wrong or are left out.
     parts = (context.items("select"), items)
     await gather_all(*(context.answer(c, part) for c in finalists for part in parts))
     if items and noted is None and context.archive.table.has_failed(finalists, items).all():

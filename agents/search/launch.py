@@ -195,7 +195,8 @@ def _count_items(context: SearchContext) -> float:
     section, n = context.section, len(context.items("select"))
     rungs = [r for r in section.rungs if r < n] + [n]
     steps = [after - before for before, after in zip((0, *rungs), rungs, strict=False)]
-    # If all proposals are equally good, the shares `keep` continue; if each is the best so far, all continue.
+    # After each rung of a race, the share `keep` of the proposals continues if all are equally good; if each
+    # is the best so far, all continue.
     # The geometric mean is a compromise between these two cases.
     equal = sum(step * share for step, share in zip(steps, (1.0, *section.keep), strict=False))
     raced = math.sqrt(equal * n)

@@ -81,7 +81,7 @@ def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, sha
     if candidate not in board.places:
         return "no scored answer"
     others = [c for c in board.ranked() if c != candidate]
-    # With fewer than TOP other candidates, every candidate has a place in the top.
+    # With fewer than TOP other candidates, every candidate is among the best TOP.
     chance = chance_above(board, candidate, others[TOP - 1]) if len(others) >= TOP else 1.0
     if chance < HOPELESS:
         return f"P(in the top {TOP}) = {chance:.3f}"
@@ -244,7 +244,7 @@ class _Slots:
                 task.cancel()
             raise
         finally:
-            # Let calls that were sent finish, because they are paid for. An interrupt cancelled all tasks.
+            # Wait for calls that were sent, because they are paid for. After an interrupt, all tasks end.
             await asyncio.gather(*self._tasks, return_exceptions=True)
         return reason
 

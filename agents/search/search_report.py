@@ -301,7 +301,7 @@ def _difference(context: SearchContext, winner: str) -> str:
         return "the start workflow itself won" if winner == context.start else ""
     pair = [winner, context.start]
     labels = context.labels["test"]
-    # Scores by maximum likelihood, like the accuracies that are reported next to the difference.
+    # Use maximum likelihood, as for the accuracies that are reported next to the difference.
     scores = score_items(context.archive.matrix(pair, items), labels)
     found = compare_paired(scores[0], scores[1], 1.0, labels.cluster)
     if not found.n:

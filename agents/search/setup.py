@@ -81,7 +81,7 @@ def prepare_search(
     section, remarks = as_published(section)
     check_settings(section)
     optimiser_name(study, section)
-    # Raise an error if the sandbox tier does not exist; the sandbox is not started here.
+    # Check that the sandbox tier in the settings exists; the sandbox is not started here.
     open_sandbox(section.tier)
     programs = load_programs(study, section)
     if section.in_flight is None:

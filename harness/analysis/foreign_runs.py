@@ -115,7 +115,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         read = iterate_foreign(file, kind, model, left_out)
         strata = _LogStrata(study.estimate.strata, file)
         found = partial(_match, store, read, file, texts, left_out, asked, strata)
-        # Items must be stored before lookups; the transaction removes them again on failure.
+        # New items are stored before answers are matched to them; on failure, the transaction removes them.
         known = None if items else read_stored_items(study, store)
         ahead = None if known is None else read_ahead(found(set(known)))
         counts, most = Counter[str](), 0
@@ -148,7 +148,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         ended=how_log_ended(file) if kind == "inspect" else "",
         left_out=left_out,
         checked=texts.checked,
-        # another tool's log should contain texts; if it does not, all its answers are unchecked
+        # a log of another tool should contain the items' texts; without them, all its answers are unchecked
         unchecked=answers if kind != "table" and not texts.checked else texts.unchecked,
         read_by=read_by,
         unread=sorted(strata.others) if kind == "table" else (),

@@ -182,7 +182,7 @@ def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) 
     level = study.estimate.level
     check_level(level)
     if bars.look is not None:
-        obrien_fleming_level(*bars.look, level)  # raises an error for an analysis beyond the plan
+        obrien_fleming_level(*bars.look, level)  # raises an error after the last planned analysis
     refuse_panel(study, "gate")
     with Store(study.store_url) as store:
         opened = OpenStudy(study, store)

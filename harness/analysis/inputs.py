@@ -369,7 +369,7 @@ def template_of(study: Study) -> str:
     ConfigError
         If it has an unknown field.
     """
-    # imported here, because it also loads the reader of answers
+    # imported here, because the import also loads the parser of answers
     from oversight.harness.llm import DEFAULT_TEMPLATE, check_template
 
     if study.prompt.template is None:

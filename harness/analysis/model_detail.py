@@ -138,7 +138,7 @@ def estimate_strata(
             f"the column {column!r} has {len(values.names)} values; {_MOST_STRATA} are shown at most"
         )
     found: dict[str, list[StratumAccuracy]] = {model: [] for model in models}
-    # models that answered all items share one object with labels, so each group's labels are selected once
+    # models that answered all items share one `LabelColumns`, so it is split into strata only once
     for labels in dict.fromkeys(labels for _, labels in columns.values()):
         for group in split_items(values, labels):
             for model, (predictions, own) in columns.items():

@@ -208,6 +208,6 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         "output_tokens": sum(u.output_tokens for u in usage),
         "guessed": guessed,
         "unfinished": store.calls.read_charge(target.spec.id).answers,
-        "late": 0,  # always 0, because only one process makes a run; kept for readers of the output
+        "late": 0,  # always 0, because only one process makes a run; kept for programs that read the output
         "usd": dollars(target.price, usage, runs.read_prices(run)),
     }

@@ -97,7 +97,8 @@ class PanelStudy:
                 self.ratings, item=self.item, annotator=self.annotator, label=self.label, classes=self.classes
             )
             return make_panel(found, self.classes).clustered(self.clusters)
-        from oversight.harness.store import Store  # imported here because it is slow and not needed for files
+        # Import this here, because the import is slow and not needed for files.
+        from oversight.harness.store import Store
 
         with Store(self.database) as store:
             return read_study_panel(store, self.classes, self.clusters)
@@ -123,7 +124,7 @@ class PanelStudy:
             found = self.read_labels(panel, model, "predictions")
         else:
             from oversight.harness.store import (
-                Store,  # imported here because it is slow and not needed for files
+                Store,  # imported here because the import is slow and not needed for files
             )
 
             with Store(self.database) as store:

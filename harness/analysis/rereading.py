@@ -158,7 +158,7 @@ def _is_ours(prediction: Prediction, pattern: str | None) -> bool:
 
 def _read(item: Item, before: Prediction, asked: ReplyForm) -> Prediction:
     is_cut = before.status is PredictionStatus.TRUNCATED
-    is_imported = before.source is Source.IMPORT  # letters in an imported table refer to source order
+    is_imported = before.source is Source.IMPORT  # letters in imported logs name options in source order
     order = range(len(item.options)) if is_imported else item.permutation
     read = read_reply(before.raw, item.options if is_imported else item.shown_options, asked, cut=is_cut)
     if read.option is None:

@@ -522,7 +522,7 @@ def report_study(
     correction = opened.correction if options.gold is None else None
     if correction and correction.gold:
         options = replace(options, gold=correction.gold)
-    level = options.level_now  # raises an error for an interim analysis beyond its plan
+    level = options.level_now  # raises an error after the last planned analysis
     look = PlannedLook(look=options.look, looks=options.looks, **opened.questions)
     if options.looks:
         check_look(study, store, look)

@@ -173,7 +173,7 @@ def _answers(port: int) -> bool:
     """Whether a server is ready. Many servers listen early and reply 503 while they load their model."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     with closing(connection), suppress(OSError, http.client.HTTPException):
-        connection.request("GET", "/health")  # a 404 reply also shows a ready server
+        connection.request("GET", "/health")  # a 404 reply also shows that the server is ready
         return connection.getresponse().status != http.HTTPStatus.SERVICE_UNAVAILABLE
     return False
 

@@ -425,7 +425,7 @@ def _connect(address: str | None) -> bool:
     own: Mapping[str, Any] = {"include_dashboard": False, "object_store_memory": _MEMORY}
     os.environ.setdefault("RAY_COLOR_PREFIX", "0")
     if address is None:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # usage statistics would leave the machine
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # otherwise Ray would send usage statistics
     before = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(

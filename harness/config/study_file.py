@@ -132,7 +132,7 @@ def _reason(error: Any) -> str:
     if error["type"] == "missing":
         return "is missing"
     message = str(error["msg"]).removeprefix("Value error, ")
-    # Hide the value, because a user may have written the key instead of its variable's name.
+    # Hide the value, because a user may have written the API key instead of the name of a variable.
     hidden = error["loc"][-1:] == ("api_key_env",) or isinstance(error["input"], dict)
     shown = "" if hidden else f", is {shorten(error['input'])}"
     return message[0].lower() + message[1:] + shown

@@ -93,7 +93,7 @@ def _columns(frame: Any) -> Mapping[str, Sequence[Any]]:
         raise DataError("frames of this library need: pip install pyarrow", file=FRAME) from None
     try:
         table = pa.table(frame) if hasattr(frame, "__arrow_c_stream__") else from_dataframe(frame)
-    except Exception as error:  # every library raises other types of errors
+    except Exception as error:  # each library raises errors of its own types
         raise DataError(f"cannot be read: {error}", file=FRAME) from error
     _refuse_double(table.column_names)
     return {name: column.to_pylist() for name, column in zip(table.column_names, table.columns, strict=True)}

@@ -119,7 +119,7 @@ _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # header of a member of a ZIP archive, up to its name
 _SAMPLE, _CHUNKED = re.compile(r"samples/.+\.json"), re.compile(r"samples/.+_epoch_\d+/")
 _CUT = ("max_tokens", "length", "model_length")
-_SHUFFLED = "Choices were shuffled"  # start of the explanation by inspect-ai's scorer
+_SHUFFLED = "Choices were shuffled"  # first words of an explanation written by inspect-ai's scorer
 _RESTORED = re.compile(r"\s*ANSWER: [A-Z](, [A-Z])*\s*")
 """Text that the solver writes instead of a reply to shuffled choices."""
 

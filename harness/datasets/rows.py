@@ -111,14 +111,14 @@ def read_hub(
         import datasets
     except ImportError:
         raise DataError(f"reading from the hub needs: {install_line('hub')}", file=name) from None
-    # The library's cache identifies a folder only by its name and card, so it could return rows of
+    # The cache of `datasets` identifies a folder only by its name and card, so it could return rows of
     # another folder with that name, or rows that this folder had earlier.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) if is_folder else nullcontext() as cache:
         try:
             data = datasets.load_dataset(
                 name, config, split=split, revision=revision, streaming=streaming, cache_dir=cache
             )
-            # Streaming may raise the errors below at any row.
+            # Streaming may raise the errors handled below at any row.
             yield from (Row(f"{name}/{split}", j, fields) for j, fields in enumerate(data, start=1))
         except Exception as error:
             raise DataError(f"could not be loaded: {_brief(error)}", file=name, field=split) from error

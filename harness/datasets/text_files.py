@@ -55,20 +55,20 @@ def refuse_other_kinds(path: Path, kind: str) -> None:
             start = stream.read(_BYTES)
     except (OSError, EOFError, zlib.error) as error:
         if "gzip" not in str(error):
-            return  # reading reports the error
+            return  # reading the file will report the error
         told = "is not compressed with gzip; remove the ending .gz from its name"
         with path.open("rb") as stream:
             raise DataError(explain_kind(stream.read(_BYTES), path.name) or told, file=path) from None
     is_marked = start.startswith(_MARKS.get(kind, b"\0"))
     told = "" if is_marked else explain_kind(start, path.name)
-    if not start and kind != ".csv":  # if .csv, reading reports the error
+    if not start and kind != ".csv":  # an empty CSV file is reported when it is read
         told = "the file is empty"
     if not told and kind in _MARKS and not is_marked and b"\0" not in start:
         what = "Excel workbook" if kind == ".xlsx" else "Parquet file"
         told = f"is a text file, not a complete {what}; give it the right ending, such as .csv or .jsonl"
     elif not told and kind not in _MARKS:
         encoding = "utf-16" if start.startswith(UTF_16_MARKS) else _UTF_8
-        # The decoder is incremental, because the beginning may end within a character.
+        # The decoder is incremental, because the bytes that were read may end within a character.
         text = codecs.getincrementaldecoder(encoding)("ignore").decode(start)
         told = _explain_json(text.lstrip(), is_csv=kind != ".jsonl")
     if told:
@@ -114,7 +114,8 @@ def read_csv_portions(path: Path, *, as_saved: bool = False) -> Iterator[Portion
     while number == PORTION:
         start, records, bad = reader.line_num + 1, list[list[str]](), None
         try:
-            records.extend(islice(reader, PORTION))  # adds records before an unreadable record
+            # If a record is unreadable, the records before it are added nevertheless.
+            records.extend(islice(reader, PORTION))
         except csv.Error as error:
             bad = _name_malformed(error, path, skipped + reader.line_num)
         except DataError as error:
@@ -195,7 +196,7 @@ def find_encoding(path: Path) -> str:
     except UnicodeDecodeError as error:
         return "cp1252" if is_ascii and error.object[: error.start].isascii() else _UTF_8
     except (OSError, EOFError, zlib.error):
-        pass  # reading reports the error
+        pass  # reading the file will report the error
     return _UTF_8
 
 

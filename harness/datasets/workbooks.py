@@ -70,7 +70,7 @@ def _refuse_bomb(path: Path) -> None:
         with zipfile.ZipFile(path) as packed:
             parts = packed.infolist()
     except (OSError, zipfile.BadZipFile):
-        return  # opening the file reports the error
+        return  # opening the file will report the error
     size = sum(part.file_size for part in parts)
     packed_size = sum(part.compress_size for part in parts)
     if size > _LARGEST or (size > _SMALL and size > _DENSEST * packed_size):
@@ -87,7 +87,7 @@ def _open_book(path: Path) -> tuple[Any, list[Any]]:
         raise DataError(f"Excel workbooks need: {install_line('xlsx')}", file=path) from None
     _refuse_bomb(path)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings are about features that are not read
+        warnings.simplefilter("ignore")  # the warnings concern features of workbooks that are not read
         try:
             book = openpyxl.load_workbook(path, read_only=True, data_only=True)
             sheets = [sheet for sheet in book.worksheets if _holds_something(sheet)]

@@ -717,7 +717,7 @@ def mean_cost(
     EstimateError
         If the answers do not determine the mean.
     """
-    # Second questions are not used, because the covariance of the parts is known only for first answers.
+    # Leave out second questions, because only first answers give the covariance of the summed terms.
     evidence = replace(evidence, second=None)
     places = np.flatnonzero(evidence.population)
     predicted = np.stack([m.option[places] for m in models], axis=1)

@@ -286,7 +286,7 @@ def find_root(
         value = falling(middle)
         if value > 0:
             left, at_left = middle, value
-        else:  # a zero moves the right end, so that the leftmost zero is found
+        else:  # at a zero, move the right end, so that the leftmost zero is found
             right, at_right = middle, value
     return (left + right) / 2
 

@@ -553,8 +553,8 @@ def resolved_estimate(
     """
     found = resolved_correctness(labels, [predictions])
     cluster = enough_clusters(found.items, labels.index, labels.cluster)
-    # Open questions are not a random subset, even if they are few. So the model's accuracy on them is not
-    # assumed to be that on the answered questions.
+    # Unanswered questions are not a random subset, even if they are few. So the model's accuracy on them is
+    # not assumed to equal its accuracy on the answered questions.
     own = None if bounds or found.waiting else found.own[:, 0]
     estimate = resolved_accuracy(
         found.correct[:, 0],

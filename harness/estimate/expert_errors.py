@@ -189,7 +189,7 @@ def corrected_mean(
     rest = size * share * (g - centre)
     sums = rest if cluster is None else np.bincount(cluster, rest)
     units = count_units(size, cluster, weight)
-    # One unit is added at each end of the scale of outcomes, so that the variance is above 0 without errors.
+    # One unit is added at each end of the scale of outcomes, so that the variance of equal outcomes is not 0.
     end = (ceiling - floor) / youden(s, t) * size / units
     sampling = (float((sums**2).sum()) + end**2 / 2) / (units + 1) * units / size**2
     se = float(np.sqrt(sampling + slope_s**2 * s * (1 - s) / n_s + slope_t**2 * t * (1 - t) / n_t))

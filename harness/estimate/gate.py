@@ -162,7 +162,7 @@ def gather_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> t
     mine = np.logical_and.reduce([m.ran for m in models])[drawn.item]
     as_asked = replace(labels, questions=drawn, kind=np.full(len(drawn), NO), passed=None)
     evidence = Evidence.gather(models, as_asked, error_free=False, tilted=False, few_clusters=True)
-    kinds = np.append(labels.kind, YES)[rows]  # open questions have row −1; they become NaN below
+    kinds = np.append(labels.kind, YES)[rows]  # unanswered questions have row −1; they become NaN below
     return evidence, np.where(rows < 0, np.nan, kinds.astype(np.float64))[mine]
 
 
@@ -721,7 +721,8 @@ def _decide(
         1 / down + spent,
         ahead.sums,
     )
-    # Both sides are still possible for some error rates or missing answers, so more answers may not decide.
+    # Some error rates or missing answers put the value above the bar, others below it. So more answers may
+    # not lead to a decision.
     untold = UNTOLD if errors is not None else UNANSWERED
     return found.withheld(untold) if is_open and not found.decided else found
 

@@ -386,7 +386,7 @@ def weighted_score(
         raise EstimateError(
             f"the labels contradict every accuracy: at {best:.0%} their mean is still {gap:+.2f} away"
         )
-    # if every A is rejected by chance, t is raised so that the interval is not empty
+    # if by chance every A is rejected, t is raised so that the interval is not empty
     t = max(t, 1.1 * abs(gap) / se) if se > 0 else t
     value = best + gap if best in (0.0, 1.0) else best
     return value, search(best, 0.0, 1), search(best, 1.0, 1), se
@@ -541,7 +541,7 @@ class _Lattice:
         for c, s in self.outer:
             inv1, inv2 = 1 / _q(c, A1), 1 / _q(c, A2)
             d = s - c.S
-            # the sign of d decides at which end of the cell the term makes most outcomes extreme
+            # take the end of the cell at which this term counts more outcomes as extreme
             near += d * np.where((d >= 0) == left, inv1, inv2)
             far += (s + c.S) * (inv2 if left else inv1)
         q1, q2 = _q(self.inner, A1), _q(self.inner, A2)

@@ -314,7 +314,8 @@ def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> Predict
     if labels.pool is not None:
         return keep_drawn(predictions, labels)
     asked, none = labels.asked_items, predictions.is_unreadable
-    if (none & asked).any():  # the pilot also asked about items with an unreadable prediction: none to add
+    # The pilot also asked about items with an unreadable prediction, so no such items need to be added.
+    if (none & asked).any():
         return predictions.on(asked)
     settled = np.flatnonzero(none)
     put, others = np.count_nonzero(asked), np.count_nonzero(predictions.ran & ~none)
@@ -915,7 +916,7 @@ def _plan(
         if not told and ratio:
             ends = _widen(sought[side], spread, ratio)
             yield words.fill(one, (sought[side], expected[side]), ends, sought[NONE], ratio)
-        elif "+" not in side:  # for combined side information, the rows of the single kinds give the reason
+        elif "+" not in side:  # for combined kinds, the rows of the single kinds say why there is no plan
             yield words.explain(one, told)
 
 

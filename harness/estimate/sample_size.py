@@ -299,7 +299,7 @@ def difference_variances(
     c = difference_target(predicted[:, 0], predicted[:, 1], K)
     w = float(differ.mean())
     refutable = (predicted != truth[:, None]) & differ[:, None]
-    # if experts never err, one "no" refutes a wrong model with probability 1/(K − 1) if the models differ
+    # if experts never err and the models differ, one "no" refutes a wrong model with probability 1/(K − 1)
     wrong = t * refutable.mean() + (1 - s) * (w - refutable.mean())
     variances = {SIGN_TEST: 2 * K * float(wrong) / youden(s, t) ** 2}
     votes = vote_posterior(predicted, K, K, accuracy=[A, A])

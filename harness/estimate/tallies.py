@@ -424,7 +424,7 @@ def estimate_stratum(
     try:
         p = make_point(estimator, tally.hits, tally.misses, published=published)
         if method == "exact" and len(p.parts) == 1 and p.parts[0].K == 2 and p.parts[0].n == tally.n_readable:
-            # Every item is known to be right or wrong, unreadable ones wrong, so one binomial is enough.
+            # Every item is known to be right or wrong (wrong if unreadable), so one binomial is enough.
             low, high = blaker(p.parts[0].S, n, level)
             whole = Interval(low=low, high=high, level=level, method="blaker", notes=p.notes)
             return replace(with_unreadable(p.value, p.se, whole, *scale), interval=whole)
@@ -483,7 +483,7 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     if estimator in ("ord", "comp"):
         chosen = [(w, t, (t.hits,) if estimator == "ord" else t.misses) for w, t in readable]
         for _, t, _ in chosen:
-            make_point(estimator, t.hits, t.misses)  # raises an error for a group without such labels
+            make_point(estimator, t.hits, t.misses)  # refuses a group for which the estimator is undefined
     else:
         chosen = [(w, t, tuple(c for c in (t.hits, *t.misses) if c.n)) for w, t in readable]
     share = math.fsum(w * t.n_readable for w, t in readable)
@@ -1007,7 +1007,7 @@ def tally(
     return tally_columns(predicted, said, find_strata(predicted, said, strata), split)
 
 
-@lru_cache(maxsize=2)  # two, because a report alternates between parts of a learning curve and all labels
+@lru_cache(maxsize=2)  # two results, because reports alternate between all labels and a subset of them
 def tally_columns(
     predictions: PredictionColumns,
     labels: LabelColumns,

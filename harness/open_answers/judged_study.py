@@ -144,7 +144,7 @@ def _find_later(study: Study, store: Store, frame: Frame) -> dict[str, str]:
     drawn = {(answer.item_id, answer.model): answer.id for answer in frame.answers}
     try:
         now = collect_answers(study, store)
-    # The answers cannot be collected, for example because a model that study.toml names has none.
+    # The answers cannot be collected, for example because a model in study.toml has no answers.
     except BadInput:
         return {}
     later = Counter(a.model for a in now if drawn.get((a.item_id, a.model)) != a.id)

@@ -142,7 +142,7 @@ def shorten(value: object, most: int = 80) -> str:
     """Return the repr of an invalid value for a message, shortened to `most` characters."""
     try:
         shown = repr(value)
-    except (RecursionError, ValueError):  # too many digits of an integer raise ValueError
+    except (RecursionError, ValueError):  # ValueError for an integer with too many digits
         return f"a {type(value).__name__} nested too deep or too long to be shown"
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 

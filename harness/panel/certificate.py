@@ -366,7 +366,7 @@ def optimal_score(L: float, U: float, N: int) -> float | None:
     grid = [most * j / 200 for j in range(201)]
     start = max(range(201), key=lambda j: margin_score(grid[j], L, U, N))
     low, high = grid[max(0, start - 1)], grid[min(200, start + 1)]
-    # The signs (1.0, -1.0) of the slope at both ends are given, because it is infinite at U = t_u = 0.
+    # The signs (1.0, -1.0) of the slope at both ends are given, because the slope is infinite at U = t_u = 0.
     best = find_root(lambda t: _slope(t, L, U, N), low, high, (1.0, -1.0))
     return max(margin_score(best, L, U, N), margin_score(grid[start], L, U, N))
 

@@ -200,7 +200,7 @@ def _table(study: StudyReport, options: EstimateOptions) -> Table:
     """Return a table with one row per model; long names are wrapped, numbers are not."""
     shown = [e for model in study.models for _, e in _rows(model, options) if e is not None]
     levels = {_level(e.level) for e in shown}
-    # At an interim analysis, the level of an interval differs from the joint level, so the title omits it.
+    # At an interim analysis, an interval's level differs from the joint level, so the title omits the level.
     title = f"{levels.pop()} interval" if len(levels) == 1 and not options.looks else "interval"
     width = max(len(f"{100 * e.low:.1f}") for e in shown)
     cells = [_interval_cell(e, width, named=len(levels) > 1) for e in shown]

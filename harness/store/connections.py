@@ -32,7 +32,7 @@ from oversight.harness.store.serialization import (
 )
 
 _DATABASE = "SELECT database FROM database_mark"
-_LOSSES = 5  # maximum number of repetitions; a restart of the server causes fewer losses of connections
+_LOSSES = 5  # maximum number of repetitions; restarting the server interrupts a transaction fewer times
 T = TypeVar("T")
 
 
@@ -75,7 +75,7 @@ class Connections:
         sa.event.listen(self._engine, "connect", self._watch_commits)
         try:
             with self._raising_store_errors(), self._engine.connect() as connection:
-                make_private(self._file)  # the file is still empty; its log gets the same permissions
+                make_private(self._file)  # the file is empty; SQLite's log gets the same permissions
                 prepare_tables(connection, self._shown, read_only=self.read_only)
                 self.read_only = self.read_only or not may_write(connection)
                 self._remember_files()
@@ -181,7 +181,8 @@ class Connections:
         # Compare snapshots, because the end of a long transaction does not change the newest transaction id.
         query = "PRAGMA data_version" if self.is_file else "SELECT pg_current_snapshot()::text"
         if self._held is not None:
-            self._held.may_rescue = False  # a watcher only reads, and continues with a new file
+            # Save no rows of a removed file, because a watcher only reads and continues with a new file.
+            self._held.may_rescue = False
             try:
                 self._expect_file()
             except LostDatabase:

@@ -58,7 +58,7 @@ class Database(Connections):
                 while rows := cursor.fetchmany(_COLUMN):
                     yield tuple(zip(*rows, strict=True))
             else:
-                options = {"yield_per": _COLUMN}  # not set on the connection, because it is shared
+                options = {"yield_per": _COLUMN}  # set for the query only, because the connection is shared
                 # Close the result with the iteration, even if the iteration ends early.
                 with connection.execute(query, execution_options=options) as found:
                     for part in found.partitions():

@@ -97,7 +97,7 @@ def invite(args: argparse.Namespace, study: Study) -> None:
     table.caption = "Passwords are shown only once and are not stored: pass them on now."
     emit(args, {"accounts": [asdict(a) for a in accounts]}, table)
     if handed and not args.json:
-        # Print links outside the table, because its cells would break them.
+        # Print links outside the table, because its cells would break them into lines.
         emit(args, {}, "\n".join(handed))
 
 

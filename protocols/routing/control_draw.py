@@ -160,7 +160,7 @@ def _draw_missing(
             return [q.expert] if queues.has_room(q.expert) else []
         return queues.find_fresh(items[q.item_id].options[q.option], q.item_id)
 
-    # Use the ids before sealing, because the draw must depend only on the seed.
+    # Use the unsealed ids, because the draw must depend only on the seed.
     is_sealed = bool(store.controls.read_key())
     plain = {q.id: plain_id(q) if is_sealed else q.id for q in questions}
     for kind, share in ((ControlKind.REPEAT, section.repeat), (ControlKind.OVERLAP, section.overlap)):

@@ -220,7 +220,7 @@ def read_pending(study: Study, store: Store) -> Sequence[Pending]:
     check_drawn(study, store)
     if study.experts.is_panel:
         return store.panel.read_assignments()
-    # Sort by the id before sealing, so that the order does not depend on the study's key.
+    # Sort by the unsealed id, so that the order does not depend on the study's key.
     controls = sorted((c.question for c in store.controls.read_controls()), key=plain_id)
     asked = [*store.content.read_questions(), *controls]
     handed = store.people.read_handovers()

@@ -18,7 +18,7 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _SIGKILL = 9
 _INTERPRETER = 1 << 30
 """Bytes of address space allowed for an idle interpreter, which are mostly mapped files."""
-# Landlock's calls have the same numbers on every architecture.
+# Landlock's system calls have the same numbers on every architecture.
 _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
 _VERSION_ONLY = 1
 

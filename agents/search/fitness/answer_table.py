@@ -100,7 +100,7 @@ class AnswerTable:
         """Record when answers of a replicate failed; `times` maps item ids to times in ISO format."""
         self.failures.add_times(key, times)
         self._failed.add(key)
-        # Count a change of all rows with failures, because the new times may excuse those failures.
+        # Mark all rows with failures as changed, because the new times may excuse their failures.
         self.changes.update(self._failed)
         self.version += 1
 

@@ -73,7 +73,7 @@ class ScoredRows:
         keys = [(estimator, c, replicate) for c in ids]
         new = [j for j, key in enumerate(keys) if key not in self._rows or self._rows[key][0] != changes[j]]
         for some in split_into_batches(new, _ROWS_AT_ONCE):
-            # Score at least two rows, because NumPy sums a single row in another order (other last digits).
+            # Score at least two rows: NumPy sums a single row in another order, which alters the last digits.
             rows = [ids[j] for j in (some * 2 if len(some) == 1 else some)]
             found = score_items(table.options(rows, items, replicate), labelled, estimator, voters)
             for j, row in zip(some, found, strict=False):
@@ -159,7 +159,7 @@ class Board:
     def ranked(self) -> list[str]:
         """Return the candidates by posterior mean, best first; fewer tokens, then ids break ties."""
         mean = [rounded(value) for value in (-self.shrunk.mean).tolist()]
-        # Tokens are only summed to break ties.
+        # Tokens are summed only if there are ties to break.
         if len(set(mean)) == len(mean):
             return [c for _, c in sorted(zip(mean, self.ids, strict=True))]
         return [c for *_, c in sorted(zip(mean, self.tokens_each.tolist(), self.ids, strict=True))]

@@ -190,11 +190,11 @@ def shrink_scores(
     cluster = (np.arange(scores.shape[1]) if cluster is None else cluster)[used]
     scores, scored = scores[:, used], scored[:, used]
     counts = scored.sum(axis=1)
-    # A few failed answers do not exclude a candidate from the reference.
+    # Candidates with only a few failed answers can be reference candidates.
     complete = counts >= 0.9 * used.sum()
     if not complete.any():
         raise EstimateError("fitness: no candidate answered all items; there is nothing to compare with")
-    # Each item's mean score over the reference candidates; over all candidates if those have no score.
+    # Each item's mean score over the reference candidates, or over all candidates if no reference has one.
     chosen = np.where(complete[:, None], scores, np.nan)
     empty = np.isnan(chosen).all(axis=0)
     chosen[:, empty] = scores[:, empty]

@@ -44,7 +44,7 @@ class ModelPolicy:
         if proposal.program is None or proposal.talk is None:
             return None
         talk, source = proposal.talk, proposal.program.source
-        # Quote the refused program unless the last reply contains it; a later reply may have been unusable.
+        # If the last reply was unusable, it does not contain the refused program, so quote the program.
         which = "" if talk.found.get("code") == source else f", which is\n\n```python\n{source}```\n\n"
         told = {"which": which, "reason": quote_data(reason, ERROR_CHARACTERS)}
         try:

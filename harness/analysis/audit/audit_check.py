@@ -55,7 +55,7 @@ def _check_id(
     is_known = told["protocol"] in (*PROTOCOLS, SECOND_QUESTIONS) if part == "questions" else True
     is_wrong = bool(key) and not follows and is_known
     found.checked += follows or is_wrong
-    # a wrong id is no violation without a key or if another program drew the question
+    # a wrong id is no violation if no key is available or another program drew the question
     found.unchecked += not (follows or is_wrong)
     if is_wrong:
         what = "control question" if part == "controls" else "question"

@@ -78,7 +78,8 @@ def run(args: argparse.Namespace) -> int:
     )
     study = study_of(args)
     if study.is_open:
-        from oversight.harness.open_answers import gate_open_study  # imported here, because it is slow
+        # Import this here, because the import is slow.
+        from oversight.harness.open_answers import gate_open_study
 
         report = gate_open_study(study, bars, names=args.model)
     else:

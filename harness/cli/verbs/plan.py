@@ -143,7 +143,7 @@ def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan
             continue
         experts = study.experts.model_copy(update={"protocol": protocol})
         other = study.model_copy(update={"experts": experts})
-        with contextlib.suppress(EstimateError, BadInput):  # leave out a protocol that this pilot cannot plan
+        with contextlib.suppress(EstimateError, BadInput):  # leave out a protocol if it cannot be planned
             plans.append(plan_study(store, other, runs=args.model, half_width=args.width))
     pool = store.count_rows("item")["item"]
     return price_plans(plans, study.costs, pool=pool, judges=len(study.judges))

@@ -23,7 +23,7 @@ from oversight.harness.store import PORTION, UNDER_WAY, Batch, Store, Uncertain,
 from oversight.harness.types import Item, Prediction, PredictionStatus, Source, Usage
 
 LONGEST_POLL = 60.0
-_TRIES = 5  # attempts to submit or cancel a batch
+_TRIES = 5  # maximum number of attempts to submit or cancel a batch
 _LOOKS = 20  # consecutive failed polls after which this command gives up on a batch
 _LOOKS_FOR_FILES = 3  # polls of a finished batch with missing answers before its files count as final
 
@@ -92,7 +92,7 @@ class BatchRun:
             left = chain.from_iterable(wanted.find_left(self.target))
             todo = (request for request in left if request not in taken)
             for requests in split_into_batches(todo, self.limits.requests):
-                if not taken:  # answers of unfinished batches keep the price at which they were submitted
+                if not taken:  # unfinished batches keep the price at which they were submitted
                     self.target.record_price(self.store)
                 await self._settle(self._note(requests), is_new=True)
         except ModelError as error:

@@ -24,7 +24,7 @@ from oversight.harness.output import say
 _LOGGER = logging.getLogger(__name__)
 _IN_A_ROW = 16
 """Number of consecutive failures that count as an outage; at most 4 · concurrency."""
-_FIRST, _LONGEST = 1.0, 30.0  # seconds between test calls
+_FIRST, _LONGEST = 1.0, 30.0  # first and longest time between test calls, in seconds
 
 
 class CircuitBreaker:
@@ -123,16 +123,17 @@ class CircuitBreaker:
             self._changed = asyncio.Event()
 
 
-_CLUSTER = 0.25  # share of refusals among recent calls above which refusals are due to a rate limit
-_TOLERATED = 0.1  # share of refusals above which the rate is measured again
-_RARE = 0.015  # refusals per success up to which the rate is raised
+_CLUSTER = 0.25  # above this share of refusals among recent calls, a rate limit is assumed
+_TOLERATED = 0.1  # above this share of refusals, the rate is measured again
+_RARE = 0.015  # the rate is raised if there are at most this many refusals per success
 _GREED = 1.03  # the used rate is the measured rate times this factor
-# Relative growth of the rate after a measurement with rare refusals, doubled each time, and its maximum.
+# First and maximum relative growth of the rate; growth doubles after each measurement with few refusals.
 _GROWTH, _FASTEST = 0.1, 0.5
-_IN_VAIN, _A_WHILE = 8, 0.1  # the rate is not trusted after these refusals in a row and seconds
+# After this many refusals in a row and this many seconds without a success, the rate is not trusted.
+_IN_VAIN, _A_WHILE = 8, 0.1
 _FIRST, _LOOK, _LONGEST_LOOK = 0.25, 0.75, 10.0  # seconds of the first, usual and longest measurement
 _FEW, _ENOUGH = 4, 8  # minimum successes in the first measurement; minimum calls in later ones
-_UNUSED = 4.0  # a rate above this multiple of the measured rate is dropped, because it has no effect
+_UNUSED = 4.0  # a limit above this multiple of the measured rate is dropped, because it has no effect
 
 
 class AdaptiveRateLimit:
@@ -236,7 +237,7 @@ LONGEST_PAUSE = 300.0
 
 _BURST = 0.1  # seconds; after a pause, as many calls may start at once as the rate allows in this time
 _CATCH_UP = 0.25  # value of _BURST if the rate was learned from refusals
-_WORTH_SAYING = 30.0  # seconds of waiting from which a message is printed
+_WORTH_SAYING = 30.0  # a message is printed before a wait of this many seconds or more
 _SOON = 1e-4  # shorter waits, in seconds, are skipped
 _BETWEEN = 1.0  # minimum seconds between two halvings of the window
 
@@ -385,7 +386,7 @@ class Limiter:
         known = [rate for rate in (self._set, self._told, self._learned.rate) if rate]
         rate = min(known, default=None)
         if self._requests.rate is None:
-            self._requests.free_at = self._clock()  # no burst, because earlier calls used its allowance
+            self._requests.free_at = self._clock()  # no burst, because earlier calls used up the allowance
         self._requests.rate = rate
         self._requests.burst = _CATCH_UP if rate == self._learned.rate else _BURST
 

@@ -53,7 +53,7 @@ def find_weights() -> Path:
                 fresh = Path(temporary, "weights")
                 _install(fresh)
                 _check(fresh / _GGUF)
-                shutil.rmtree(target, ignore_errors=True)  # may be left from an interrupted removal
+                shutil.rmtree(target, ignore_errors=True)  # an interrupted removal may have left it
                 fresh.rename(target)
         except OSError as error:
             raise ConfigError(

@@ -139,7 +139,7 @@ class CommandModel(_ProgramModel):
         assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101, PT018  pipes
 
         async def write() -> None:
-            # A program may end without reading its input, for which uvloop raises a RuntimeError.
+            # A program may end without reading its input; uvloop then raises a RuntimeError.
             with contextlib.suppress(ConnectionError, RuntimeError):
                 stdin.write(text)
                 await stdin.drain()

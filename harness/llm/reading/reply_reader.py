@@ -104,7 +104,8 @@ _REFUSAL = re.compile(
 _LONGEST = 100_000
 """Maximum number of characters of a reply without reasoning; parsing longer replies would be too slow."""
 _RESERVED = re.compile(MENTION)
-_GAP = re.compile(r"[^\S\n]{8,}|\n\s{8,}")  # shortened, as patterns with optional spaces take O(n³) time
+# Long gaps are shortened, because patterns with optional spaces take O(n³) time.
+_GAP = re.compile(r"[^\S\n]{8,}|\n\s{8,}")
 _RUN = re.compile(r"(([^\w\s])\2{7})\2+")
 _LINE = re.compile(
     r"^[\s*_#>`\"'$([{-]*(?:(?:so|thus|therefore|my|the|final|correct|best)[\s,*_]+){0,4}answer(?:[\s*_]+is)?[\s*_`]*[:：][\s*_`]*(\S.*)$",

@@ -112,13 +112,13 @@ class Job:
         except RefusedRequest as error:
             reason = f"{Fault.REFUSED}: {error}"
         except FatalModelError as error:
-            if hold is not None:  # release the stored reservation for the next call
+            if hold is not None:  # store the answer's usage without the failed call
                 await self._note(item, sample, counts, 0, 0)
             raise FatalModelError(f"item {item.id!r}: {error}") from error
         except ModelError as error:
             reason = f"{error.fault}: {error}" if isinstance(error, TransientModelError) else str(error)
         except BudgetSpent:
-            if counts.requests:  # keep usage of the answer's earlier calls; release the rest
+            if counts.requests:  # store the usage of the answer's earlier calls only
                 await self._note(item, sample, counts, 0, 0)
             raise
         except OversightError:

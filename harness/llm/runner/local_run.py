@@ -219,7 +219,7 @@ def run_alone(
         for target in ready:
             target.announce(wanted)
             target.refuse_waiting(store)
-        _charge_looks(store, prepared)  # the budgets have counted these calls already
+        _charge_looks(store, prepared)  # the budgets have already counted these test calls
         done = _ask(wanted, ready, terms, lock.check)
     return [
         done.get(one.target) or RunResult(target=one.target, asked=0, error=one.error) for one in prepared

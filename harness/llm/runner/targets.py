@@ -78,7 +78,7 @@ class Target:
             say(f"{spec.name}: {told}, because {changed}; the answers of run {mine[-1]['id']} are kept")
         if self.is_program:
             self._warn_of_change(wanted.store)
-        # Changed settings of parsing do not make a new run, but must be stored.
+        # Changed parsing settings do not start a new run, but must be stored.
         if not mine or spec.differences(mine[-1]["spec"]):
             runs.add_run(spec)
 

@@ -122,7 +122,7 @@ class _Course:
         try:
             prediction = await self.job.predict(item, sample)
         except asyncio.CancelledError:
-            if not self.given_up or lane.uncancel():  # the cancellation comes from outside
+            if not self.given_up or lane.uncancel():  # cancelled by something other than `_give_up`
                 raise
             return None
         except OversightError as error:

@@ -165,7 +165,7 @@ class CallRepository(Repository):
 
     def find_latest(self, *, has_schema: bool) -> StoredCall | None:
         """Return the latest successful call with (or without) a JSON Schema in its request, or None."""
-        # This matches only the field of the request: within a text, a backslash precedes quotation marks.
+        # This text matches only the request's field, because quotation marks inside texts are escaped.
         free = _CALL.c.request.contains('"schema":null', autoescape=True)
         query = select_values(StoredCall, _CALL).where(
             _CALL.c.error == "", sa.not_(free) if has_schema else free

@@ -151,7 +151,7 @@ class RunColumnsRepository(Repository):
         ):
             steps.update(filter(None, step))
             rows = index.find_places(items)
-            known = (rows >= 0) & (rows < index.size)  # other items were stored after the index was read
+            known = (rows >= 0) & (rows < index.size)  # further items were stored after the index was read
             codes = [_CODES[s] if c is None else c for s, c in zip(status, chosen, strict=True)]
             option[rows[known]] = np.array(codes, np.int16)[known]
             given = np.array(confidence, np.float64)
@@ -215,7 +215,7 @@ def _pack(found: RunColumns) -> dict[str, Any]:
 def _unpack(row: sa.Row[Any], index: ItemIndex) -> RunColumns:
     option = np.full(index.size, ABSENT, np.int16)
     options = np.frombuffer(row.options, _OPTION)
-    # Items stored after the columns were cached have no prediction, else the cached version would be old.
+    # Items stored after the columns were cached have no prediction: storing one would outdate the cache.
     option[: options.size] = options
     sure = None
     if row.confidences:

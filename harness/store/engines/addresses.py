@@ -99,7 +99,7 @@ def find_users(url: str) -> str:
             number = connection.exec_driver_sql(_OTHERS).scalar_one()
         return f"{number} other connections are open" if number else ""
     with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
-        try:  # SQLite removes the log only if nobody else has the file open
+        try:  # SQLite removes the log only if nobody else has the database open
             is_alone = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0] == "delete"
         except sqlite3.OperationalError:
             is_alone = False

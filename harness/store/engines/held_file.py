@@ -172,7 +172,7 @@ class HeldFile:
                     kept = _make_free(self._target, "log")
                     shutil.copyfile(log, kept)
                     self._kept_log = f"; the log of the overwritten file is kept in {kept}"
-                os.truncate(log, 0)  # empty it before removing it, because other processes may have it open
+                os.truncate(log, 0)  # empty the log before it is removed, because others may have it open
                 for ending in ("-wal", "-shm"):
                     os.unlink(self._target + ending)  # noqa: PTH108
         raise LostDatabase(
@@ -237,7 +237,7 @@ class HeldFile:
                 raise TimeoutError("another program has locked it")
 
         try:
-            with suppress(sqlite3.OperationalError):  # adds changes that are only in the log
+            with suppress(sqlite3.OperationalError):  # copies changes from the log into the database file
                 self._keeper.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
             with closing(sqlite3.connect(rescued)) as copy:
                 self._keeper.backup(copy, progress=give_up)

@@ -20,7 +20,7 @@ from oversight.harness.store.engines.held_file import HeldFile
 
 PATIENCE = 120.0
 """Maximum seconds to wait for a server that does not answer."""
-_FIRST, _LONGEST = 0.1, 2.0  # seconds between two attempts
+_FIRST, _LONGEST = 0.1, 2.0  # first and longest time between two attempts, in seconds
 
 
 def connect(engine: sa.Engine, shown: str, *, patience: float = PATIENCE) -> sa.Connection:

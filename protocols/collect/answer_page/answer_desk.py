@@ -253,13 +253,14 @@ class AnswerDesk:
         before = self._replies.find_replies([held.id]).get(held.id)
         with self._store.transaction() as connection:
             if before is not None and before.source != PAGE:
-                # recorded once per question and person, even if it is sent repeatedly
+                # a refused answer is recorded once per question and person, even if it is sent repeatedly
                 told = replace(event, kind=REFUSED, key=_hash_key(REFUSED, f"{event.person}\n{held.id}"))
                 append_events(connection, [replace(told, detail={**event.detail, "other": before.source})])
                 return Outcome.ELSEWHERE
             if before is not None:
                 if was is None and not event.comment:
-                    event = replace(event, comment=before.comment)  # this window did not show the comment
+                    # This browser window did not show the earlier comment, so keep it.
+                    event = replace(event, comment=before.comment)
                 is_other = (before.value, before.comment) != (event.value, event.comment)
                 if is_other and was != self._sheet.write_value(held, item, before.value):
                     return Outcome.CHANGED
@@ -277,7 +278,7 @@ class AnswerDesk:
 
 def _is_same(known: AuditRecord, event: AuditEvent) -> bool:
     said = (known.kind, known.asked_id, known.value) == (event.kind, event.asked_id, event.value)
-    # An erased comment cannot be compared.
+    # An erased comment cannot be compared, so it counts as equal.
     return said and known.comment in (None, event.comment)
 
 

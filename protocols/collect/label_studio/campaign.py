@@ -83,7 +83,7 @@ def plan_queues(
         if old is None:
             changed.append(Queue(name, marker=secrets.token_hex(8), email=emails[name]))
         elif old.email != emails[name]:
-            # Read everything again, because another account changes which answers count.
+            # Read all answers again, because the new account changes which answers count.
             changed.append(replace(old, email=emails[name], user_id=None, cursor=""))
     return changed
 

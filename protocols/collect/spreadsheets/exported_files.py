@@ -95,7 +95,7 @@ def export_questions(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"{folder}: no folder for the files can be made there: {error.strerror}") from None
-    # Check all texts before the first file is written, because a long text refuses the export.
+    # Check all texts before the first file is written, because one text that is too long prevents the export.
     if form == "xlsx":
         for asked in questions:
             refuse_long_text(escape(items[asked.item_id].text))

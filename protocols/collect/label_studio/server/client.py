@@ -24,7 +24,7 @@ _SETTINGS = {
     "show_skip_button": False,
     "enable_empty_annotation": False,
     "show_collab_predictions": False,
-    # Features that are not needed, or that would show an expert more than the question.
+    # Turn off features that are not needed, or that would show an expert more than the question.
     "evaluate_predictions_automatically": False,
     "model_version": "",
     "overlap_cohort_percentage": 100,
@@ -42,7 +42,7 @@ _OF_ANSWERS = (
     "id,data,updated_at,annotations,result,completed_by,updated_by,was_cancelled,lead_time,"
     "parent_prediction,created_at"
 )
-# Limit the ranges of ids per request, because its address must not become too long.
+# Limit the ranges of ids per request, because the request's URL must not become too long.
 _RANGES = 20
 _ANSWERED = [
     {"filter": f"filter:tasks:{name}", "operator": "greater", "type": "Number", "value": 0}

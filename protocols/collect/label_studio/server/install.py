@@ -57,7 +57,7 @@ def make_environment() -> Path:
     python = folder / "env" / "bin" / "python"
     with hold_start_lock(folder):
         if not (folder / "installed").exists():
-            # Remove the rest of an interrupted installation.
+            # Remove files left by an interrupted installation.
             shutil.rmtree(folder / "env", ignore_errors=True)
             _tell(f"Installing Label Studio {VERSION} in {folder / 'env'} (0.8 GB, only this once) …")
             for command in _install_commands(folder / "env"):
