@@ -23,7 +23,7 @@ NO_LABEL = -1
 
 
 def divide(over: Any, under: Any, where: BoolArray, empty: float = np.nan) -> FloatArray:
-    """Return over/under where `where` is true, else `empty`; arrays of one shape, `over` may be a number."""
+    """Return over/under where `where` is true, else `empty`; `over` is an array of this shape or a number."""
     quotient: FloatArray = np.divide(over, under, out=np.full(np.shape(under), empty), where=where)
     return quotient
 
@@ -50,7 +50,9 @@ def find_equal(table: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def fix_constant(c: FloatArray, never: BoolArray) -> FloatArray:
-    """Return, per item, the value c shared by all options that are never asked about; NaN if none exists.
+    """Return, per item, the value c shared by all options that are never asked about.
+
+    The value is NaN for an item without such options.
 
     Parameters
     ----------

@@ -255,7 +255,7 @@ class RayWorkers:
         Raises
         ------
         WorkerLost
-            If the actor is lost before the end.
+            If the actor is lost before the service ends.
         """
         ray = _load_ray()
         assert self.actors  # noqa: S101  places them
@@ -355,7 +355,7 @@ class _RayModel:
         task.add_done_callback(self._opening.discard)
 
     async def _open(self, actor: Any, places: int) -> None:
-        """Open the model on an actor, repeating while Ray replaces the actor, then add its free places."""
+        """Open the model on an actor, trying again while Ray replaces the actor; then add its free places."""
         error: OversightError | None
         while True:
             try:

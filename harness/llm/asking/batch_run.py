@@ -58,8 +58,8 @@ class BatchRun:
     gives_up
         Whether the command cancels batches.
     errors
-        Marker of a batch → error because of which this command stopped polling it; key "": error while
-        submitting.
+        Errors by marker: the error because of which this command stopped polling the batch. The key "" has an
+        error that was raised while batches were submitted.
     """
 
     store: Store
@@ -111,7 +111,7 @@ class BatchRun:
         return len(batches)
 
     async def collect(self, *, wait: bool) -> None:
-        """Poll each unfinished batch once and store arrived answers; `wait` tolerates failed polls."""
+        """Poll each unfinished batch once and store arrived answers; if `wait`, tolerate failed polls."""
         for batch in self.find_under_way():
             marker = batch.marker
             if marker in self.errors:

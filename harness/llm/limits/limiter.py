@@ -23,7 +23,7 @@ from oversight.harness.output import say
 
 _LOGGER = logging.getLogger(__name__)
 _IN_A_ROW = 16
-"""Number of consecutive failures that count as an outage; at most 4 · concurrency."""
+"""Number of consecutive failures that count as an outage, or 4 · concurrency if that is less."""
 _FIRST, _LONGEST = 1.0, 30.0  # seconds between test calls
 
 
