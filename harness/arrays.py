@@ -34,9 +34,9 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 def find_equal(table: FloatArray) -> tuple[IntArray, IntArray]:
     """Find distinct rows.
 
-    Return the position of the first row of each distinct value, shape (R,), and for every row the index of
-    its value among the distinct values, shape (N,). NaN does not equal NaN, and 0 does not equal −0. Rows are
-    hashed, because sorting them is slow.
+    Returns two arrays. The first has the position at which each of R distinct rows first occurs, shape (R,).
+    The second has, for every row, the index of the equal distinct row, shape (N,). NaN does not equal NaN,
+    and 0 does not equal −0. Rows are hashed, because sorting them is slow.
     """
     words = np.ascontiguousarray(table).view(np.uint64)
     key = np.zeros(len(table), dtype=np.uint64)

@@ -250,7 +250,7 @@ class RayWorkers:
         return _RayModel(self, settings)
 
     async def stream(self, service: str, *args: Any) -> AsyncIterator[tuple[Any, Any]]:
-        """Run a service on an actor, chosen in turn. Yields pairs of the actor and a message of the service.
+        """Run a service on the next actor in turn. Yields pairs of the actor and a message of the service.
 
         Raises
         ------

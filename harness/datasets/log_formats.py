@@ -138,8 +138,8 @@ def iterate_foreign(
 ) -> Iterator[list[ForeignAnswer]]:
     """Read a log's answers in portions; an error may occur after good portions.
 
-    If a log names its models, only the answers of `model` are read, or all answers if they are from the same
-    model. Samples that are not answers are counted in `left_out`, by reason.
+    If a log names several models, `model` chooses whose answers are read. Samples that are not answers are
+    counted in `left_out`, by reason.
 
     Raises
     ------

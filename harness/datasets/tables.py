@@ -419,11 +419,11 @@ def predictions_from_arrays(
     items
         Items in the order of the rows.
     predicted
-        Shape (N,): labels as members of `classes`, as texts of options, or as positions in `classes` (without
-        `classes`, in the first item's options).
+        Shape (N,): one label per item: a member of `classes`, the text of an option, or a position in
+        `classes` (without `classes`, in the first item's options).
     probabilities
         Shape (N, K), columns as in `classes`; finite, rows sum to 1. Without `predicted`, the most probable
-        class is the prediction; with it, the probabilities only give the confidence.
+        class is the prediction; with `predicted`, the probabilities only give the confidence.
     classes
         For example ``model.classes_``; None for the options of the first item.
 

@@ -173,6 +173,6 @@ def _name_columns(record: list[str]) -> list[str]:
 
 
 def _fit(record: list[str], width: int) -> list[str]:
-    """Return a row with the header's width, if only empty cells are missing or surplus."""
+    """Fit a row to the header's width: add missing cells, and remove surplus cells that are empty."""
     record = fit_record(record, width)
     return record + [""] * (width - len(record))

@@ -271,7 +271,7 @@ class RunRepository(Repository):
         }
 
     def sum_usage(self, run_id: str) -> list[Usage]:
-        """Return the usage of a run, one sum per source, and its charges that belong to no answer."""
+        """Return a run's usage: one sum per source of answers, and charges that belong to no answer."""
         return [*self.sum_answers(run_id), *self.sum_charges(run_id)]
 
     def sum_answers(self, run_id: str) -> list[Usage]:

@@ -209,7 +209,7 @@ class WithdrawalRepository(Repository):
         return [record for record in AuditRepository(self._database).read_records() if told(record)]
 
     def reseal_batches(self) -> list[AuditRecord]:
-        """Return events with corrected digests for batches whose answers were withdrawn or renamed."""
+        """Return events with corrected digests for batches with withdrawn answers or renamed people."""
         answers = DesignRepository(self._database)
         alone = self.find_records(lambda record: record.kind in ("answer", "withdrawn"))
         last_about = {record.asked_id: record.position for record in alone}

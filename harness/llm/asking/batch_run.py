@@ -134,7 +134,7 @@ class BatchRun:
                 self._stop(batch, error)
 
     def _stop(self, batch: Batch, error: ModelError) -> None:
-        """Drop a batch that cannot be cancelled, or stop polling it in this command and keep the error."""
+        """Stop polling a batch and keep the error; or drop the batch if the user gives it up."""
         is_unknown = isinstance(error, RefusedRequest) and error.status in (403, 404, 410)
         if self.gives_up and (is_unknown or self.uncertain or isinstance(error, _Incomplete)):
             self._drop(batch, str(error))
