@@ -413,7 +413,7 @@ def _find_ports(models: Iterable[ModelSection]) -> Iterator[int]:
 
 
 def _load_ray() -> Any:
-    """Import Ray on demand, because it is slow to import; untyped, because its type hints are too narrow."""
+    """Import Ray when needed, because importing is slow; as `Any`, as Ray's type hints are too narrow."""
     return import_module("ray")
 
 

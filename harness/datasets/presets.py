@@ -206,7 +206,8 @@ class Preset:
         Fields kept for stratification.
     distinct
         Whether to leave out rows that repeat an earlier text and options, or that have an option twice, as
-        the paper does for its four benchmarks. Otherwise the id is the row's number.
+        the paper does for its four benchmarks. If False, such rows are kept, and an item's id contains the
+        number of its row.
     """
 
     convert: Convert

@@ -253,7 +253,7 @@ def read_ratings(
     ------
     DataError
         If a column is missing, an item or annotator is empty, a label is not a class, an annotator rates an
-        item twice, there is no rating, or (in a table with one row per item) a column does not seem to be an
+        item twice, or there is no rating. In a table with one row per item, every column must look like an
         annotator's. Without `classes`, the error is also raised if a label may stand for a missing label, or
         if two labels differ only in case. The message names file, line and field.
 
@@ -486,7 +486,7 @@ def _refuse_other_items(predicted: Any, items: Sequence[Item]) -> None:
 
 
 def _names(labels: list[Any], known: list[Any]) -> list[str]:
-    """Return the text of each label's class; numbers are positions in `known`, unless all are classes."""
+    """Return labels as texts of classes. Labels that are not classes are positions in `known`."""
     names = [str(c) for c in known]
     places = all(type(x) is int and 0 <= x < len(names) for x in labels)
     if not places or all(x in known for x in labels):

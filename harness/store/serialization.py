@@ -78,7 +78,7 @@ def make_rows_storable(
 ) -> tuple[str, Any]:
     """Redact secrets in parameters, and replace characters that a database cannot store.
 
-    Without this SQLAlchemy event handler, one such row would make a whole batch fail.
+    Without this SQLAlchemy event handler, one row with such a character would make a whole batch fail.
     """
     return statement, clean_rows(parameters) if many else _clean(parameters)
 

@@ -126,7 +126,7 @@ _LOGGER = logging.getLogger(__name__)
 _random = random.Random()  # noqa: S311  spreads retries over time
 
 Hold: TypeAlias = Callable[[Callable[[], tuple[int, int]]], Awaitable[Reservation]]
-"""Reserves budget for a call; its argument returns the maximum numbers of tokens sent and received."""
+"""Function that reserves budget for a call, given a function that returns its maximum token counts."""
 
 
 @dataclass(slots=True, eq=False)

@@ -27,7 +27,7 @@ _NAMES = {
 }
 _KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 _INNER = ("thought", "cached")
-"""Kinds that are also read from nested objects, such as ``completion_tokens_details``."""
+"""Kinds of tokens that are also counted in nested objects, such as ``completion_tokens_details``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,7 +212,7 @@ class _Reader:
         return ReplyReading(None, reason="several" if named else "none" if found else "pattern")
 
     def _by_form(self, answer: str) -> ReplyReading | None:
-        """Find the option in the requested form or in other marks; a reply with several is unreadable.
+        """Find the option in the requested form or in other marks; several options are unreadable.
 
         Returns None if the reply has no such mark.
         """

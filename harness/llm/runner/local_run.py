@@ -239,7 +239,7 @@ def _make_budgets(targets: Sequence[Target], terms: RunTerms) -> list[Budget | N
 
 
 def _charge_looks(store: Store, prepared: Sequence[Prepared]) -> None:
-    """Store the usage of the calls that tested the models' features as charges of their runs."""
+    """Charge each run for the calls that tested its model's features."""
     for one in prepared:
         if one.error is None and one.used.requests:
             store.calls.charge(one.target.spec.id, one.used)

@@ -146,7 +146,7 @@ class Spending:
 
 _BATCH, _PROBE = BatchRow.__table__, ProbeRow.__table__
 _PROGRAM = "program"
-"""Name of the feature whose detail in the table is the digest of a program's files."""
+"""Name of the feature under which the digest of a program's files is stored."""
 _CALL, _LEDGER = CallRow.__table__, LedgerRow.__table__
 _SUMS = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens", "answers")]
 _RESERVED = {"kind": "reserved", "answers": 1}

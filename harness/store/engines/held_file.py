@@ -254,7 +254,7 @@ class HeldFile:
                 os.unlink(self._target + ending)  # noqa: PTH108
 
     def _read_index(self) -> bytes | None:
-        """Return bytes that change with each checkpoint; None while a checkpoint runs or if unavailable."""
+        """Return bytes that change with each checkpoint; None during a checkpoint or without an index."""
         read = b"" if self._index is None else os.pread(self._index, _INDEX_SIZE, 0)
         settled = len(read) == _INDEX_SIZE and read[_FOLDED] == read[_TRIED]
         return read[_SALT] + read[_FOLDED] if settled else None
