@@ -23,7 +23,7 @@ NO_LABEL = -1
 
 
 def divide(over: Any, under: Any, where: BoolArray, empty: float = np.nan) -> FloatArray:
-    """Return over/under where `where` is true, else `empty`; arrays of one shape, `over` may be a number."""
+    """Return over/under where `where` is true, else `empty`; `over` is an array of this shape or a number."""
     quotient: FloatArray = np.divide(over, under, out=np.full(np.shape(under), empty), where=where)
     return quotient
 
@@ -34,9 +34,9 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 def find_equal(table: FloatArray) -> tuple[IntArray, IntArray]:
     """Find distinct rows.
 
-    Return the position of the first row of each distinct value, shape (R,), and for every row the index of
-    its value among the distinct values, shape (N,). NaN does not equal NaN, and 0 does not equal −0. Rows are
-    hashed, because sorting them is slow.
+    Returns two arrays. The first has the position at which each of R distinct rows first occurs, shape (R,).
+    The second has, for every row, the index of the equal distinct row, shape (N,). NaN does not equal NaN,
+    and 0 does not equal −0. Rows are hashed, because sorting them is slow.
     """
     words = np.ascontiguousarray(table).view(np.uint64)
     key = np.zeros(len(table), dtype=np.uint64)
@@ -50,7 +50,9 @@ def find_equal(table: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def fix_constant(c: FloatArray, never: BoolArray) -> FloatArray:
-    """Return, per item, the value c shared by all options that are never asked about; NaN if none exists.
+    """Return, per item, the value c shared by all options that are never asked about.
+
+    The value is NaN for an item without such options.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ PAGES: dict[str, str] = {
 
 EXPORTED_PARTS: dict[str, str] = {"search": "oversight.agents.search.view.exported:read_exported_parts"}
 """Name of a page → location of the function ``function(study, store)`` that yields all its parts for an
-exported file, as pairs of name with query and value. Other pages are exported with one call without
+exported file, as pairs (name with query, value). Other pages are exported with one call without
 parameters."""
 
 

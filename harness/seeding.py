@@ -21,7 +21,7 @@ def derive_seed(seed: int, *names: str) -> int:
 
 
 def derive_seeds(seed: int, *names: str, last: Iterable[str]) -> list[int]:
-    """Return the seeds of `derive_seed` with the given names and, in turn, each name of `last`."""
+    """Return, for each name in `last`, the seed that `derive_seed` derives from `names` and this name."""
     check_names("last", last)
     start, hashed = "\x1f".join((str(seed), *names, "")), hashlib.sha256
     digests = [hashed((start + name).encode()).digest() for name in last]

@@ -52,7 +52,7 @@ class NodeSettings:
 
 
 class NodeWorker:
-    """Makes the calls that the driver sends. Methods return errors, because Ray would wrap raised exceptions.
+    """Makes the calls that the driver sends. Methods return errors, because Ray would wrap raised errors.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class NodeWorker:
         self._stack.close()
 
     def _find_service(self, service: str) -> Any:
-        """Return the instance of ``module:class``, named as text because the class is in a higher layer."""
+        """Return the instance of ``module:class``, given as text because the class is in a higher layer."""
         if service not in self._services:
             module, _, name = service.partition(":")
             self._services[service] = getattr(load_module(module), name)()

@@ -250,12 +250,12 @@ class RayWorkers:
         return _RayModel(self, settings)
 
     async def stream(self, service: str, *args: Any) -> AsyncIterator[tuple[Any, Any]]:
-        """Run a service on an actor, chosen in turn. Yields pairs of the actor and a message of the service.
+        """Run a service on the next actor in turn. Yields pairs of the actor and a message of the service.
 
         Raises
         ------
         WorkerLost
-            If the actor is lost before the end.
+            If the actor is lost before the service ends.
         """
         ray = _load_ray()
         assert self.actors  # noqa: S101  places them
@@ -355,7 +355,7 @@ class _RayModel:
         task.add_done_callback(self._opening.discard)
 
     async def _open(self, actor: Any, places: int) -> None:
-        """Open the model on an actor, repeating while Ray replaces the actor, then add its free places."""
+        """Open the model on an actor, trying again while Ray replaces the actor; then add its free places."""
         error: OversightError | None
         while True:
             try:
@@ -413,7 +413,7 @@ def _find_ports(models: Iterable[ModelSection]) -> Iterator[int]:
 
 
 def _load_ray() -> Any:
-    """Import Ray on demand, because it is slow to import; untyped, because its type hints are too narrow."""
+    """Import Ray when needed, because importing is slow; as `Any`, as Ray's type hints are too narrow."""
     return import_module("ray")
 
 

@@ -16,7 +16,7 @@ from oversight.harness.output import keep_secret
 
 LOCAL_ENDPOINT = "local"
 AnswerForm = Literal["line", "schema", "choice", "free", "probabilities"]
-"""Required form of an answer: on a last line, in a JSON Schema, by the server's constraint, or free."""
+"""Required form of an answer; see `PromptSection.answer`."""
 OPENAI = "https://api.openai.com/v1"
 
 
@@ -267,7 +267,7 @@ class RunSpec(Section):
         return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the run's settings as they are stored; settings for reading answers only if they are set."""
+        """Return the run's settings as they are stored; unset settings for reading answers are omitted."""
         later = {name for name in ("answer", "pattern", "choice") if getattr(self, name) == _default(name)}
         return self.model_dump(mode="json", exclude=later)
 

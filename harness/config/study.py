@@ -307,7 +307,7 @@ class ExpertsSection(Section):
 
     @model_validator(mode="after")
     def _can_ask(self) -> ExpertsSection:
-        """Refuse a question text whose fields are not exactly ``$option``, or none for a panel."""
+        """Refuse a question text unless ``$option`` is its only field; for a panel, it must have no field."""
         if self.question_text is None:
             return self
         if self.protocol == OPEN_PROTOCOL:
@@ -360,7 +360,7 @@ class ExpertsSection(Section):
 
     @property
     def statement(self) -> ProtocolStatement:
-        """Properties of the protocol's labels, as its class states them."""
+        """Properties of the protocol's labels, as the protocol's class states them."""
         return state_protocol(self.protocol)
 
     @field_validator("protocol")
@@ -644,7 +644,7 @@ class Study(Section):
 
     @property
     def helpers(self) -> frozenset[str]:
-        """Entries of ``[models]`` that split or judge open answers, and give none themselves."""
+        """Entries of ``[models]`` that split or judge open answers, but do not answer items."""
         return frozenset({self.open.splitter, self.open.judge or ""} & self.models.keys())
 
     def path(self, name: str) -> Path:
@@ -657,7 +657,7 @@ class Study(Section):
         Raises
         ------
         BadInput
-            If it is such a file; names it.
+            If it is such a file; the message names the file.
         """
         target = Path(name).resolve()
         texts = (text.removeprefix("sqlite:///") for text in _list_texts(self.model_dump(mode="json")))

@@ -38,7 +38,7 @@ _RETIRED = {
 
 
 def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None = None) -> Study:
-    """Read a study file, or the one in a folder; `changes` sets others, such as ``estimate.level``.
+    """Read a study file, or a folder's study.toml; `changes` replaces settings such as ``estimate.level``.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def _change(table: dict[str, Any], keys: list[str], value: Any) -> None:
 
 
 def _refuse_changed(changes: Mapping[str, Any], field: str, reason: str) -> None:
-    """Raise an error that names the option if the invalid `field` is, or belongs to, a changed setting."""
+    """Raise an error that names the ``--set`` option if the invalid `field` belongs to a changed setting."""
     for name in changes:
         if f"{field}.".startswith(f"{name}.") or f"{name}.".startswith(f"{field}."):
             raise BadInput(f"--set {name}: {reason}") from None
@@ -169,7 +169,7 @@ def _line(text: str, keys: list[str]) -> int | None:
 
 
 def change_setting(text: str, section: str, name: str, value: str | int) -> str:
-    r"""Return the text of a study.toml in which a setting has another value, all else unchanged.
+    r"""Replace the value of one setting in the text of a study.toml. Returns the new text.
 
     Raises
     ------

@@ -80,7 +80,7 @@ def read_frame(frame: Frame) -> Iterator[Row]:
 
 
 def _columns(frame: Any) -> Mapping[str, Sequence[Any]]:
-    """Return column name → values; pandas and polars convert their own frames, because this keeps lists."""
+    """Return column name → values. Pandas and polars convert their own frames, so that lists are kept."""
     if _is_of(frame, "pandas"):
         return _pandas_columns(frame)
     if _is_of(frame, "polars"):

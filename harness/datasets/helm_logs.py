@@ -109,7 +109,7 @@ def _question(state: Row) -> str:
 
 
 def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return labels and options in the order of the labels; no labels without ``output_mapping``."""
+    """Return labels and options in the order of the labels; the labels are () without ``output_mapping``."""
     mapping = state.find_field("output_mapping")
     if mapping:
         labels, options = tuple(mapping), read_texts(state, "output_mapping", mapping.values())
@@ -128,8 +128,9 @@ def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _read_labelled(answer: ForeignAnswer, labels: tuple[str, ...]) -> ForeignAnswer:
     """Read the label that a completion names.
 
-    If the labels are A, B, … in this order and no option looks like a label, a completion that is not just a
-    label is left to the reader of replies, which distinguishes letters from words more reliably.
+    A completion with other words than the label is usually left to the parser of replies, which distinguishes
+    letters from words more reliably. It is read here if the labels are not A, B, … in this order, or if an
+    option looks like a label.
     """
     are_letters = [strip_label(label) for label in labels] == [chr(ord("a") + j) for j in range(len(labels))]
     are_mixed_up = any(map(is_label, answer.options))
@@ -167,10 +168,10 @@ def _compute_chosen(path: Path, states: list[Any]) -> _Chosen:
 
 
 def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, int, float]]:
-    """Return the contribution of one option's request to its score; empty if the request scores no option.
+    """Return the contribution of a request to its option's score; empty if the request scores no option.
 
     The score is the mean log-probability of the option's tokens. For calibrated requests, it is the sum of
-    the log-probabilities minus their sum without the question.
+    the log-probabilities, minus the same sum for a request without the question.
     """
     if not state.find_field("request_mode") or state.find_field("instance.perturbation") or _failed(state):
         return []
@@ -204,7 +205,7 @@ def _read_predicted(record: Row) -> list[tuple[_Key, int]]:
 
 
 def _read_scored(state: Row, name: str, chosen: _Chosen, failed: Collection[_Key]) -> list[ForeignAnswer]:
-    """Read the first of the requests that score an item's options one by one; the others repeat the item."""
+    """Read the first request of those that score an item's options; the item's other requests repeat it."""
     if state.find_field("request_mode") != "original" or state.count("reference_index"):
         return []
     key = _key_of(state)

@@ -199,9 +199,9 @@ def iterate_fields(
 def read_key(
     source: Source, items: Sequence[Item], *, id_column: str = "id", label_column: str = "label"
 ) -> dict[str, int]:
-    """Read the sealed key, item id → true option (source order, from 0), from a file or frame.
+    """Read the sealed key: a mapping from item id to the true option's position in the source, from 0.
 
-    The labels are texts of options. Only simulated experts and the final check read the key; it is never
+    A label is the text of an option. Only simulated experts and the final check read the key; it is never
     stored with a study. Rows of other items are ignored.
 
     Raises
@@ -256,7 +256,7 @@ def _read_contents(
 
 
 def _collect_unreadable(portions: Iterable[Portion], bad: BadRows) -> Iterator[Portion]:
-    """Yield the portions of a file; an error that ends it early is reported after the bad rows."""
+    """Yield the portions of a file; an error that ends reading is reported together with the bad rows."""
     try:
         yield from portions
     except DataError as error:

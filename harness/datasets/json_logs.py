@@ -121,15 +121,15 @@ _SAMPLE, _CHUNKED = re.compile(r"samples/.+\.json"), re.compile(r"samples/.+_epo
 _CUT = ("max_tokens", "length", "model_length")
 _SHUFFLED = "Choices were shuffled"  # first words of an explanation written by inspect-ai's scorer
 _RESTORED = re.compile(r"\s*ANSWER: [A-Z](, [A-Z])*\s*")
-"""Text that the solver writes instead of a reply to shuffled choices."""
+"""Text with which the solver replaces the reply if it restores the order of shuffled choices."""
 
 
 def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
     """Read the samples of a log; epochs become samples of the same item.
 
-    The answer is the one that the first scorer read. If no scorer read an answer, the model's reply is parsed
-    like any other reply. The question is the input's text, or the user turns of its messages. Invalidated
-    samples and further choices of an output are left out.
+    If several scorers read an answer, the first scorer's answer is used. If none did, the model's reply is
+    parsed like any other reply. The question is the input's text, or the user turns of its messages.
+    Invalidated samples and further choices of an output are left out.
 
     Raises
     ------
@@ -200,7 +200,7 @@ def _place_letter(answer: str | None, options: Sequence[str]) -> str | int | Non
 def _read_shuffled(answer: ForeignAnswer, scores: list[dict[str, Any]], *, shuffles: bool) -> ForeignAnswer:
     """Handle a reply from which no scorer read an answer, because its letters may name shuffled choices.
 
-    inspect-ai restores the order of the choices only if it read an answer. Its scorer records the shown
+    inspect-ai restores the order of the choices only if it read an answer. Its scorer may record the shown
     order. Without that record, the letters of the reply have no meaning.
     """
     shown = [str(s.get("explanation")) for s in scores if str(s.get("explanation")).startswith(_SHUFFLED)]
@@ -259,7 +259,7 @@ def _system_texts(sample: Row) -> str:
 
 
 def _content(sample: Row, message: dict[str, Any]) -> tuple[str, list[str]]:
-    """Return a message's text without reasoning, and the kinds of its other parts."""
+    """Return a message's text without reasoning, and the kinds of its other parts, for example images."""
     content = message.get("content") or ""
     if isinstance(content, str):
         return _resolve(sample, content), []
@@ -305,7 +305,7 @@ def how_log_ended(path: str | Path) -> str:
 
 
 def _header(path: Path) -> Row:
-    """Return a log's description of its run; the archive of an unfinished run has it in its journal."""
+    """Return a log's description of its run, which the archive of an unfinished run has in its journal."""
     if path.suffix == ".json":
         return read_whole(path)
     with _opened(path) as archive:
@@ -332,7 +332,7 @@ def read_each(records: Iterable[Any], path: Path, read: Callable[[Row], T]) -> I
 
 
 def read_one(record: Row, read: Callable[[Row], T]) -> T:
-    """Read one record, with the errors of `read_each`."""
+    """Read one record, raising the same errors as `read_each`."""
     try:
         return read(record)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -368,7 +368,7 @@ def _samples(path: Path, header: Row) -> Iterator[Any]:
 
 
 def _join_chunks(archive: zipfile.ZipFile, folder: str, path: Path) -> Any:
-    """Return a long sample with its attachments, which are separate members named by their first index."""
+    """Return a long sample with its attachments, whose files are named by the index of their first text."""
     sample = parse_json(_read(archive, f"{folder}sample.json", path), f"{path}/{folder}")
     prefix = f"{folder}attachments/"
     attachments: dict[str, Any] = {}

@@ -48,7 +48,7 @@ _NUMBERED = re.compile(
 )
 """Pattern of fields that contain one option each: ``option_a``, ``choice1``, ``opa``, ``A``."""
 _Listed = tuple[Sequence[str], tuple[str, ...]]
-"""Labels of options, which may be missing, and their texts."""
+"""Labels of options (empty if the options have none), and the options' texts."""
 _TEXTS, _LABELS = ("text", "value", "atext", "content"), ("label", "key", "id", "aid")
 
 
@@ -122,7 +122,7 @@ def _read_sample(row: Row) -> list[ForeignAnswer]:
 
 
 def _read_requests(row: Row) -> list[list[Any]]:
-    """Return the arguments of every request in order: a mapping by name, or lists in older files."""
+    """Return the arguments of every request, in order. Older files store them in lists, not by name."""
     given = row.need("arguments", (dict, list))
     requests = list(given.values()) if isinstance(given, dict) else given
     return [list(each.values()) if isinstance(each, dict) else list(each) for each in requests]
@@ -288,7 +288,7 @@ def _find_listed(row: Row, text: str) -> tuple[str, ...]:
 
 
 def _place_answer(answer: str | None, labels: Sequence[str], k: int) -> str | int | None:
-    """Return the position of a label or letter among k options, otherwise the answer."""
+    """Return the position among k options that a label or letter names; else the unchanged answer."""
     bare = "" if answer is None else strip_label(answer)
     names = [strip_label(label) for label in labels]
     if names.count(bare) == 1 and len(names) == k:

@@ -34,10 +34,10 @@ _ASKED = ("question", "text")
 def read_table(path: Path) -> Iterator[ForeignAnswer]:
     """Read rows; ``prediction`` is an option's text or letter, or empty if nothing could be read.
 
-    Required are a column ``id`` or ``text``, and ``prediction`` or ``raw``; a column ``question`` replaces
-    ``text``. ``error``, ``confidence``, ``sample``, ``input_tokens`` and ``output_tokens`` are read if
-    present; other columns are metadata. Exports of a study (``item_id``, ``status``, ``option_text``, …) are
-    read unchanged.
+    The table needs a column ``id`` or ``text``, and a column ``prediction`` or ``raw``. A column ``question``
+    replaces ``text``. ``error``, ``confidence``, ``sample``, ``input_tokens`` and ``output_tokens`` are read
+    if present; other columns are metadata. Exports of a study (``item_id``, ``status``, ``option_text``, …)
+    are read unchanged.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def _table_answer(row: Row) -> ForeignAnswer:
 
 
 _Key = str | tuple[str, str, int]
-"""Key of an answer: the item's id, or (id, question if there is no id, number of the sample)."""
+"""Key of an answer: the item's id, or a tuple of id, question (only if there is no id) and sample number."""
 
 READERS: dict[str, Callable[[Path], Iterator[ForeignAnswer]]] = {
     "inspect": read_inspect,
@@ -138,8 +138,8 @@ def iterate_foreign(
 ) -> Iterator[list[ForeignAnswer]]:
     """Read a log's answers in portions; an error may occur after good portions.
 
-    If a log names its models, only the answers of `model` are read, or all answers if they are from the same
-    model. Samples that are not answers are counted in `left_out`, by reason.
+    If a log names several models, `model` chooses whose answers are read. Samples that are not answers are
+    counted in `left_out`, by reason.
 
     Raises
     ------

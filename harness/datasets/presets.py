@@ -26,8 +26,8 @@ from oversight.harness.types import Item, fold_text
 
 Fields = dict[str, Any]
 Convert = Callable[[Row, int], Fields | str]
-"""Converts a row, with the seed of random draws, to ``{"text", "options", "answer"}`` (the index of the true
-option), and ``"id"`` if the source has one; or to the reason why the row is left out."""
+"""Converts a row, given the seed of random draws. Returns ``text``, ``options``, ``answer`` (index of the
+true option) and, if the source has one, ``id``; for a row that is left out, returns the reason."""
 
 LETTERS = "ABCDEFGHIJ"
 MEDICAL_ABSTRACTS_CLASSES = (
@@ -206,7 +206,8 @@ class Preset:
         Fields kept for stratification.
     distinct
         Whether to leave out rows that repeat an earlier text and options, or that have an option twice, as
-        the paper does for its four benchmarks. Otherwise the id is the row's number.
+        the paper does for its four benchmarks. If False, such rows are kept, and an item's id contains the
+        number of its row.
     """
 
     convert: Convert

@@ -144,7 +144,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class WideCell(Row):
-    """One rating from a table with one column per annotator, in the form of a table with one row per rating.
+    """One rating from a table with one column per annotator, read like a row of a table of single ratings.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class WideCell(Row):
 
 
 def split_wide(row: Row, names: Iterable[str], annotator: str, label: str) -> Iterator[WideCell]:
-    """Yield the ratings of a row of a table whose columns `names` are annotators."""
+    """Yield the ratings in a row, in which each of the columns `names` belongs to one annotator."""
     rated = [name for name in names if name in row.fields]
     kept = {name: value for name, value in row.fields.items() if name not in rated}
     for name in rated:

@@ -50,7 +50,7 @@ def read_filled_portions(path: Source, columns: Sequence[str]) -> Iterator[Porti
     """Read a file that people filled in and a spreadsheet program may have saved, in portions.
 
     In contrast to `read_portions`, the file may be UTF-16 or Windows-1252, end in ``.txt``, have empty
-    columns at its end, and have other sheets than the one with the required `columns`. Column names are
+    columns at its end, and have further sheets besides the one with the required `columns`. Column names are
     normalised.
     """
     if is_frame(path):

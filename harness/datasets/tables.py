@@ -38,7 +38,7 @@ from oversight.harness.types import (
 from oversight.harness.types import Source as Origin
 
 _ROUNDED = 0.01
-"""Largest relative difference of a propensity from that of a uniform draw, as files may round it."""
+"""Largest accepted relative difference of a propensity from that of a uniform draw; files may round it."""
 _KINDS = {Verdict.YES: LabelKind.ORDINARY, Verdict.NO: LabelKind.COMPLEMENTARY}
 
 
@@ -180,7 +180,7 @@ def predictions_from_frame(
     ----------
     source
         Frame or file with columns for the item's id and the text of the predicted option; an empty prediction
-        was unreadable and counts as wrong. The column with the confidence in [0, 1] is optional.
+        is read as unreadable and counts as wrong. The column with the confidence in [0, 1] is optional.
     items
         The items; an item without a row counts as not asked about. If all items have the same options, a list
         of these options may be given instead; then any id is accepted.
@@ -245,7 +245,7 @@ def read_ratings(
     item, annotator, label
         Names of the three columns. Without the columns of annotator and label, every other column is an
         annotator, and its cells are labels. An empty label is a missing rating: it is left out, and a later
-        row may give it.
+        row may contain the rating.
     classes
         All classes; other labels are then errors.
 
@@ -253,9 +253,9 @@ def read_ratings(
     ------
     DataError
         If a column is missing, an item or annotator is empty, a label is not a class, an annotator rates an
-        item twice, or there is no rating. In a table with one row per item, also if a column does not seem to
-        be an annotator's. Without `classes`, also if a label may stand for a missing label, or two labels
-        differ only in case. The message names file, line and field.
+        item twice, or there is no rating. In a table with one row per item, every column must look like an
+        annotator's. Without `classes`, the error is also raised if a label may stand for a missing label, or
+        if two labels differ only in case. The message names file, line and field.
 
     Examples
     --------
@@ -340,7 +340,9 @@ def _split_rows(rows: Iterable[Row], item: str, annotator: str, label: str) -> I
 
 
 def _refuse_other_columns(ratings: Sequence[Rating], file: object, *, are_known: bool) -> None:
-    """Refuse columns that seem not to be annotators': by name, or if most labels occur in no other column.
+    """Refuse columns that seem not to be annotators', by their name or because their labels are unusual.
+
+    Labels are unusual if most of them occur in no other column.
 
     `are_known` says whether the labels were compared with given classes.
     """
@@ -417,11 +419,11 @@ def predictions_from_arrays(
     items
         Items in the order of the rows.
     predicted
-        Shape (N,): labels as members of `classes`, as texts of options, or as positions in `classes` (without
-        `classes`, in the first item's options).
+        Shape (N,): one label per item: a member of `classes`, the text of an option, or a position in
+        `classes` (without `classes`, in the first item's options).
     probabilities
         Shape (N, K), columns as in `classes`; finite, rows sum to 1. Without `predicted`, the most probable
-        class is the prediction; with it, the probabilities only give the confidence.
+        class is the prediction; with `predicted`, the probabilities only give the confidence.
     classes
         For example ``model.classes_``; None for the options of the first item.
 
@@ -484,7 +486,7 @@ def _refuse_other_items(predicted: Any, items: Sequence[Item]) -> None:
 
 
 def _names(labels: list[Any], known: list[Any]) -> list[str]:
-    """Return labels as texts of options; numbers that are not classes are positions among the classes."""
+    """Return labels as texts of classes. Labels that are not classes are positions in `known`."""
     names = [str(c) for c in known]
     places = all(type(x) is int and 0 <= x < len(names) for x in labels)
     if not places or all(x in known for x in labels):

@@ -32,7 +32,7 @@ _WHAT_TO_DO = (
     "has changed, import a table with only the columns id and prediction"
 )
 _SIMILAR_CHECKED = 100
-"""Maximum number of texts that only resemble their item's text and are compared with all items' texts."""
+"""How many texts that merely resemble their item's text are also compared with all other items' texts."""
 
 
 def list_words(text: str) -> list[str]:

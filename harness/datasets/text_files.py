@@ -26,7 +26,7 @@ _UTF_8 = "utf-8-sig"
 _DELIMITERS = (",", ";", "\t")
 _IS_ARRAY = re.compile(r'\[\s*(\{\s*["}]|\]\s*$)')
 _IS_OBJECT = re.compile(r'\{[^\S\n]*\r?\n\s*["}]')
-"""Patterns of the beginning of an array of objects or an empty array, and of an object over several lines."""
+"""Patterns of two beginnings: of an array that is empty or has objects, and of an object on several lines."""
 _MARKS = {".xlsx": b"PK\x03\x04", ".parquet": b"PAR1"}
 """First bytes of files that are not text files."""
 _TO_LINES = (
@@ -78,7 +78,7 @@ def refuse_other_kinds(path: Path, kind: str) -> None:
 def _explain_json(text: str, *, is_csv: bool) -> str:
     """Return what is wrong with a JSON text in a JSON Lines or CSV file; empty if nothing is wrong.
 
-    Only the beginning of the text is examined, which may end within a value.
+    `text` is only the beginning of the file, so it may end within a value.
     """
     first, _, more = text.partition("\n")
     whole = _find_json(first)  # None if the value continues on the next line, or if the line is CSV

@@ -20,14 +20,14 @@ INSTRUCTIONS = "instructions"
 _LARGEST = 256 * 2**20
 """Largest accepted size in bytes of an unpacked workbook."""
 _SMALL, _DENSEST = 32 * 2**20, 100
-"""Unpacked size in bytes from which the ratio of unpacked to packed size is limited, and this limit; texts
-have a ratio of 3 to 20."""
+"""Unpacked size in bytes from which the ratio of unpacked to packed size is limited, and the largest
+accepted ratio; texts have a ratio of 3 to 20."""
 _PAGE = re.compile(r"xl/worksheets/[^/]+\.xml")
 _LOST = re.compile(rb"<f[ >/]|<mergeCell ")
 
 
 def read_workbook_portions(path: Path, columns: Sequence[str] = ()) -> Iterator[Portion]:
-    """Read the sheet of a workbook that has content; its first row has the column names.
+    """Read the one sheet that has content; its first row has the column names.
 
     If some `columns` are required, names are normalised (`tidy_header`), and of several sheets with content
     the one with these columns is read. A sheet of instructions is then left out.
@@ -173,6 +173,6 @@ def _name_columns(record: list[str]) -> list[str]:
 
 
 def _fit(record: list[str], width: int) -> list[str]:
-    """Return a row with the header's width, if only empty cells are missing or surplus."""
+    """Fit a row to the header's width: add missing cells, and remove surplus cells that are empty."""
     record = fit_record(record, width)
     return record + [""] * (width - len(record))

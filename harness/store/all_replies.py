@@ -41,7 +41,7 @@ class AllReplies(ReplyRepository):
         return super().find_replies(names) | self._controls.replies.find_replies(names)
 
     def find_values(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the answer values by question id, for the given ids."""
+        """Return the values of answers by question id, for the given ids."""
         return super().find_values(names) | self._controls.replies.find_values(names)
 
     def count_replies(self) -> dict[tuple[str, str], int]:
@@ -49,7 +49,7 @@ class AllReplies(ReplyRepository):
         return dict(Counter(super().count_replies()) + Counter(self._controls.replies.count_replies()))
 
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
-        """Count each person's replies in equal portions, as `ReplyRepository.count_arrivals` does.
+        """Count each person's replies per portion of the order of arrival, as `ReplyRepository` does.
 
         Replies to control questions have their own numbering. They are spread evenly over the portions of the
         study's replies, which is a good approximation because control questions have random places.

@@ -45,8 +45,8 @@ class Connections:
 
     SQLite runs in WAL mode with foreign keys on. Closing the last connection merges the log into the file,
     so an unused study can be copied as one file. If the file or its folder is read-only, the database is
-    opened for reading. A marked database (see `DatabaseMark`) is also opened for reading: it refuses all
-    writes, and an exclusive transaction is refused when it begins.
+    opened for reading only. So is a marked database (see `DatabaseMark`): it refuses all writes, and an
+    exclusive transaction is refused when it begins.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class Connections:
         """Run a transaction, and run it again if the connection to a server was lost meanwhile.
 
         Inside `together`, `work` is part of that transaction and runs once. With `twice`, `work` is repeated
-        even if the connection was lost during the commit, when it may have been committed already.
+        even if the connection was lost during the commit, so that its effects may already be stored.
         """
         is_part = getattr(self._here, "connection", None) is not None
         for _ in range(0 if is_part else _LOSSES):

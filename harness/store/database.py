@@ -129,7 +129,7 @@ class Repository:
 
 
 def repeated(*, twice: bool) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Run a repository's method, which must be one transaction, through `Connections.repeat`; a decorator."""
+    """Decorate a repository's method, which must be one transaction, to run in `Connections.repeat`."""
 
     def wrap(method: Callable[P, T]) -> Callable[P, T]:
         @wraps(method)

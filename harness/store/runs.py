@@ -143,7 +143,7 @@ class RunRepository(Repository):
         ]
 
     def count_over_limit(self, run_id: str, limit: int) -> int:
-        """Count answers from a single call that exceed the token limit by over 10 % and by over 4 tokens."""
+        """Count answers of one call each that exceed the token limit by over 10 % and over 4 tokens."""
         table = _PREDICTION.c
         is_over = sa.and_(table.attempts == 1, table.output_tokens > 1.1 * limit + 4)
         query = sa.select(sa.func.count()).where(table.run_id == run_id, is_over)
@@ -251,7 +251,7 @@ class RunRepository(Repository):
         """Yield batches of (item id, sample) pairs without a stored answer, in the order of `ids`.
 
         A refused request does not count as an answer, because it cost nothing and its cause may have been
-        repaired. With `retry_failed`, no failed answer counts.
+        repaired. With `retry_failed`, failed answers do not count either.
         """
         done = sa.select(_PREDICTION.c.item_id, _PREDICTION.c.sample).where(_PREDICTION.c.run_id == run_id)
         answered = _PREDICTION.c.status != PredictionStatus.FAILED.value
@@ -271,7 +271,7 @@ class RunRepository(Repository):
         }
 
     def sum_usage(self, run_id: str) -> list[Usage]:
-        """Return the usage of a run, one sum per source, and its charges that belong to no answer."""
+        """Return a run's usage: one sum per source of answers, and charges that belong to no answer."""
         return [*self.sum_answers(run_id), *self.sum_charges(run_id)]
 
     def sum_answers(self, run_id: str) -> list[Usage]:

@@ -78,7 +78,7 @@ def make_rows_storable(
 ) -> tuple[str, Any]:
     """Redact secrets in parameters, and replace characters that a database cannot store.
 
-    This SQLAlchemy event handler prevents that one such row makes a whole batch fail.
+    Without this SQLAlchemy event handler, one row with such a character would make a whole batch fail.
     """
     return statement, clean_rows(parameters) if many else _clean(parameters)
 
@@ -135,7 +135,7 @@ def is_same_item(item: Item, text: str, options: str) -> bool:
 
 
 def add_meta(item: Item, stored: str) -> dict[str, str] | None:
-    """Return a stored item's meta with the missing columns of `item` added; None if no column is missing."""
+    """Add to a stored item's meta the columns that only `item` has; return None if there are none."""
     if stored == write_meta(item.meta):
         return None
     before: dict[str, str] = read_json(stored)

@@ -146,7 +146,7 @@ class ContentRepository(Repository):
     def note_source(self, digest: str, ids: Sequence[str], *, are_all: bool = False) -> None:
         """Record that a source contains the first `len(ids)` stored items, so that it need not be read again.
 
-        Nothing is recorded if `ids` are other items. `are_all` skips this check.
+        Nothing is recorded if `ids` are not the ids of these items; with `are_all`, this is not checked.
         """
         if are_all or all(map(eq, self._iterate_first_ids(len(ids)), ids)):
             self._database.add_rows(_SOURCE, ("digest", "items"), [(digest, len(ids))])
@@ -239,7 +239,7 @@ class ContentRepository(Repository):
         return bool(self._database.read_rows(sa.select(_QUESTION.c.id).limit(1)))
 
     def read_questions_about(self, items: Sequence[Item]) -> list[Question]:
-        """Return all questions about a batch of items."""
+        """Return all questions about the given items, read in one batch."""
         about = self._database.among(_QUESTION.c.item_id, [item.id for item in items])
         return self._database.read_values(Question, select_values(Question, _QUESTION).where(about))
 

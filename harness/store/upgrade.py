@@ -232,7 +232,7 @@ def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
 
 
 def _select_rows(connection: sa.Connection, table: sa.Table, old: str) -> Iterator[sa.Insert]:
-    """Yield statements that copy columns of both the old and the new table; for predictions, one per run."""
+    """Yield statements that copy the columns which old and new table share; for predictions, one per run."""
     known = {column["name"] for column in sa.inspect(connection).get_columns(table.name, old)}
     names = [column.name for column in table.columns if column.name in known]
     source = sa.table(table.name, *map(sa.column, names), schema=old)

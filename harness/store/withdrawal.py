@@ -104,7 +104,7 @@ class WithdrawalRepository(Repository):
         return {name for (name,) in self._database.read_tuples(query)}
 
     def remove_item(self, item_id: str) -> Withdrawn:
-        """Remove an item with its questions, answers and predictions; their usage stays recorded."""
+        """Remove an item with its questions, answers and predictions, but not the record of their usage."""
         with self._database.transaction(exclusive=True) as connection:
             done = self._take_back(connection, item_id)
             for table in reversed(ItemRow.metadata.sorted_tables):
@@ -209,7 +209,7 @@ class WithdrawalRepository(Repository):
         return [record for record in AuditRepository(self._database).read_records() if told(record)]
 
     def reseal_batches(self) -> list[AuditRecord]:
-        """Return events with corrected digests for batches whose answers were withdrawn or renamed."""
+        """Return events with corrected digests for batches with withdrawn answers or renamed people."""
         answers = DesignRepository(self._database)
         alone = self.find_records(lambda record: record.kind in ("answer", "withdrawn"))
         last_about = {record.asked_id: record.position for record in alone}
@@ -312,7 +312,7 @@ def _of_item(table: sa.Table, item_id: str) -> Iterable[tuple[sa.Table, sa.Colum
 
 
 def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
-    """Record the usage of an item's predictions as charges, before they are removed. Returns their number."""
+    """Charge runs for an item's predictions before these are removed. Returns how many there are."""
     p = _PREDICTION.c
     sums = (sa.func.sum(p.attempts), sa.func.sum(p.input_tokens), sa.func.sum(p.output_tokens))
     query = sa.select(p.run_id, *sums, sa.func.count()).where(p.item_id == item_id).group_by(p.run_id)

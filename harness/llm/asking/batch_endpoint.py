@@ -226,7 +226,7 @@ class BatchEndpoint:
         Raises
         ------
         UncertainBatch
-            If the endpoint does not list its batches, or if a listed batch may be the same batch, but its
+            If the endpoint does not list its batches, or if a listed batch may be the wanted one, but its
             input file cannot be compared.
         """
         doubtful = 0

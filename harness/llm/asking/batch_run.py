@@ -58,8 +58,8 @@ class BatchRun:
     gives_up
         Whether the command cancels batches.
     errors
-        Marker of a batch → error because of which this command stopped polling it; key "": error while
-        submitting.
+        Errors by marker: the error because of which this command stopped polling the batch. The key "" has an
+        error that was raised while batches were submitted.
     """
 
     store: Store
@@ -111,7 +111,7 @@ class BatchRun:
         return len(batches)
 
     async def collect(self, *, wait: bool) -> None:
-        """Poll each unfinished batch once and store arrived answers; `wait` tolerates failed polls."""
+        """Poll each unfinished batch once and store arrived answers; if `wait`, tolerate failed polls."""
         for batch in self.find_under_way():
             marker = batch.marker
             if marker in self.errors:
@@ -134,7 +134,7 @@ class BatchRun:
                 self._stop(batch, error)
 
     def _stop(self, batch: Batch, error: ModelError) -> None:
-        """Drop a batch that cannot be cancelled, or stop polling it in this command and keep the error."""
+        """Stop polling a batch and keep the error; or drop the batch if the user gives it up."""
         is_unknown = isinstance(error, RefusedRequest) and error.status in (403, 404, 410)
         if self.gives_up and (is_unknown or self.uncertain or isinstance(error, _Incomplete)):
             self._drop(batch, str(error))

@@ -1,4 +1,4 @@
-"""Prices of models, and hard limits on the cost of calls, which include unfinished calls.
+"""Prices of models, and hard limits on the cost of finished and unfinished calls.
 
 No prices are built in, because prices change without notice and a wrong price is worse than none. The price
 table is a TOML file in dollars per million tokens::

@@ -1,10 +1,10 @@
 """Limits on the calls to an endpoint: a window and a rate, which adapt to the endpoint's replies.
 
 The window is the maximum number of unfinished calls. It follows additive increase, multiplicative decrease
-(Chiu & Jain, 1989, Computer Networks 17): after one window of successes it is one call wider, and a cluster
-of refusals halves it, at most once per second. A single refusal affects only its own call. Calls are also
-spaced out if a rate (calls per second) is known from the settings, from the endpoint's headers, or from
-refusals.
+(Chiu & Jain, 1989, Computer Networks 17): after as many successes as its width, it is widened by one call,
+and a cluster of refusals halves it, at most once per second. A single refusal affects only its own call.
+Calls are also spaced out if a rate (calls per second) is known from the settings, from the endpoint's
+headers, or from refusals.
 
 While an endpoint refuses calls, it works at its limit, so its successes per second are its rate. Calls are
 then spaced out at slightly more than this rate, which uses the rate fully and causes few refusals. Without
@@ -23,7 +23,7 @@ from oversight.harness.output import say
 
 _LOGGER = logging.getLogger(__name__)
 _IN_A_ROW = 16
-"""Number of consecutive failures that count as an outage; at most 4 · concurrency."""
+"""Number of consecutive failures that count as an outage, or 4 · concurrency if that is less."""
 _FIRST, _LONGEST = 1.0, 30.0  # first and longest time between test calls, in seconds
 
 

@@ -159,7 +159,7 @@ def read_limits(headers: Mapping[str, str], now: datetime | None = None) -> tupl
 
 
 def _read_seconds(value: str, now: datetime) -> float | None:
-    """Return the seconds in a duration (``90``, ``6m0s``), or until an epoch (s, ms, µs or ns) or date."""
+    """Return the seconds in a duration (``90``, ``6m0s``), or until a date or Unix time (s, ms, µs or ns)."""
     if re.fullmatch(r"[0-9]{1,20}(\.[0-9]{1,9})?", value):
         seconds = float(value)
         if seconds < _FIRST_EPOCH:

@@ -16,7 +16,7 @@ from oversight.harness.llm.models.completions import one_line
 
 _CONNECT_SECONDS = 15.0
 _KEPT = 4.0
-"""Seconds for which an idle connection is reused; common servers close idle connections after 5."""
+"""Seconds for which an idle connection is reused; common servers close idle connections after 5 s."""
 _UNSAFE = re.compile(r"[\x00-\x20\x7f]")
 
 

@@ -31,12 +31,12 @@ _MAYBE_BILLED = frozenset({Fault.TIMEOUT, Fault.CONNECTION, Fault.MALFORMED, Fau
 class TokenGuess:
     """Upper estimates of the tokens of a call, which improve with the usage of earlier calls.
 
-    Before the first reported usage, three Latin letters or spaces, or one byte of any other text, count as
-    one token, a request has at least 64 tokens, and an answer without a limit has 1,024 tokens. Afterwards,
-    the estimates are 1.25 times the largest ratio of tokens to text and 1.25 times the longest answer so far,
-    and a request has at least as many tokens as the smallest request so far. A token limit is trusted until
-    an answer exceeds it. From then on, each answer is assumed to be at least as long as the longest answer
-    that exceeded its limit.
+    Before the first reported usage, one token is assumed per three Latin letters or spaces and per byte of
+    other text, but at least 64 tokens per request, and 1,024 tokens for an answer without a token limit.
+    Afterwards, the estimates are 1.25 times the largest ratio of tokens to text and 1.25 times the longest
+    answer so far, and a request has at least as many tokens as the smallest request so far. A token limit is
+    trusted until an answer exceeds it. From then on, each answer is assumed to be at least as long as the
+    longest answer that exceeded its limit.
     """
 
     def __init__(self) -> None:
@@ -59,8 +59,9 @@ class TokenGuess:
         Returns
         -------
         ModelReply, bool
-            The reply, and whether one of its token counts is estimated. Missing tokens sent are estimated by
-            `guess`, missing tokens received by `guess` or from the text, whichever is more.
+            The reply, and whether one of its token counts is estimated. A missing number of sent tokens is
+            estimated by `guess`; a missing number of received tokens is the larger of the estimates by
+            `guess` and from the text.
         """
         sent, received = reply.input_tokens, reply.output_tokens
         self._take(request, sent, received)
@@ -125,7 +126,7 @@ _LOGGER = logging.getLogger(__name__)
 _random = random.Random()  # noqa: S311  spreads retries over time
 
 Hold: TypeAlias = Callable[[Callable[[], tuple[int, int]]], Awaitable[Reservation]]
-"""Reserves budget for a call; its argument returns the maximum numbers of tokens sent and received."""
+"""Function that reserves budget for a call, given a function that returns its maximum token counts."""
 
 
 @dataclass(slots=True, eq=False)
@@ -187,7 +188,7 @@ class LimitedModel:
         Raises
         ------
         ModelError
-            The last error if no attempt succeeded; raised at once if it is fatal.
+            If no attempt succeeded: the last error. A fatal error is raised at once.
         FatalModelError
             If the endpoint has not answered for longer than the limiter's patience.
         BudgetSpent

@@ -27,7 +27,7 @@ _NAMES = {
 }
 _KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 _INNER = ("thought", "cached")
-"""Kinds that are also read from nested objects, such as ``completion_tokens_details``."""
+"""Kinds of tokens that are also counted in nested objects, such as ``completion_tokens_details``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class ReportedUsage:
 def read_usage(payload: Any) -> ReportedUsage:
     """Read the usage from a reply body.
 
-    Reasoning tokens count as received. They are added to ``completion_tokens`` if they exceed it, or if the
-    total shows that it omits them. They are also added if no total is reported, because ``completion_tokens``
-    may omit them.
+    Reasoning tokens count as received. They are added to ``completion_tokens`` if they exceed it, if the
+    total shows that ``completion_tokens`` omits them, or if no total is reported, because
+    ``completion_tokens`` may then omit them.
 
     >>> read_usage({"usage": {"prompt_tokens": 50, "completion_tokens": 5, "total_tokens": 555}})
     ReportedUsage(sent=50, received=505, is_partial=False)

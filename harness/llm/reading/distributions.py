@@ -13,7 +13,7 @@ _BETWEEN = r"[ \t|:：=→~≈–—\"'*_`)\]]{0,16}+(?:-(?=[ \t]))?[ \t]*"
 _FILLING = re.compile(r"(?:[\s,;|•*_`\"'{}\[\]().–—-]|\band\b)*")
 """Punctuation and the word "and", which a list may contain beside options and numbers."""
 _SLACK = 0.05
-"""Largest difference of the sum from 1, because models round."""
+"""Largest accepted difference between the sum of the probabilities and 1, because models round."""
 _LONGEST, _MOST_HEADS = 20_000, 3
 """Maximum number of characters read after ``PROBABILITIES:``, and maximum number of such marks tried."""
 
@@ -34,7 +34,7 @@ def read_distribution(
     shown_options
         The options in display order.
     notation
-        Whether options are named by letters, which their texts may follow, or by their texts.
+        Whether options are named by letters, possibly followed by their texts, or only by their texts.
 
     Returns
     -------

@@ -35,8 +35,8 @@ class Language:
     assured
         Phrases that contain a negation but deny nothing, for example "no doubt".
     doubt
-        Words of doubt or condition, or about other people's answers; a clause that contains one is no
-        statement.
+        Words of doubt or condition, or about other people's answers; a clause with such a word states no
+        answer.
     reason
         Words that introduce an explanation.
     but

@@ -19,7 +19,7 @@ Notation = Literal["letter", "option"]
 # The first letters, in order, of alphabets that are used to enumerate options.
 _ALPHABETS = ("ΑΒΓΔΕΖΗΘ", "АБВГДЕЖЗ", "ابجدهوزح", "אבגדהוזח", "甲乙丙丁戊己庚辛", "가나다라마바사아")
 _LOOKALIKES = {"В": "B", "Е": "E", "Н": "H"}
-"""Cyrillic capitals that look like a Latin letter with another position, so they are ambiguous."""
+"""Cyrillic capitals that are ambiguous, because they look like the Latin letter of another option."""
 _EXACT = re.compile(r"[\d+<>=^%$\\]")  # options with numbers or formulas, in which signs matter
 _NAME = r"[A-ZＡ-ＺⒶ-Ⓩⓐ-ⓩ🅐-🅩\u0391-\u0398\u0410-\u0417\u05d0-\u05d7أ-د甲-癸가나다라마바사아]"
 FIRST, SEVERAL = 0xE000, "\uf8ff"
@@ -79,7 +79,7 @@ def option_letters_of(k: int) -> tuple[str, ...]:
 
 
 def letter_position(name: str, k: int) -> int | None:
-    """Return the index, below `k`, of the option that a letter or number names; None if none or ambiguous.
+    """Return the index, below `k`, of the option that a letter or number names; None if unclear.
 
     Full-width and circled letters count as plain letters (NFKC). Greek, Cyrillic, Arabic, Hebrew, Chinese and
     Korean letters count by their position in the alphabet.
@@ -189,8 +189,8 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
     options
         The options in display order.
     asked
-        The requested notation, by which a letter that is also the text of another option is read. With None,
-        such a letter is ambiguous.
+        The requested notation. It decides how a letter is read that is also the text of another option; with
+        None, such a letter is ambiguous.
     words
         Patterns of the words that may surround a letter.
 

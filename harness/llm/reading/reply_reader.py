@@ -213,7 +213,7 @@ class _Reader:
         return ReplyReading(None, reason="several" if named else "none" if found else "pattern")
 
     def _by_form(self, answer: str) -> ReplyReading | None:
-        """Find the option in the requested form or in other marks; several options make it unreadable.
+        """Find the option in the requested form or in other marks; several options are unreadable.
 
         Returns None if the reply has no such mark.
         """
@@ -263,10 +263,10 @@ class _Reader:
         return said[0] if not isinstance(named, int) else f"{said[1]}{chr(FIRST + named)}."
 
     def _phrase(self, part: str, *, bare: bool = False) -> int | str | None:
-        """Return the index of the option that a short text names, without other content; otherwise None.
+        """Return the index of an option if a short text names only this option, without other content.
 
-        Returns `SEVERAL` if the text names several options. With `bare`, not even words such as "the answer
-        is" may surround the option.
+        Returns `SEVERAL` if the text names several options, and None otherwise. With `bare`, not even words
+        such as "the answer is" may surround the option.
         """
         part = part.strip()
         named = self._by_name(part)

@@ -13,7 +13,7 @@ _BRACKET = re.compile(r"\([^()]*\)|（[^（）]*）")
 _FIELD = re.compile(rf"\W*(\w{{1,30}}(?: \w{{1,30}}){{0,2}}\W{{0,2}}[:：])\W{{0,3}}{MENTION}\W*")
 _SHORT = 4
 _LONG_WORD, _LONGEST_SENTENCE = re.compile(r"[A-Za-z0-9_]{60,}"), 2_000
-"""Longer words are removed and longer sentences skipped, because matching them takes quadratic time."""
+"""Words that are removed, and length from which sentences are skipped: matching takes quadratic time."""
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ def find_statements(marked: str, grammar: Grammar) -> Findings:
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """Whether a sentence is the first or last of a reply; in it, a single option counts as a statement."""
+    """Whether a sentence is a reply's first or last, where naming a single option counts as a statement."""
 
     first: bool
     last: bool

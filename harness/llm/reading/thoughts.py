@@ -70,7 +70,7 @@ _NEXT_EXAMPLE = re.compile(
     r"[A-Z]\w*(?: \w+)?:[^\n]*\S[^\n]*\n(?:[^\n]*\n)*?\s*[A-Z]\w*(?: \w+)?:\s*\S",
     re.IGNORECASE,
 )
-"""Pattern of text after a first line that looks like another few-shot example with several fields."""
+"""Pattern of text that follows a first line and looks like another few-shot example with several fields."""
 
 
 def cut_thoughts(text: str) -> str:
@@ -126,7 +126,7 @@ def split_turns(text: str, is_answer: Callable[[str], bool]) -> tuple[str, bool]
     Parameters
     ----------
     is_answer
-        Function: whether the first line is an answer. Only then, text after it that looks like another
+        Function that says whether the first line is an answer. If it is, later text that looks like another
         few-shot example is removed.
 
     Returns

@@ -97,7 +97,7 @@ def _find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 @contextmanager
 def collecting_rarely() -> Iterator[None]:
-    """Collect garbage rarely, and only objects created from now on, because it slows down fast runs."""
+    """Collect garbage rarely, and only among new objects, because collections slow down fast runs."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

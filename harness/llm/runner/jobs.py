@@ -154,7 +154,7 @@ class Job:
             await self.reserve(ReservedAnswer(self.run_id, item.id, sample, *used))
 
     def _counted(self, prediction: Prediction) -> Prediction:
-        """Return the prediction with the usage of the failed answer that it replaces added."""
+        """Add the usage of the failed answer that a prediction replaces. Returns the new prediction."""
         before = self.before.get((prediction.item_id, prediction.sample))
         return prediction if before is None else add_usage(prediction, [before])
 

@@ -1,6 +1,6 @@
 """Run models over items from one process, and store the answers; a repeated call continues the runs.
 
-Locks prevent that other processes work on the same runs meanwhile.
+Locks prevent other processes from working on the same runs meanwhile.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ def run(
         The prompt template, with the fields of `oversight.harness.llm.runner.prompt.render_prompt`, and the
         system prompt (empty for none).
     budget_usd, budget_tokens, budget_requests, prices
-        Hard limits on this run, including its earlier usage, and prices. A limit in dollars needs prices, see
-        `oversight.harness.llm.limits.budget.read_prices`.
+        Hard limits on this run, to which its earlier usage counts, and prices. A limit in dollars needs
+        prices, see `oversight.harness.llm.limits.budget.read_prices`.
     patience
         Seconds to wait for an endpoint that does not answer; 0 does not wait.
     **settings
@@ -227,7 +227,7 @@ def run_alone(
 
 
 def _make_budgets(targets: Sequence[Target], terms: RunTerms) -> list[Budget | None]:
-    """Return one budget per target; all share the limits. None without limits.
+    """Return one budget per target; all share the limits. Each is None if there are no limits.
 
     If `uncertain` is ``"hold"``, budgets are created even without limits, because they store reservations.
     """
@@ -239,7 +239,7 @@ def _make_budgets(targets: Sequence[Target], terms: RunTerms) -> list[Budget | N
 
 
 def _charge_looks(store: Store, prepared: Sequence[Prepared]) -> None:
-    """Store the usage of the calls that tested the models' features as charges of their runs."""
+    """Charge each run for the calls that tested its model's features."""
     for one in prepared:
         if one.error is None and one.used.requests:
             store.calls.charge(one.target.spec.id, one.used)

@@ -301,7 +301,7 @@ def read_foreign_option(
 def _read_exported(
     answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object
 ) -> tuple[int | None, PredictionStatus, str, str]:
-    """Return option, status, reason and step of an answer that another study exported, without changes."""
+    """Return option, status, reason and step of another study's exported answer, without changing them."""
     status = PredictionStatus(answer.status)
     if status is not PredictionStatus.OK:
         return None, status, answer.error, ""
@@ -312,7 +312,7 @@ def _read_exported(
 
 
 def read_named_options(answers: Iterable[str | int | None], options: tuple[str, ...]) -> dict[object, int]:
-    """Return answer → option for answers that are an option; other answers need `read_foreign_option`."""
+    """Return answer → option for answers that name an option; other answers need `read_foreign_option`."""
     found = {said: _read_brief(said, options) for said in set(answers) if isinstance(said, str)}
     return {
         said: read.option

@@ -79,7 +79,7 @@ def render_prompt(template: str, item: Item, max_words: int | None = None) -> st
 
 @lru_cache(maxsize=64)
 def _parts(template: str) -> tuple[tuple[str, bool], ...]:
-    """Split a template into pairs of text and whether it is a field name."""
+    """Split a template into pairs (text, whether the text is the name of a field)."""
     parts: list[tuple[str, bool]] = []
     end = 0
     for match in Template.pattern.finditer(template):
@@ -136,7 +136,7 @@ def reply_form_of(spec: RunSpec) -> ReplyForm:
 
 @lru_cache(maxsize=64)
 def _notation_of(template: str) -> Notation:
-    """Return whether answers should be letters, which the template must show, or the options' texts."""
+    """Return how answers name options: by letters if the template shows letters, otherwise by texts."""
     shown = Template(template).get_identifiers()
     return "letter" if "options" in shown or "letters" in shown else "option"
 
@@ -157,8 +157,8 @@ CHOICES: dict[str, Callable[[Sequence[str]], dict[str, Any]]] = {
     "regex": lambda names: {"regex": "(" + "|".join(map(re.escape, names)) + ")"},
     "grammar": lambda names: {"grammar": "root ::= " + " | ".join(map(_quote, names))},
 }
-"""Name → function from texts to the body field that restricts answers to them: for vLLM, older vLLM, SGLang
-and llama.cpp."""
+"""Functions, by name, that return the body field which restricts answers to the given texts: for vLLM,
+older vLLM, SGLang and llama.cpp."""
 
 
 def _quote(name: str) -> str:

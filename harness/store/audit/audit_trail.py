@@ -111,7 +111,7 @@ class AuditRecord:
         return isinstance(detail, dict) and detail.get("redacted") is True
 
     def find_seal(self) -> str:
-        """Return a hash of the link and of the current content, which a ``redacted`` event contains."""
+        """Return a hash of the link and the current content; ``redacted`` events contain such hashes."""
         return self.find_link(self.link)
 
     @property
@@ -164,7 +164,7 @@ class AuditRepository(Repository):
     """The audit trail of a study."""
 
     def append(self, events: Sequence[AuditEvent]) -> None:
-        """Store events; call inside `oversight.harness.store.Store.together` with the rows they describe."""
+        """Store events; the caller writes the rows that they describe in the same `Store.together` block."""
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, events)
 
@@ -267,7 +267,7 @@ class AuditRepository(Repository):
 
 
 def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> None:
-    """Store events in an exclusive transaction, except those whose key is already stored."""
+    """Store the events whose key is not stored yet, after making the transaction exclusive."""
     keys = [event.key for event in events if event.key is not None]
     known = set()
     if keys:
@@ -287,7 +287,7 @@ def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> No
 def link_records(
     events: Iterable[AuditEvent], at: str, position: int = 0, link: str = START
 ) -> list[AuditRecord]:
-    """Return records of the events that continue a chain, from `position` on, after `link`."""
+    """Return records of the events, which continue a chain at `position` after the link `link`."""
     records = []
     for place, event in enumerate(events, position):
         # Convert values to the form in which a database returns them, so that links can be recomputed.

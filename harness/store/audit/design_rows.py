@@ -60,7 +60,7 @@ class DesignPart:
     """Whether rows are sorted first by the position of their item."""
 
     def shorten(self, row: Sequence[Any]) -> Sequence[Any]:
-        """Return a row; an unknown place is left out, because older versions computed digests without it."""
+        """Return a row, without its place if that is unknown: digests of older versions had no place."""
         return row[:-1] if self.columns[-1] == "place" and row[-1] is None else row
 
 

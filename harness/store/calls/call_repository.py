@@ -146,7 +146,7 @@ class Spending:
 
 _BATCH, _PROBE = BatchRow.__table__, ProbeRow.__table__
 _PROGRAM = "program"
-"""Name of the feature whose detail in the table is the digest of a program's files."""
+"""Name of the feature under which the digest of a program's files is stored."""
 _CALL, _LEDGER = CallRow.__table__, LedgerRow.__table__
 _SUMS = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens", "answers")]
 _RESERVED = {"kind": "reserved", "answers": 1}
@@ -186,9 +186,9 @@ class CallRepository(Repository):
         return bool(rows[0].offered) if rows else None
 
     def note_program(self, where: str, model: str, digest: str, *, replaces: bool) -> str:
-        """Store the digest of a program's files, unless a digest is stored. Returns the stored digest.
+        """Store the digest of a program's files. Returns the stored digest.
 
-        With `replaces`, a stored digest is replaced.
+        An existing digest is kept unless `replaces` is set.
         """
         same = (_PROBE.c.endpoint == where, _PROBE.c.model == model, _PROBE.c.feature == _PROGRAM)
         if replaces:
@@ -258,7 +258,7 @@ class CallRepository(Repository):
     def charge_calls_left(self, run_id: str) -> Usage:
         """Charge a workflow run for calls that a dead process left unfinished, as `charge_left` does.
 
-        Each call counts as one answer here.
+        In the charged usage, each call counts as one answer.
         """
         with self._database.transaction() as connection:
             charge = self._read(run_id, "under way") or Usage()

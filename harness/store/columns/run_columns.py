@@ -180,7 +180,7 @@ def _columns(
     usage: Sequence[Usage],
     steps: Counter[str],
 ) -> RunColumns:
-    """Combine predictions with (status, kind) of every reason, usage and steps."""
+    """Make `RunColumns` from predictions, the (status, kind) of each reason, usage and steps."""
     failed = PredictionStatus.FAILED.value
     return RunColumns(
         predictions=predictions,

@@ -48,7 +48,7 @@ _IS_FOREIGN = sa.and_(_ANSWER.expert != _QUESTION.expert, _QUESTION.id.not_in(_H
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueOrder:
-    """Experts and places of questions, except second questions; arrays have one entry per question.
+    """Experts and places of questions, without second questions about an item; one array entry per question.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class ColumnRepository(Repository):
             return tuple(read_json(found[0][0])) if len(found) == 1 else ()
 
     def read_labels(self, index: ItemIndex, *, second: bool = False) -> LabelColumns:
-        """Return the labels in order of arrival, with all questions in item order.
+        """Return the labels in order of arrival, and all questions in item order.
 
         Parameters
         ----------

@@ -88,9 +88,9 @@ _RIGHT = "SELECT has_table_privilege(current_user, 'item', 'INSERT')"
 
 
 def find_users(url: str) -> str:
-    """Return a text that names other users of a database; empty if none.
+    """Return a text about the other users of a database; empty if there are none.
 
-    Close all connections of this process to the database first, because they would count as other users.
+    The caller must first close this process's connections to the database, because they count as other users.
     """
     file = find_file(read_address(url))
     if file is None:

@@ -184,7 +184,7 @@ class HeldFile:
         )
 
     def check(self) -> None:
-        """Raise `LostDatabase` if the path leads to other files, after saving all rows to a new file."""
+        """If the path leads to other files, try to save all rows to a new file, then raise `LostDatabase`."""
         loss = self._describe_loss()
         if not loss:
             return
@@ -254,7 +254,7 @@ class HeldFile:
                 os.unlink(self._target + ending)  # noqa: PTH108
 
     def _read_index(self) -> bytes | None:
-        """Return bytes that change with each checkpoint; None while a checkpoint runs or if unavailable."""
+        """Return bytes that change with each checkpoint; None during a checkpoint or without an index."""
         read = b"" if self._index is None else os.pread(self._index, _INDEX_SIZE, 0)
         settled = len(read) == _INDEX_SIZE and read[_FOLDED] == read[_TRIED]
         return read[_SALT] + read[_FOLDED] if settled else None
@@ -269,7 +269,7 @@ def _identify(file: str) -> _Identity:
 
 
 def _open_index(file: str) -> int | None:
-    """Return a descriptor of a log's index, opened once per process; close descriptors of removed logs."""
+    """Open a log's index once per process. Returns its descriptor; closes those of removed logs."""
     if not hasattr(os, "pread"):
         return None
     for key, descriptor in list(_INDICES.items()):

@@ -159,7 +159,10 @@ class RetryingConnection(sqlite3.Connection):
         return wait_for_lock(self.file, attempt, _is_busy, lambda: _name_openers(self.file))
 
     def use_log(self) -> None:
-        """Switch the file to a write-ahead log, which SQLite refuses at once while another program writes."""
+        """Switch the file to a write-ahead log, waiting while another program writes.
+
+        SQLite itself would not wait: it refuses the switch at once.
+        """
         switch = partial(sqlite3.Cursor(self).execute, "PRAGMA journal_mode=WAL")
         try:
             switch()

@@ -34,7 +34,7 @@ class AuditEventRow(TableRow, table=True):
 
 
 class HandoverRow(TableRow, table=True):
-    """A question that was reassigned from the expert it was drawn for to another expert.
+    """A question that was reassigned to another expert than the one for whom it was drawn.
 
     `place` is the question's place in the former expert's queue; None if it was in no queue.
     """

@@ -76,7 +76,7 @@ class RatingRow(ReplyRow, table=True):
 
 
 class GoldItemRow(TableRow, table=True):
-    """An item whose true option (index `truth`) is known in advance, as it was when first drawn."""
+    """A gold item as it was when first drawn; `truth` is the index of its true option."""
 
     id: str = Field(primary_key=True)
     text: str

@@ -136,7 +136,7 @@ def insert_tuples(
     names: tuple[str, ...],
     rows: Sequence[tuple[Any, ...]],
 ) -> int:
-    """Store rows as `upsert_tuples` does, but keep existing keys. Returns the number of new rows."""
+    """Store only rows whose key is new, given as in `upsert_tuples`. Returns their number."""
     if not rows:
         return 0
     if _is_copied(connection, rows):

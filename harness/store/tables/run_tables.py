@@ -149,9 +149,10 @@ class BatchRow(TableRow, table=True):
 
 
 class CallRow(TableRow, table=True):
-    """A model call and its result; `key` is the hash of model, request and draw (a path).
+    """A model call and its result; `key` is a hash of the model, the request and the draw's path.
 
-    A failed call has an `error`, and a later attempt replaces it. `usd` is None if no price is known.
+    The path is an identifier, for example item/replicate/occurrence. A failed call has an `error`, and a
+    later attempt replaces it. `usd` is None if no price is known.
     """
 
     key: str = Field(primary_key=True)
