@@ -54,7 +54,7 @@ class Bars:
     baseline, margin
         A model, and the loss of accuracy against it that is allowed, in (0, 1); None for no such bar.
     look
-        Interim analysis (J, L): number J of L planned; None for a gate that may be evaluated at any time.
+        Pair (J, L) for number J of L planned interim analyses; None for a gate that is valid at any time.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str]
     Raises
     ------
     BadInput
-        If no model is requested and not exactly one is possible, or the baseline is requested.
+        If no model is requested although several or none are possible, or if the baseline is requested.
 
     Examples
     --------

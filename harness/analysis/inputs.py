@@ -31,7 +31,7 @@ from oversight.harness.store import Store, has_database, read_item_ids
 from oversight.harness.types import UNIT_PREFIX, Item
 
 MANY = 10_000
-"""Number of items from which their ids are looked up in the database instead of read from the source."""
+"""Smallest number of items whose ids are looked up in the database instead of read from the source."""
 
 
 def study_clusters(study: Study) -> dict[str, str]:
@@ -45,7 +45,7 @@ def study_clusters(study: Study) -> dict[str, str]:
     ConfigError
         If the cluster is ``"@text"`` and the items have a column of that name.
     DataError
-        If an item has no cluster; names source and field.
+        If an item has no cluster; the message names source and field.
     """
     column = study.items.cluster
     if column is None:
@@ -220,7 +220,7 @@ def read_stored_items(study: Study, store: Store, ahead: ItemsAhead | None = Non
 
 
 def digest_source(study: Study) -> str | None:
-    """Hash all that determines a study's items; None if the source is not a file, or answers are open.
+    """Hash all that determines a study's items; None without a source file, or for open answers.
 
     Examples
     --------

@@ -61,7 +61,7 @@ def by_cluster(values: FloatArray, cluster: IntArray) -> FloatArray:
 
 
 def weighted_share(yes: FloatArray, weight: FloatArray, cluster: IntArray, level: float = 0.95) -> Measure:
-    """Share of questions with a yes, with an interval.
+    """Return the share of questions answered with yes, with an interval.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ def _gamma_ends(rare: FloatArray, share: FloatArray, cluster: IntArray, level: f
 def deviation_of_mean(values: FloatArray, weight: FloatArray, cluster: IntArray) -> float:
     """Return the standard error of a weighted mean of values in [−1, 1], which is never 0.
 
-    The variance is that of the ratio, summed by cluster, plus the variance due to one additional cluster that
-    differs by 1 from the others.
+    The variance is that of the ratio, summed by cluster, plus the variance due to one additional cluster
+    whose mean differs by 1 from that of the sample.
     """
     _, place = np.unique(cluster, return_inverse=True)
     share = weight / weight.sum()

@@ -76,7 +76,7 @@ class OptionUtilities:
 
 
 def weigh_judges(judges: Sequence[JudgeProbabilities]) -> WorkingMaker:
-    """Return a function that makes working distributions from judges' probabilities on the judges' items.
+    """Return a function that makes working distributions for the items of the judges' probabilities.
 
     Examples
     --------

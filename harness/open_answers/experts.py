@@ -1,4 +1,4 @@
-"""Measure how often experts err, from control questions, and disagree, from questions to several experts."""
+"""Measure experts' errors on control questions, and their disagreement on questions to several experts."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class ExpertReplies:
         Share of right replies to control questions whose true reply is "yes", and "no"; None without such
         questions.
     agrees
-        Share of other experts' yes or no replies to the same questions that equal the expert's reply; for all
-        experts together, share of pairs of equal replies to a question. None without such replies. The
-        interval assumes that pairs of replies are independent.
+        Share of other experts' yes or no replies to the same questions that equal the expert's reply. For all
+        experts together, share of the pairs of replies to one question that are equal. None without such
+        replies. The interval assumes that pairs of replies are independent.
     """
 
     expert: str

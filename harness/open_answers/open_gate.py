@@ -119,7 +119,7 @@ def judge_score(found: OpenEstimate, bar: float, level: float, method: str = "")
     Parameters
     ----------
     found
-        Estimate whose interval allows for missing judgements: ``widest=math.inf`` of `estimate_open`.
+        Estimate whose interval allows for missing judgements: from `estimate_open` with ``widest=math.inf``.
     level
         Level of the verdict; the interval of a planned analysis may have a higher level.
     method

@@ -52,7 +52,7 @@ def read_rubrics(study: Study, item_ids: Iterable[str]) -> list[StoredUnit]:
     Raises
     ------
     DataError
-        If a criterion has no text, points are not a number or 0, a rubric's item is unknown, or an item has
+        If a criterion has no text, points are 0 or not a number, a rubric's item is unknown, or an item has
         no criterion with positive points. The message names file, line and field.
     """
     ids, units = dict.fromkeys(item_ids), list[StoredUnit]()
@@ -201,7 +201,7 @@ def read_units(
     Raises
     ------
     DataError
-        If an item or answer is unknown, a unit has no text, points are not a number or 0, or only some of the
+        If an item or answer is unknown, a unit has no text, points are 0 or not a number, or only some of the
         answers have units. The message names file, line and field.
 
     Examples

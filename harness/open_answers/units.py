@@ -167,7 +167,7 @@ def number_values(column: ObjectArray) -> tuple[IntArray, list[Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
-    """Experts' judgements of units; one row per unit of every answer and expert in the unit's queue.
+    """Experts' judgements of units; one row for each answer, unit and expert in the unit's queue.
 
     A unit that was not drawn has one row. Columns have shape (R,).
 

@@ -79,7 +79,7 @@ def find_class_values(panel: Panel, level: str) -> FloatArray | None:
 def pair_agreement(votes: Any) -> FloatArray:
     """Return the share of each item's pairs of votes that agree, shape (N,); nan below 2 votes.
 
-    The share is X_n = Σ_c v_nc(v_nc − 1)/(m_n(m_n − 1)).
+    It is Σ_c v_nc(v_nc − 1)/(m_n(m_n − 1)), where v_nc of the m_n votes on item n are for class c.
     """
     votes = sparse.csr_array(votes)
     m = votes.sum(axis=1).astype(np.float64)
@@ -96,10 +96,10 @@ def class_shares(votes: Any) -> FloatArray:
 
 
 def fleiss_kappa(votes: Any) -> float:
-    """Return Fleiss' κ = (p_a − p_e)/(1 − p_e) with p_a the mean of X_n and p_e = Σ π_c².
+    """Return Fleiss' κ = (p_a − p_e)/(1 − p_e), for votes of shape (N, K).
 
-    If items have different numbers of ratings, this is Gwet's generalisation: p_a is the mean over items with
-    two or more ratings, π the mean over items with one or more.
+    p_a is the mean of `pair_agreement` over items with two or more ratings, and p_e is the sum of the squared
+    `class_shares`. This is Gwet's generalisation to items with different numbers of ratings.
 
     Raises
     ------
@@ -112,9 +112,10 @@ def fleiss_kappa(votes: Any) -> float:
 
 
 def gwet_ac1(votes: Any) -> float:
-    """Return Gwet's AC1 = (p_a − p_e)/(1 − p_e) with p_e = Σ π_c(1 − π_c)/(K − 1).
+    """Return Gwet's AC1 = (p_a − p_e)/(1 − p_e) with p_e = Σ_c π_c(1 − π_c)/(K − 1).
 
-    K counts all classes, also unused ones. AC1 is 1 if all ratings are alike (p_e = 0).
+    p_a is as in `fleiss_kappa`, and π as in `class_shares`. K counts all classes, including unused ones.
+    AC1 is 1 if all ratings are alike (p_e = 0).
     """
     check_votes(votes)
     shares = class_shares(votes)
@@ -232,7 +233,7 @@ class AnnotatorAgreement:
     ratings
         Number of items that the annotator rated.
     agreement
-        Share of the other annotators' ratings on the annotator's items that agree; None without such ratings.
+        Share of the other annotators' ratings of the same items that agree; None without such ratings.
     median_kappa
         Median of Cohen's κ with each other annotator; None if every κ is undefined.
     """

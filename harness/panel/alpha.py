@@ -37,7 +37,7 @@ from oversight.harness.types import Note, NoteKind, ResultWithNotes
 
 NO_DRAWS = "bootstrap is 0, so no interval was computed"
 _MANY_CLASSES = 12
-"""Number of classes tried for the extra unit; if more exist, the most and least frequent ones are tried."""
+"""Largest number of classes tried for the extra unit: if more exist, the most and the least frequent ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +178,7 @@ def _pairable(votes: Any) -> tuple[Any, IntArray]:
 
 
 def _distinct(votes: Any) -> tuple[Any, IntArray, IntArray]:
-    """Return the distinct rows, how often each occurs, and the positions 0 … (number of rows) − 1."""
+    """Return the distinct rows, how often each occurs, and the position of each among them (0, 1, …)."""
     N, K = votes.shape
     row = np.repeat(np.arange(N), np.diff(votes.indptr))
     cell = np.arange(votes.nnz) - votes.indptr[row]
@@ -221,7 +221,7 @@ def _draw(
     together
         R rows of votes, followed by the extreme rows.
     units
-        Number of units that share each weight, shape (U,), and position of every row's weight, shape (R,).
+        How many units share each weight, shape (U,), and the position of every row's weight, shape (R,).
     size
         Weight that makes an extreme row as large as the mean unit.
     """
@@ -246,9 +246,9 @@ def _draw(
 
 
 def _with_unit(drawn: FloatArray, rows: int, one: IntArray, weight: FloatArray | float) -> FloatArray:
-    """Append columns for extreme ratings to the drawn weights; the result has shape (draws, rows).
+    """Append columns for extreme rows to the drawn weights; the result has shape (draws, rows).
 
-    In every draw, the extreme rating `one` of this draw has the weight `weight`, and all other ones 0.
+    `one` is the position of one extreme row per draw. It gets `weight`; all other extreme rows get 0.
     """
     found = np.zeros((len(drawn), rows))
     found[:, : drawn.shape[1]] = drawn
@@ -311,9 +311,9 @@ class WeightedVotes:
             self._fixed = self._within_rows()
 
     def alphas(self, weights: FloatArray, n: float) -> FloatArray:
-        """Return α under each of B weightings of the rows; shape (B, R) to (B,).
+        """Return α under each of B weightings of the R rows, shape (B,); `weights` has shape (B, R).
 
-        Each weighting is scaled to n ratings. The weighted ratings must not be all alike.
+        Each weighting is scaled to n ratings. Its weighted ratings must include two different classes.
         """
         found = np.empty(len(weights))
         step = max(1, CELLS // max(*self.votes.shape, self.votes.nnz))

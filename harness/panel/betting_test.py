@@ -52,7 +52,7 @@ def root(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 def pool_tangent(C: int) -> Tangent:
     """Return the tangent function of the ceiling U* for C classes.
 
-    The tangent touches U* slightly above 1/C at the least, because the slope at 1/C is infinite.
+    For x0 near 1/C or below, it is the tangent at a point slightly above 1/C, where the slope is finite.
     """
 
     def tangent(x: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -1,15 +1,16 @@
 """Rank systems among people who judge the same items, and compute the indices HLPI and HLPRI.
 
     HLPI  = median of the systems' agreement with the reference / median of the people's agreement with it
-    HLPRI = (b + 1)/(w + 1), where b people are significantly worse than the system and w significantly better
+    HLPRI = (b + 1)/(w + 1)
 
-The reference comes from experts who are not among the ranked people. A difference that is not significant
-counts in neither b nor w. People and systems are ranked by their agreement with the reference, and paired
-tests decide which differences are significant. The agreement among the people (Krippendorff's α) measures
-whether the categories are well defined.
+A system is significantly better than b people and significantly worse than w people; people without a
+significant difference count in neither. The reference comes from experts who are not among the ranked people.
+People and systems are ranked by their agreement with the reference, and paired tests decide which differences
+are significant. The agreement among the people (Krippendorff's α) measures whether the categories are well
+defined.
 
-Average precision AP is (1/R) Σ of the precision at the rank of each of the R relevant documents. Documents
-with equal scores, for example all 0/1 labels of an annotator, have no order. So AP is computed for the best
+Average precision AP is the mean of the precision at the rank of each relevant document. Documents with
+equal scores, for example all 0/1 labels of an annotator, have no order. So AP is computed for the best
 order of each tied group (relevant documents first), for the worst order, and as the exact expectation over a
 random order:
 
@@ -154,7 +155,7 @@ class HumanLevelStanding:
         Number of people that the system is significantly better than, not significantly different from, and
         significantly worse than.
     p_better, p_worse
-        Person → one-sided p, after the correction, of "the system is not better" and "… not worse".
+        Person → corrected one-sided p of "the system is not better", or of "the system is not worse".
     """
 
     name: str
@@ -186,8 +187,8 @@ class HumanLevel(ResultWithNotes):
         Name of the test, the correction for multiple tests, and the level. Holm's correction covers all
         people and both directions, separately for each system.
     alphas
-        Category → Krippendorff's α among the people (``"all"`` for one label per item). If α is below 0.8,
-        the category is not well defined. None if all ratings are alike.
+        Category → Krippendorff's α among the people; None if all ratings are alike. If items have one label,
+        the only key is ``"all"``. If α is below 0.8, the category is not well defined.
 
     Examples
     --------

@@ -47,7 +47,7 @@ from oversight.harness.panel.weighted_units import CLUSTERS_ARE_DRAWS
 from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, ResultWithNotes
 
 LEAST = 1e-6
-"""Smallest two-sided level, used if the one-sided level is at most ½."""
+"""Two-sided level of the interval in `AssumptionCheck.overstated` if the one-sided level is at most ½."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ class AssumptionCheck:
 
     @property
     def second_holds(self) -> bool | None:
-        """Whether Theorem 3's assumption, as its proof uses it, holds on these items; None if untestable."""
+        """Whether `model_right` ≥ `model_repeats`, as Theorem 3's proof needs; None if either is None."""
         if self.model_right is None or self.model_repeats is None:
             return None
         return self.model_right >= self.model_repeats
@@ -403,7 +403,7 @@ class Superhuman(ResultWithNotes, Displayable):
 
     @property
     def verdict(self) -> str:
-        """Sentence that says whether the model is certified, under which condition, or with more items."""
+        """Sentence that says whether the model is certified, with the conditions or the items needed."""
         if self.certified:
             found = f"better than the average annotator at {self.level:.0%}, by {', '.join(self.certified)}"
             if self.conditions:
@@ -526,7 +526,7 @@ def assess_superhuman(
         Shape (N,): the truth if known, otherwise negative; used to test the assumptions.
     pool
         Whether the annotators of an item were drawn from a pool. If so, U_e and U_star hold for the pool's
-        average annotator. By default true, unless an item was rated by all annotators.
+        average annotator. By default false if an item was rated by all annotators, otherwise true.
     test
         ``"split"`` (module `certificate`) or ``"paired"`` (module `betting_test`, on items with two or more
         labels, in an order drawn with `seed`). Choose before seeing the results, because taking the better
@@ -535,7 +535,7 @@ def assess_superhuman(
     Raises
     ------
     EstimateError
-        If an argument is out of range, a shape wrong, or no item has two labels.
+        If an argument is out of range, a shape is wrong, or no item has two labels.
 
     Examples
     --------

@@ -113,7 +113,7 @@ def group_reasons(undefined: Mapping[str, str]) -> dict[str, str]:
 
 
 def quality_to_json(quality: Sequence[ExpertQuality]) -> list[dict[str, Any]]:
-    """Return counts, rates and intervals of every expert as JSON, also as texts."""
+    """Return counts, rates and intervals of every expert as JSON, both as numbers and as texts."""
     return [{**asdict(one), "words": quality_words(one)} for one in quality]
 
 

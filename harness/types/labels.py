@@ -28,8 +28,8 @@ class ProtocolStatement:
     needs
         What must exist, besides the items, before questions are drawn.
     answers
-        What can be estimated: the accuracy of a model, the difference of two models, and whether also for
-        models that are run after the questions were drawn.
+        What can be estimated: ``"accuracy"`` of a model, ``"difference"`` of two models; ``"later models"``
+        if this includes models that are run after the questions were drawn.
     asks_on
         Whether answers determine which questions are asked next.
 
