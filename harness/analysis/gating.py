@@ -90,7 +90,7 @@ class GateCheck:
     Attributes
     ----------
     baseline
-        Model that this one is compared with; empty if the bar is an accuracy.
+        Model with which the tested model is compared; empty if the bar is an accuracy.
     remarks
         Sentences about left-out items, abstentions and settings.
     quantity

@@ -38,7 +38,7 @@ class CarriedQuestion:
     option, propensity, propensities, protocol
         As in `oversight.harness.types.Question`.
     expert
-        Number of the asked expert, from 0; names stay in the study.
+        Index of the asked expert, from 0; names stay in the study.
     place
         Position in the order of the draw, from 0.
     verdict

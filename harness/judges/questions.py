@@ -50,7 +50,7 @@ class JudgedQuestions:
     weight
         Shape (R,): number of questions of the scope that the question represents.
     cluster
-        Shape (R,): number of the independent unit, which is the item or its cluster.
+        Shape (R,): index of the independent unit, which is the item or its cluster.
     scope
         Kind of scope that the R questions represent, `OPTIONS` or `PREDICTIONS`.
 

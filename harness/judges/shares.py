@@ -70,7 +70,7 @@ def weighted_share(yes: FloatArray, weight: FloatArray, cluster: IntArray, level
     weight
         Shape (R,), positive: number of questions that each question represents.
     cluster
-        Shape (R,): number of the item or cluster; questions with the same number are not independent.
+        Shape (R,): index of the item or cluster; questions with the same index are not independent.
 
     Examples
     --------

@@ -56,7 +56,7 @@ class Draw:
     Attributes
     ----------
     question
-        Number of the question, as in `UnitTable`.
+        Index of the question, as in `UnitTable`.
     row
         Row of the unit table whose answer and unit are shown.
     answer, unit

@@ -2,8 +2,8 @@
 
 The estimated means are defined in `oversight.harness.open_answers.means`, the intervals in `…intervals`. A
 judgement is missing if the unit was asked about but has no yes or no. Estimates leave missing judgements out.
-The interval from `worst_low` to `worst_high` is valid whatever the missing judgements are. If it is hardly
-wider, it is reported as the interval; otherwise `why` says that the reported interval may not be valid.
+The interval from `worst_low` to `worst_high` is valid whatever the missing judgements are. It is reported if
+it is hardly wider than the usual interval; otherwise `why` says that the usual interval may not be valid.
 """
 
 from __future__ import annotations

@@ -94,7 +94,8 @@ class ErrorRates:
         Parameters
         ----------
         negatives
-            n of the model, or of the two models of a difference; 0 for a share of met units.
+            The mean n (see the class) of the model, or of the two models of a difference; 0 for a share of
+            met units.
         """
         (s_low, s, s_high), (t_low, t, t_high) = self.yes_for_yes, self.no_for_no
         n = 1 - negatives[0] if len(negatives) == 1 else negatives[1] - negatives[0]

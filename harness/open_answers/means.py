@@ -64,7 +64,7 @@ def calibrate(
     bad, judged
         Shape (U,): whether experts judged the unit bad, and whether they judged it.
     weight, item
-        Shape (U,): weight of a judged unit in the mean, and number of its item.
+        Shape (U,): weight of a judged unit in the mean, and index of its item.
     """
     known = ~np.isnan(probability)
     x = logit(np.clip(np.where(known, probability, 0.5), 1e-4, 1 - 1e-4))
@@ -120,7 +120,7 @@ class ItemMean:
     Attributes
     ----------
     item, a, norm
-        Shape (N,): number of the item, in ascending order, and its terms a and norm.
+        Shape (N,): index of the item, in ascending order, and its terms a and norm.
     ends
         Smallest and largest value that θ can have.
     limits

@@ -30,7 +30,7 @@ class ModelUnits:
     Attributes
     ----------
     item
-        Number of the unit's item.
+        Index of the unit's item.
     points, propensity, order
         As in `Judgements`.
     field

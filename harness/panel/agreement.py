@@ -33,7 +33,7 @@ _MINUS = str.maketrans("−–﹣－", "----")
 
 
 def parse_number(name: str) -> float | None:
-    """Return the number that a label denotes; None if the label is not a number with a decimal point.
+    """Return the number that a label denotes, with a point as decimal separator; None for other labels.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def parse_number(name: str) -> float | None:
 
 
 def find_class_values(panel: Panel, level: str) -> FloatArray | None:
-    """Return the numbers of the classes, shape (K,); None if the level of measurement needs no numbers.
+    """Return the numeric values of the classes, shape (K,); None if the level needs no numbers.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def pair_agreement(votes: Any) -> FloatArray:
 
 
 def class_shares(votes: Any) -> FloatArray:
-    """Return π_c, the mean of v_nc/m_n over items with a rating, for every class c; shape (K,)."""
+    """Return π_c, the mean share of an item's votes for class c, over items with a vote; shape (K,)."""
     votes = sparse.csr_array(votes)
     m = votes.sum(axis=1)
     shares: FloatArray = votes.T @ divide(1.0, m, where=m > 0, empty=0.0) / int((m > 0).sum())
@@ -181,7 +181,7 @@ def pairwise(panel: Panel) -> Pairwise:
 
 
 def _split_by_class(panel: Panel) -> Iterator[IntArray]:
-    """Yield groups of rating rows by class, small enough that the arrays of `_chance` stay within `CELLS`."""
+    """Split rating rows by class into groups, so that arrays of `_chance` have at most `CELLS` cells."""
     A, m = len(panel.annotators), np.bincount(panel.item)
     cells = np.minimum(A * A, np.bincount(panel.label, weights=m[panel.item], minlength=panel.K))
     part = (np.cumsum(cells) // CELLS)[panel.label]
@@ -365,7 +365,7 @@ def measure_agreement(
     panel
         Panel of at least two annotators, with at least one item that two of them rated.
     values
-        Shape (K,): numbers of the classes; by default the numbers that the class names denote
+        Shape (K,): numeric values of the classes; by default the numbers that the class names denote
         (`find_class_values`).
     level, bootstrap, seed, confidence
         As in `krippendorff_alpha`.

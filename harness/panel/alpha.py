@@ -104,8 +104,8 @@ def krippendorff_alpha(
         Level of measurement: ``"nominal"``, ``"ordinal"``, ``"interval"`` or ``"ratio"``. Ordinal classes
         are ordered by `values` if given, otherwise by their columns.
     values
-        Shape (K,): numbers of the classes, for the interval and ratio levels. At the ordinal level only
-        their order counts, and classes with equal numbers are tied.
+        Shape (K,): numeric values of the classes, for the interval and ratio levels. At the ordinal level
+        only their order counts, and classes with equal values are tied.
     bootstrap
         Number of draws of random weights; 0 for no interval. The weights are per item, which is valid if
         items are a random sample.
@@ -114,7 +114,7 @@ def krippendorff_alpha(
     confidence
         Confidence level of the interval.
     cluster
-        Shape (N,): number of the item's cluster (`Panel.cluster`). The weights are then per cluster, which
+        Shape (N,): index of the item's cluster (`Panel.cluster`). The weights are then per cluster, which
         is valid if clusters are a random sample. With fewer than 4 effective clusters the interval is
         withheld.
 
@@ -286,9 +286,9 @@ class WeightedVotes:
     level
         One of `LEVELS`.
     values
-        Shape (K,): numbers of the classes, needed for the interval and ratio levels (≥ 0 for ratio). At the
-        ordinal level the classes are ordered by these numbers, and equal numbers are tied; without numbers
-        the order of the columns is used.
+        Shape (K,): numeric values of the classes, needed for the interval and ratio levels (≥ 0 for ratio).
+        At the ordinal level the classes are ordered by these values, and equal values are tied; without
+        values the order of the columns is used.
 
     Raises
     ------
@@ -323,12 +323,12 @@ class WeightedVotes:
         return found
 
     def refuse_alike(self, weights: FloatArray) -> None:
-        """Check that not all ratings of the rows with positive weights are alike; weights have shape (R,).
+        """Refuse weights of the rows, shape (R,), under which all ratings are alike.
 
         Raises
         ------
         NotIdentified
-            If all these ratings are alike.
+            If all ratings in rows with positive weights are alike.
         """
         if len(np.unique(self.values[np.flatnonzero(self.votes.T @ weights)])) < 2:
             raise NotIdentified(
@@ -356,7 +356,7 @@ class WeightedVotes:
     def _within_rows(self) -> FloatArray:
         """Return the disagreement within every row, shape (R,).
 
-        Not for the ordinal level, whose disagreement depends on the weights of all rows.
+        It is not defined at the ordinal level, where it depends on the weights of all rows.
         """
         if self.level == "nominal":
             same = self.votes.multiply(self.votes).sum(axis=1)
@@ -370,7 +370,7 @@ class WeightedVotes:
         return np.array(pairs) / (self.m - 1)
 
     def _spread_within(self, x: FloatArray) -> FloatArray:
-        """Return Σ_ck v_c v_k (x_c − x_k)² / (m − 1) of every row; shape (B, K) to (B, R).
+        """Return Σ_ck v_c v_k (x_c − x_k)² / (m − 1) of every row, shape (B, R); x has shape (B, K).
 
         x is measured from its value at the row's first class, so that a row with one class gives exactly 0.
         """
@@ -405,7 +405,7 @@ def _spread(w: FloatArray, x: FloatArray) -> FloatArray:
 
 
 def _ratio_spread(w: FloatArray, x: FloatArray) -> FloatArray:
-    """Return Σ_ck w_c w_k ((x_c − x_k)/(x_c + x_k))², shape (B, K) to (B,), in O(K) by an integral.
+    """Return Σ_ck w_c w_k ((x_c − x_k)/(x_c + x_k))², shape (B,), in O(K); w has shape (B, K), x (K,).
 
     Because 1/(x + y)² = ∫ t e^{−(x + y)t} dt, the sum is ∫ t Σ_ck u_c u_k (x_c − x_k)² dt with
     u_c = w_c e^{−x_c t}. With t = e^s, the trapezoidal rule of step h has the relative error

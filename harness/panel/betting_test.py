@@ -93,7 +93,7 @@ def betting_confidence(
     level
         Level for which the bets are chosen; the result is valid at every level.
     unit
-        Shape (n,): number of the item's independent unit (`Panel.unit`); by default every item is a unit.
+        Shape (n,): index of the item's independent unit (`Panel.unit`); by default every item is a unit.
 
     Raises
     ------

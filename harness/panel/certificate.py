@@ -91,7 +91,7 @@ class Units:
 
 
 def count_units(unit: IntArray) -> Units:
-    """Count units and their sizes; `unit` is the number of every item's unit, shape (N,)."""
+    """Count units and their sizes; `unit` is the index of every item's unit, shape (N,)."""
     _, sizes = np.unique(unit, return_counts=True)
     return Units(number=len(sizes), fullness=float(sizes.mean() / sizes.max()))
 

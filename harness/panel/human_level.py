@@ -356,7 +356,7 @@ def human_level_choices(
     reference
         Shape (N,): reference class; negative if unknown, and the item is then left out.
     cluster
-        Shape (N,): number of the item's cluster if items are not independent. The test is then Student's t
+        Shape (N,): index of the item's cluster if items are not independent. The test is then Student's t
         over clusters.
     correction
         ``"holm"`` or ``"none"``.
@@ -423,7 +423,7 @@ class AveragePrecision:
 
     @property
     def delta(self) -> float:
-        """Difference ΔAP of `expected` and `chance`; 0 if the ranking contains no information."""
+        """ΔAP, which is `expected` − `chance`; 0 if the ranking contains no information."""
         return self.expected - self.chance
 
 

@@ -142,7 +142,7 @@ def measure_detection(
     Parameters
     ----------
     unit
-        Shape (rows,): number 0..k−1 of the row's independent unit, which is its item or cluster.
+        Shape (rows,): index (0..k−1) of the row's independent unit, which is its item or cluster.
     target
         Position of the positive class.
     clustered

@@ -143,7 +143,7 @@ def check_assumptions(
     predicted, oracle
         Shape (N,): classes. A negative oracle label is unknown, and a negative prediction is unreadable.
     cluster
-        Shape (N,): number of the item's cluster (`Panel.cluster`); None if items are independent.
+        Shape (N,): index of the item's cluster (`Panel.cluster`); None if items are independent.
 
     Raises
     ------
@@ -291,16 +291,15 @@ class Superhuman(ResultWithNotes, Displayable):
     valid
         Ceilings that may certify (`list_valid_ceilings`), in the order in which they are tested.
     certified
-        Valid ceilings that are exceeded with confidence ≥ `level`, up to the first that is not. The fixed
-        order keeps the level of all tests together.
+        Valid ceilings that are exceeded with confidence ≥ `level`, up to the first that is not. Because the
+        order is chosen in advance, all tests together have this level.
     items_needed
         Number of items with which the split test would certify against the first valid ceiling if L and the
         agreement stayed the same; None if no number of items suffices.
     disagreement
         P(model ≠ random annotator); None if unknown.
     direct
-        Cost of the direct comparison for several shares of wins; empty unless nothing is certified or the
-        certificate has conditions.
+        Cost of the direct comparison for several shares of wins; empty for a certificate without conditions.
     check
         Test of the assumptions on oracle labels; None without oracle labels.
     conditions
@@ -529,8 +528,8 @@ def assess_superhuman(
         average annotator. By default false if an item was rated by all annotators, otherwise true.
     test
         ``"split"`` (module `certificate`) or ``"paired"`` (module `betting_test`, on items with two or more
-        labels, in an order drawn with `seed`). Choose before seeing the results, because taking the better
-        result of the two tests errs more often.
+        labels, in an order drawn with `seed`). Choose the test before seeing results, because taking the
+        better of two results is wrong more often.
 
     Raises
     ------

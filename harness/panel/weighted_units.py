@@ -38,7 +38,7 @@ def explain_few_clusters(unit: IntArray) -> str:
     Parameters
     ----------
     unit
-        Shape (N,), N ≥ 1: number of the cluster of every item or row.
+        Shape (N,), N ≥ 1: index of the cluster of every item or row.
     """
     try:
         check_clusters(unit)

@@ -169,7 +169,7 @@ class Labels(Sequence[Label]):
         return Labels((x for x in self if x.item_id in items), self.design)
 
     def clustered(self, clusters: Mapping[str, str]) -> Labels:
-        """Return the same labels with a design in which items are dependent: item id → cluster."""
+        """Return the same labels with a design in which `clusters` maps item ids to clusters."""
         check_mapping("clusters", clusters, "item id to cluster")
         return Labels(self, replace(self.design, clusters=clusters))
 
