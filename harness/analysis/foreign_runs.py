@@ -85,9 +85,8 @@ class ImportedRun:
 def import_predictions(study: Study, file: str, model: str, kind: str | None = None) -> ImportedRun:
     """Store all answers of a log as a model's answers, or none if one is invalid.
 
-    Importing the same log again has no effect.
-
-    A column that ``[estimate] strata`` names is added from the log's metadata to items without it.
+    Importing the same log again has no effect. The metadata column that ``[estimate] strata`` names is added
+    to items that lack it.
 
     Raises
     ------

@@ -243,7 +243,7 @@ def digest_source(study: Study) -> str | None:
 def note_source(
     study: Study, store: Store, digest: str | None, ids: list[str], *, are_all: bool = False
 ) -> None:
-    """Record that the items' source is stored, if it has at least `MANY` items and did not change meanwhile.
+    """Record that the items' source is stored, if it has at least `MANY` items and did not change while read.
 
     `digest` was computed before reading. With `are_all`, the database had no items before, so the ids need
     not be compared with stored ones.
@@ -367,7 +367,7 @@ def template_of(study: Study) -> str:
     DataError
         If the file cannot be read.
     ConfigError
-        If it has an unknown field.
+        If the template has an unknown field.
     """
     # imported here, because it also loads the reader of answers
     from oversight.harness.llm import DEFAULT_TEMPLATE, check_template

@@ -1,4 +1,4 @@
-"""Write scores for inspect-ai whose metadata contain all data that a metric needs for the estimate.
+"""Write scores for inspect-ai, with all data in their metadata that a metric needs for the estimate.
 
 inspect-ai passes only scored samples to a metric. If an expert refuted an option that the model did not
 predict, the sample has no score, but the estimate uses the answer. So the data of items without a score are

@@ -151,7 +151,7 @@ class ItemColumns:
 
 
 def _number(questions: QuestionColumns) -> AnyIntArray:
-    """Return a different number for every question; nobody is asked twice about an option of an item."""
+    """Number the questions uniquely by item, option and expert, because no expert is asked twice."""
     return questions.key * len(questions.experts) + questions.expert
 
 

@@ -323,7 +323,7 @@ def certify(
     level: float = 0.95,
     **columns: Any,
 ) -> Superhuman:
-    """Decide whether a model beats the average annotator without ground truth.
+    """Decide, without ground truth, whether a model is better than the average annotator.
 
     Parameters
     ----------

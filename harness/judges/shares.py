@@ -29,7 +29,7 @@ class Measure:
     value, low, high
         Value and ends of the interval; None if withheld.
     n
-        Number of answers that it is computed from.
+        Number of answers from which the value is computed.
     why
         Reason why the value is withheld; empty if it is given.
 
@@ -107,7 +107,7 @@ def _gamma_ends(rare: FloatArray, share: FloatArray, cluster: IntArray, level: f
 
 
 def deviation_of_mean(values: FloatArray, weight: FloatArray, cluster: IntArray) -> float:
-    """Return the standard error of a weighted mean of values in [−1, 1], which is never 0.
+    """Return the standard error, which is never 0, of a weighted mean of values in [−1, 1].
 
     The variance is that of the ratio, summed by cluster, plus the variance due to one additional cluster
     whose mean differs by 1 from that of the sample.

@@ -82,7 +82,7 @@ class ErrorRates:
 
     @property
     def is_useful(self) -> bool:
-        """Whether a correction is possible: replies distinguish yes from no at all rates in the intervals."""
+        """Whether a correction is possible: even at the lowest rates, replies distinguish yes from no."""
         return self.yes_for_yes[0] + self.no_for_no[0] - 1 > _LEAST_YOUDEN
 
     def correct(self, value: float, negatives: Sequence[float]) -> tuple[float, float, float]:

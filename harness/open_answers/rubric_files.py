@@ -1,4 +1,4 @@
-"""Read and write files about units: rubrics, units corrected by hand, keys, and a judge's probabilities."""
+"""Read and write files about units: rubrics, corrected units, true labels, and a judge's probabilities."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def read_probabilities(study: Study) -> dict[tuple[str, str, str], float]:
     BadInput
         If the file does not exist.
     DataError
-        If a probability is missing or outside [0, 1], or a unit has two different ones.
+        If a probability is missing or outside [0, 1], or a unit has two different probabilities.
     """
     found, path = dict[tuple[str, str, str], float](), study.path(study.open.judge or "")
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Certify that a model is better than the average annotator without ground truth.
+"""Certify, without ground truth, that a model is better than the average annotator.
 
 A model's agreement with an aggregate of the annotators is a lower bound of its accuracy only if the model
 does not share the aggregate's errors. The annotators' labels cannot show this: a model that copies their
