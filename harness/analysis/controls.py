@@ -199,7 +199,7 @@ class ControlAnswers:
         return tuple(rows)
 
     def count_gold(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Count all experts' (right, wrong) gold answers, about true options and about false options."""
+        """Count (right, wrong) gold answers of all experts: those about true, and about false options."""
         found = Counter(pair for said in self._read().values() for pair in said.gold)
         return (found[True, True], found[True, False]), (found[False, True], found[False, False])
 

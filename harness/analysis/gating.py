@@ -306,7 +306,7 @@ def _find_doubts(
 ) -> list[str]:
     """Return reasons why no verdict on this model can be trusted, neither pass nor fail.
 
-    Unanswered questions are no such reason, because the tests assume the worst possible answers.
+    Unanswered questions are not a reason, because the tests assume the worst possible answers.
     """
     doubts = [f"{name!r}: {failed}" for failed in [explain_failed_calls(predictions)] if failed]
     if not len(labels):

@@ -303,7 +303,7 @@ def read_meta(study: Study, store: Store, column: str) -> ItemValues:
 def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[str, int]:
     """Return item id → position of the true option, from the sealed key: a file, or the preset's answers.
 
-    The file's id column is named ``id``, or as in the items.
+    The file's id column is named ``id``, or has the same name as in the items.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 Control questions serve to correct estimates for experts' errors, or to warn of the errors.
 
 An interim analysis J of L ("look") has a valid level only if about J/L of the answers are in, L was fixed
-beforehand, and no look was taken before with other answers. `check_look` refuses other looks.
+beforehand, and neither look J with other answers nor a later look was taken before. See `check_look`.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class EstimateOptions:
 
     @classmethod
     def of_study(cls, study: Study) -> EstimateOptions:
-        """Return the options of the study's settings; the default interval counts as not requested."""
+        """Return the options that study.toml sets; the default interval counts as not set."""
         section = study.estimate
         return cls(
             interval=requested_interval(study),
@@ -173,8 +173,8 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     Raises
     ------
     BadInput
-        If the study plans another number of analyses, the share of answered questions does not match, or
-        earlier analyses contradict this one.
+        If the study plans another number of analyses, the share of answered questions is not near J/L, or
+        recorded analyses do not allow this one.
     """
     name = f"--look {look.look}/{look.looks}"
     if study.estimate.looks not in (None, look.looks):
@@ -320,7 +320,7 @@ def _read_said(answers: ControlAnswers) -> dict[str, bool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenRuns:
-    """Runs with answers; `left_out` are remarks on runs without answers, `remarks` on all runs left out."""
+    """Runs with answers, with remarks on runs without answers (`left_out`) and on all runs not used."""
 
     runs: Sequence[dict[str, Any]]
     left_out: Sequence[str]

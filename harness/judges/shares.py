@@ -17,7 +17,7 @@ from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.estimate import clopper_pearson
 
 FEWEST = 5
-"""Smallest number of answers for a share."""
+"""Smallest number of answers from which a share is computed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -350,7 +350,7 @@ def _check_groups(
     questions: JudgedQuestions,
     level: float,
 ) -> list[TransportGroup]:
-    """Test calibrations fitted on another study, or on other groups, with the study's answers."""
+    """Use the study's answers to test calibrations that were fitted on another study or on other groups."""
     if asked.against is not None and asked.by is not None:
         raise BadInput("give --against or --by, not both")
     found = []

@@ -3,7 +3,8 @@
 The estimated means are defined in `oversight.harness.open_answers.means`, the intervals in `…intervals`. A
 judgement is missing if the unit was asked about but has no yes or no. Estimates leave missing judgements out.
 The interval from `worst_low` to `worst_high` is valid whatever the missing judgements are. It is reported if
-it is hardly wider than the usual interval; otherwise `why` says that the usual interval may not be valid.
+it is hardly wider than the interval without missing judgements. Otherwise the latter interval is reported,
+and `why` says that it may not be valid.
 """
 
 from __future__ import annotations
@@ -414,7 +415,7 @@ def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
 
 
 def _between(found: OpenEstimate, least: ItemMean, most: ItemMean, models: int) -> OpenEstimate:
-    """Return the mean of the estimate with all open answers bad and the estimate with all of them good.
+    """Return the estimate halfway between the smallest and the largest value that open answers allow.
 
     An answer is open if missing judgements decide its value. The estimate is withheld if too many are open.
     """

@@ -2,7 +2,7 @@
 
 Without a planned analysis, the interval is that of
 `oversight.harness.open_answers.intervals.betting_sequence`, which is valid however often the gate runs. A
-missing judgement counts against the verdict. A verdict is withheld if its model has other answers now than
+missing judgement counts against the verdict. A verdict is withheld if the model's current answers are not
 those that experts judge.
 """
 
@@ -97,7 +97,7 @@ def gate_open_study(study: Study, bars: Bars, *, names: Sequence[str] | None = N
 
 
 def _list_bars(bars: Bars) -> list[tuple[str, float]]:
-    """Return pairs of a baseline (empty for none) and the bar for the score, or difference of scores."""
+    """Return a pair (baseline, bar) for each bar; the baseline is empty if the bar is for a score."""
     alone = [] if bars.at_least is None else [("", bars.at_least)]
     return alone if bars.margin is None else [*alone, (bars.baseline or "", -bars.margin)]
 

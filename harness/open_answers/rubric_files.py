@@ -47,7 +47,8 @@ def read_rubrics(study: Study, item_ids: Iterable[str]) -> list[StoredUnit]:
 
     A rubric file has one row per criterion (columns item, criterion, points, field), or one row per item with
     a list of criteria, like HealthBench (``prompt_id`` and ``rubrics`` with ``criterion``, ``points``,
-    ``tags``). Columns of the items are such a list, or ``criterion_1``, ``points_1``, ``field_1`` and so on.
+    ``tags``). The items have either one column with such a list or the columns ``criterion_1``, ``points_1``,
+    ``field_1`` and so on.
 
     Raises
     ------

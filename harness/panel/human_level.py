@@ -66,8 +66,8 @@ def paired_t(first: ArrayLike, second: ArrayLike) -> float:
 def sign(first: ArrayLike, second: ArrayLike) -> float:
     """Return the one-sided p of "first is not better" by the exact sign test (McNemar).
 
-    ``first`` and ``second`` have shape (N,): 1 if right, 0 if wrong, nan if not judged. The test uses only
-    items on which they differ.
+    ``first`` and ``second`` have shape (N,): 1 if right, 0 if wrong, nan if not judged. Items on which both
+    have the same value do not count.
     """
     d = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     wins, losses = int((d > 0).sum()), int((d < 0).sum())
