@@ -77,7 +77,7 @@ def find_class_values(panel: Panel, level: str) -> FloatArray | None:
 
 
 def pair_agreement(votes: Any) -> FloatArray:
-    """Return the share of each item's pairs of votes that agree, shape (N,); nan below 2 votes.
+    """Return the share of each item's pairs of votes that agree, shape (N,); nan with fewer than 2 votes.
 
     It is Σ_c v_nc(v_nc − 1)/(m_n(m_n − 1)), where v_nc of the m_n votes on item n are for class c.
     """

@@ -1,6 +1,6 @@
 """Krippendorff's α: agreement beyond chance for any number of annotators, with missing ratings.
 
-α = 1 − D_o/D_e with D_o = Σ_ck o_ck δ²_ck / n and D_e = Σ_ck n_c n_k δ²_ck / (n(n − 1)); Source:
+α = 1 − D_o/D_e with D_o = Σ_ck o_ck δ²_ck / n and D_e = Σ_ck n_c n_k δ²_ck / (n(n − 1)), n ratings. Source:
 Krippendorff, "Content Analysis" (2004), ch. 11, and "Computing Krippendorff's Alpha-Reliability" (2011).
 
 If all ratings are alike, D_e = 0 and α = 0/0, because annotators who agree cannot be distinguished from
@@ -178,7 +178,7 @@ def _pairable(votes: Any) -> tuple[Any, IntArray]:
 
 
 def _distinct(votes: Any) -> tuple[Any, IntArray, IntArray]:
-    """Return the distinct rows, how often each occurs, and the position of each among them (0, 1, …)."""
+    """Return the distinct rows, how often each occurs, and their positions from 0 upwards."""
     N, K = votes.shape
     row = np.repeat(np.arange(N), np.diff(votes.indptr))
     cell = np.arange(votes.nnz) - votes.indptr[row]

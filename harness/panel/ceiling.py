@@ -147,7 +147,7 @@ def compute_bounds_by_size(
     Raises
     ------
     EstimateError
-        If an argument is below 1, or fewer than 2 annotators rate an item.
+        If an argument is below 1, or the most common number of labels per item is below 2.
 
     Examples
     --------

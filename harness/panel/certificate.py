@@ -221,7 +221,7 @@ def lower_bound(e: Evidence, level: float = 0.95) -> float:
 
 
 def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
-    """Return the u from `likely` to `unlikely` at which p falls to α; one of both if p does not cross α."""
+    """Return the u from `likely` to `unlikely` at which p falls to α, or the end nearest to it."""
     if p(likely) <= alpha:
         return likely
     if p(unlikely) > alpha:

@@ -36,7 +36,7 @@ class DirectPlan:
     Attributes
     ----------
     win_share
-        Assumed P(model right | exactly one of the two is right).
+        Assumed P(model right | exactly one of model and annotator is right).
     questions
         Number of items about which an expert is asked.
     decisive
@@ -94,7 +94,7 @@ class DirectResult:
 
 
 def disagreement_rate(votes: IntArray, predicted: IntArray) -> float:
-    """Return P(model ≠ an annotator drawn at random): the mean share of an item's votes for other labels."""
+    """Return P(model ≠ random annotator): the mean share of an item's votes that differ from the model."""
     # An unreadable prediction (negative) differs from every annotator.
     own = np.where(predicted >= 0, votes[np.arange(len(votes)), np.maximum(predicted, 0)], 0)
     return float((1 - own / votes.sum(axis=1)).mean())
@@ -137,7 +137,7 @@ def direct_plan(disagreement: float, win_share: float, *, level: float = 0.95) -
     disagreement
         P(model ≠ random annotator), in (0, 1].
     win_share
-        Assumed P(model right | exactly one of the two is right), in (½, 1].
+        Assumed P(model right | exactly one of model and annotator is right), in (½, 1].
 
     Raises
     ------

@@ -15,7 +15,7 @@ order of each tied group (relevant documents first), for the worst order, and as
 random order:
 
     a tied group of g documents, r of them relevant, that follows n documents, R' of them relevant, adds
-    (r/g) Σ_{j=1..g} (R' + 1 + (j − 1)(r − 1)/(g − 1)) / (n + j) to the sum
+    (r/g) Σ_{j=1..g} (R' + 1 + (j − 1)(r − 1)/(g − 1)) / (n + j) to the sum of the precisions
 
 Sources: "Are machines better than humans in image tagging?", sections 3.4 (best and worst case) and 4.2;
 Yang & Hauptmann 2008 for ΔAP, which is AP minus the expected AP of a random ranking. The formula of the

@@ -709,5 +709,5 @@ def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
 
 
 def _scale(units: Units | None, share: float) -> Units | None:
-    """Multiply the number of clusters by `share`; their sizes keep the same distribution."""
+    """Multiply the number of clusters by `share`; the distribution of their sizes stays the same."""
     return None if units is None else replace(units, number=max(1, round(units.number * share)))

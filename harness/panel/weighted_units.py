@@ -29,7 +29,7 @@ _CELLS = 4_000_000
 """Largest number of weights in memory at once."""
 
 Score = Callable[[FloatArray], FloatArray]
-"""Function that computes a score from sums over units; shape (…, q) to (…)."""
+"""Function that computes scores, shape (…), from sums over units, shape (…, q)."""
 
 
 def explain_few_clusters(unit: IntArray) -> str:
