@@ -33,15 +33,16 @@ def read_costs(path: Path, classes: Sequence[str]) -> CostTable:
     Parameters
     ----------
     path
-        The table. Its first column names the true class; the others, named by predicted class, contain
-        numbers. A column ``unreadable`` has the cost of an answer without a class.
+        The table. Its first column names the true class. Every other column is named by a predicted class and
+        contains numbers. A column ``unreadable`` has the cost of an answer without a class.
     classes
         The study's classes; each must have a row and a column.
 
     Raises
     ------
     DataError
-        If a class is missing, unknown or repeated, or a cost is not a number; names line and column.
+        If a class is missing, unknown or repeated, or a cost is not a number; the message names line and
+        column.
     """
     rows = dict[str, Row]()
     columns: Sequence[str] = ()

@@ -16,7 +16,7 @@ from oversight.harness.estimate import ModelComparison, Ranking, accuracy, compa
 from oversight.harness.store import Store
 
 _AGREE = 5e-4
-"""Accuracies that differ by less count as equal, because they are displayed as equal."""
+"""Accuracies that differ by less than this count as equal, because they are displayed as equal."""
 
 _ERRORS = " (its estimates without a correction for experts' errors)"
 
@@ -39,7 +39,7 @@ class StudyComparison:
         Remarks joined by semicolons: whether the ranking's accuracies agree with those of `report_study`,
         corrections for experts' errors, and answers that are not used. Empty if none applies.
     pool
-        Number of items drawn for questions, and number of all items; None if all items may be asked about.
+        Number of items drawn for questions, and number of all items; None if no sample of items was drawn.
 
     Examples
     --------

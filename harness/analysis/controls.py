@@ -36,7 +36,7 @@ def read_gold(study: Study) -> list[GoldItem]:
     ------
     DataError
         If a column or value is missing, an id is unknown to the study, an answer is none of the options, or
-        an item occurs twice; names file, line and field.
+        an item occurs twice; the message names file, line and field.
     """
     if study.experts.gold is None or study.is_open:
         return []
@@ -184,7 +184,7 @@ class ControlAnswers:
     takers: Mapping[str, str] = field(default_factory=dict)
 
     def report(self, level: float = 0.95) -> tuple[ExpertQuality, ...]:
-        """Return the results of every expert with control questions, by name; with several, `ALL` is last."""
+        """Return the results of every expert with control questions, by name; with several, `ALL` follows."""
         asked = defaultdict[str, list[ControlQuestion]](list)
         for control in self.controls:
             reply = self.replies.get(control.id)
@@ -199,7 +199,7 @@ class ControlAnswers:
         return tuple(rows)
 
     def count_gold(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Count all experts' (right, wrong) gold answers, about true options and about false options."""
+        """Count (right, wrong) gold answers of all experts: those about true, and about false options."""
         found = Counter(pair for said in self._read().values() for pair in said.gold)
         return (found[True, True], found[True, False]), (found[False, True], found[False, False])
 
@@ -266,7 +266,7 @@ def _describe(
     replies: Mapping[str, Response],
     level: float,
 ) -> ExpertQuality:
-    """Describe one expert, or all experts together; each pair of answers then counts once."""
+    """Describe one expert, or all experts together; for all experts, each pair of answers counts once."""
     from oversight.harness.estimate import compare_rates
 
     gold = [pair for one in said for pair in one.gold]

@@ -87,7 +87,7 @@ def copy_study(
 
 
 def _rename_files(other: Study, text: str, folder: Path) -> tuple[str, dict[Path, str]]:
-    """Return the text with paths relative to the new folder, and old path → new name of files to copy."""
+    """Return the study file's text with paths for the new folder, and old path → new name of copied files."""
     copies = {other.path(name): name for name in _BESIDE if other.path(name).is_file()}
     for section, name in (*_COPIED, *_SHARED):
         named = getattr(getattr(other, section), name)

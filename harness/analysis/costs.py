@@ -26,7 +26,7 @@ def study_prices(study: Study) -> PriceTable:
 def run_cost(store: Store, prices: PriceTable, run: Mapping[str, Any], used: Sequence[Usage]) -> float | None:
     """Return the cost of a run in dollars; None if its model's price is unknown.
 
-    A run that an older version stored without a price uses the price table.
+    The price table is used for a run that an older version stored without a price.
     """
     endpoint = str(run["spec"]["endpoint"])
     free = endpoint == LOCAL_ENDPOINT or endpoint.startswith(("python ", "command "))

@@ -52,7 +52,7 @@ class ImportedRun:
     by_status
         Number of predictions of each status.
     errors, error
-        Number of the log's answers that ended with an error, and the reason of the first such item.
+        Number of the log's answers that ended with an error, and the first of these errors.
     ended
         How the other program's run ended, if it did not finish; otherwise empty.
     left_out
@@ -63,7 +63,7 @@ class ImportedRun:
     read_by
         Step that read an answer → number of answers, see `oversight.harness.llm.reading.reply_reader.Step`.
     unread
-        Columns of a table that are not read.
+        Columns of the table that were not read.
     """
 
     run: str
@@ -83,15 +83,16 @@ class ImportedRun:
 
 
 def import_predictions(study: Study, file: str, model: str, kind: str | None = None) -> ImportedRun:
-    """Store all answers of a log as a model's answers, or none if one is invalid; a repetition has no effect.
+    """Store all answers of a log as a model's answers, or none if one is invalid.
 
-    A column that ``[estimate] strata`` names is added from the log's metadata to items without it.
+    Importing the same log again has no effect. The metadata column that ``[estimate] strata`` names is added
+    to items that lack it.
 
     Raises
     ------
     DataError
         If a field cannot be read or belongs to no item, or texts of the log differ from those of the items
-        with the same ids, or an item has two strata in the log; names file, line and field.
+        with the same ids, or an item has two strata in the log; the message names file, line and field.
 
     Examples
     --------
@@ -295,14 +296,14 @@ class LogItems:
 def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogItems:
     """Write an items file from a log, so that a study needs only labels.
 
-    Metadata become columns, unless their name is a usual one of the true option, such as ``gold``.
+    Metadata become columns, except if their name is a usual name of the true option, such as ``gold``.
 
     Raises
     ------
     BadInput
         If the output file exists.
     DataError
-        If a sample lacks text or options, or an id has two texts; names file, line and field.
+        If a sample lacks text or options, or an id has two texts; the message names file, line and field.
     """
     left_out = Counter[str]()
     answers = list(chain.from_iterable(iterate_foreign(file, kind or format_of(file), None, left_out)))

@@ -54,7 +54,7 @@ class Bars:
     baseline, margin
         A model, and the loss of accuracy against it that is allowed, in (0, 1); None for no such bar.
     look
-        Interim analysis (J, L): number J of L planned; None for a gate that may be evaluated at any time.
+        Pair (J, L) for number J of L planned interim analyses; None for a gate that is valid at any time.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class GateCheck:
     Attributes
     ----------
     baseline
-        Model that this one is compared with; empty if the bar is an accuracy.
+        Model with which the tested model is compared; empty if the bar is an accuracy.
     remarks
         Sentences about left-out items, abstentions and settings.
     quantity
@@ -236,7 +236,7 @@ def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str]
     Raises
     ------
     BadInput
-        If no model is requested and not exactly one is possible, or the baseline is requested.
+        If no model is requested although several or none are possible, or if the baseline is requested.
 
     Examples
     --------
@@ -306,7 +306,7 @@ def _find_doubts(
 ) -> list[str]:
     """Return reasons why no verdict on this model can be trusted, neither pass nor fail.
 
-    Unanswered questions are no such reason, because the tests assume the worst possible answers.
+    Unanswered questions are not a reason, because the tests assume the worst possible answers.
     """
     doubts = [f"{name!r}: {failed}" for failed in [explain_failed_calls(predictions)] if failed]
     if not len(labels):

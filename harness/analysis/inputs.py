@@ -31,7 +31,7 @@ from oversight.harness.store import Store, has_database, read_item_ids
 from oversight.harness.types import UNIT_PREFIX, Item
 
 MANY = 10_000
-"""Number of items from which their ids are looked up in the database instead of read from the source."""
+"""Smallest number of items whose ids are looked up in the database instead of read from the source."""
 
 
 def study_clusters(study: Study) -> dict[str, str]:
@@ -45,7 +45,7 @@ def study_clusters(study: Study) -> dict[str, str]:
     ConfigError
         If the cluster is ``"@text"`` and the items have a column of that name.
     DataError
-        If an item has no cluster; names source and field.
+        If an item has no cluster; the message names source and field.
     """
     column = study.items.cluster
     if column is None:
@@ -220,7 +220,7 @@ def read_stored_items(study: Study, store: Store, ahead: ItemsAhead | None = Non
 
 
 def digest_source(study: Study) -> str | None:
-    """Hash all that determines a study's items; None if the source is not a file, or answers are open.
+    """Hash all that determines a study's items; None without a source file, or for open answers.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def digest_source(study: Study) -> str | None:
 def note_source(
     study: Study, store: Store, digest: str | None, ids: list[str], *, are_all: bool = False
 ) -> None:
-    """Record that the items' source is stored, if it has at least `MANY` items and did not change meanwhile.
+    """Record that the items' source is stored, if it has at least `MANY` items and did not change while read.
 
     `digest` was computed before reading. With `are_all`, the database had no items before, so the ids need
     not be compared with stored ones.
@@ -303,7 +303,7 @@ def read_meta(study: Study, store: Store, column: str) -> ItemValues:
 def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[str, int]:
     """Return item id → position of the true option, from the sealed key: a file, or the preset's answers.
 
-    The file's id column is named ``id``, or as in the items.
+    The file's id column is named ``id``, or has the same name as in the items.
 
     Raises
     ------
@@ -367,7 +367,7 @@ def template_of(study: Study) -> str:
     DataError
         If the file cannot be read.
     ConfigError
-        If it has an unknown field.
+        If the template has an unknown field.
     """
     # imported here, because the import also loads the parser of answers
     from oversight.harness.llm import DEFAULT_TEMPLATE, check_template

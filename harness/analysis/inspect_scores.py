@@ -1,4 +1,4 @@
-"""Write scores for inspect-ai whose metadata contain all data that a metric needs for the estimate.
+"""Write scores for inspect-ai, with all data in their metadata that a metric needs for the estimate.
 
 inspect-ai passes only scored samples to a metric. If an expert refuted an option that the model did not
 predict, the sample has no score, but the estimate uses the answer. So the data of items without a score are
@@ -38,7 +38,7 @@ class CarriedQuestion:
     option, propensity, propensities, protocol
         As in `oversight.harness.types.Question`.
     expert
-        Number of the asked expert, from 0; names stay in the study.
+        Index of the asked expert, from 0; names stay in the study.
     place
         Position in the order of the draw, from 0.
     verdict

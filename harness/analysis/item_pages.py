@@ -151,7 +151,7 @@ class ItemColumns:
 
 
 def _number(questions: QuestionColumns) -> AnyIntArray:
-    """Return a different number for every question; nobody is asked twice about an option of an item."""
+    """Number the questions uniquely by item, option and expert, because no expert is asked twice."""
     return questions.key * len(questions.experts) + questions.expert
 
 
@@ -297,8 +297,8 @@ class StudyItems:
         Raises
         ------
         BadInput
-            If the filter names an expert, a class, a model or a stratum that does not exist; names the
-            existing ones.
+            If the filter names an expert, a class, a model or a stratum that does not exist; the message
+            names the existing ones.
         """
         found = np.ones(self._columns.size, np.bool_)
         for condition in (
@@ -355,7 +355,7 @@ class StudyItems:
         Raises
         ------
         BadInput
-            If no item has the column; names the existing columns.
+            If no item has the column; the message names the existing columns.
         """
         values = self._strata.get(column)
         if values is None:

@@ -48,7 +48,7 @@ _ROOM, _STEP, _MOST = 1_000, 64, 2_048
 _MOST_VALUES = 30
 """Maximum number of distinct values of a column that counts as having few."""
 _MOST_LOOKED_AT = 100_000
-"""Number of rows after which reading stops, because they show what the columns contain."""
+"""Number of rows after which reading stops, because they suffice to see what the columns contain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

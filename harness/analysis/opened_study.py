@@ -3,7 +3,7 @@
 Control questions serve to correct estimates for experts' errors, or to warn of the errors.
 
 An interim analysis J of L ("look") has a valid level only if about J/L of the answers are in, L was fixed
-beforehand, and no look was taken before with other answers. `check_look` refuses other looks.
+beforehand, and neither look J with other answers nor a later look was taken before. See `check_look`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class EstimateOptions:
     interval, level, published
         As in `oversight.accuracy`.
     look, looks
-        Number of this interim analysis and of planned ones (O'Brien–Fleming); 0 for a single analysis.
+        Number J of this interim analysis, and number L of planned ones (O'Brien–Fleming); both 0 for a single
+        analysis.
     anytime
         Whether to add an anytime-valid interval.
     gold
@@ -109,7 +110,7 @@ class EstimateOptions:
 
     @classmethod
     def of_study(cls, study: Study) -> EstimateOptions:
-        """Return the options of the study's settings; the default interval counts as not requested."""
+        """Return the options that study.toml sets; the default interval counts as not set."""
         section = study.estimate
         return cls(
             interval=requested_interval(study),
@@ -148,7 +149,7 @@ class EstimateOptions:
         Raises
         ------
         BadInput
-            If an option has no effect; names it.
+            If an option has no effect; the message names it.
         """
         if self.joint and self.anytime:
             raise BadInput("joint, anytime: an anytime interval is for one model; leave one of them out")
@@ -172,8 +173,8 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     Raises
     ------
     BadInput
-        If the study plans another number of analyses, the share of answered questions does not match, or
-        earlier analyses contradict this one.
+        If the study plans another number of analyses, the share of answered questions is not near J/L, or
+        recorded analyses do not allow this one.
     """
     name = f"--look {look.look}/{look.looks}"
     if study.estimate.looks not in (None, look.looks):
@@ -243,7 +244,7 @@ class Correction:
 
 
 def describe_rates(known: ErrorRanges) -> str:
-    """Describe how error rates are known: ``by gold (27 of 30 true options confirmed, …)``."""
+    """Describe where error rates come from, for example ``by gold (27 of 30 true options confirmed, …)``."""
     (right, missed), (false_yes, true_no) = known.gold_true, known.gold_false
     told = []
     if right + missed:
@@ -309,7 +310,7 @@ def match_gold(store: Store, answers: ControlAnswers | None, index: ItemIndex) -
 
 
 def _read_said(answers: ControlAnswers) -> dict[str, bool]:
-    """Return the id of a gold question → whether the answer is yes."""
+    """Return a mapping: id of an answered gold question → whether the answer is yes."""
     return {
         c.id: SAID[answers.replies[c.id].value]
         for c in answers.controls
@@ -319,7 +320,7 @@ def _read_said(answers: ControlAnswers) -> dict[str, bool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenRuns:
-    """Runs with answers; `left_out` are remarks on runs without answers, `remarks` on all runs left out."""
+    """Runs with answers, with remarks on runs without answers (`left_out`) and on all runs not used."""
 
     runs: Sequence[dict[str, Any]]
     left_out: Sequence[str]
@@ -492,7 +493,7 @@ class OpenStudy:
 
     @cached_property
     def correction(self) -> Correction | None:
-        """Correction for experts' errors; None if nothing is known about errors or the design allows none."""
+        """Correction for experts' errors; None if no error is known, or the design allows no correction."""
         answers, labels, known = self.controls, self.labels, self.rates
         has_errors = answers is not None or self.study.experts.knows_errors
         if labels.is_resolved or not labels.tells_accuracy or not has_errors:
@@ -528,9 +529,9 @@ class OpenStudy:
 
     @cached_property
     def repeated(self) -> str:
-        """Reason why intervals may be too narrow: many answered items share their texts; empty if few do so.
+        """Reason why intervals may be too narrow if many answered items share their texts; otherwise empty.
 
-        Items of the same cluster may share their texts.
+        Items that share their texts only within a cluster do not count.
         """
         labels = self.labels
         items = np.flatnonzero(labels.answered)
@@ -545,7 +546,7 @@ class OpenStudy:
 
     @cached_property
     def _winners(self) -> dict[str, str]:
-        """Source code of each search's winning workflow, if the search wrote it → id of the search."""
+        """Source code of a winning workflow that a search wrote → id of the search."""
         searches, found = self.store.searches, dict[str, str]()
         for search in searches.read_progress():
             for winner in searches.read_candidates(search.id, [search.winner or ""]):
@@ -577,7 +578,7 @@ class OpenStudy:
 
     @property
     def pool(self) -> tuple[int, int] | None:
-        """Number of items drawn for questions, and number of all items; None if all may be asked about."""
+        """Number of items drawn for questions, and number of all items; None if no sample was drawn."""
         pool = self.labels.pool
         return None if pool is None else (pool.number, pool.size)
 

@@ -50,7 +50,8 @@ class PanelStudy:
     database
         URL of the study's database; used only without `ratings`.
     item, annotator, label
-        Column names in every file; ratings may have one column per annotator instead of the last two.
+        Column names in every file. Ratings can have one column per annotator instead of the columns
+        `annotator` and `label`.
     classes
         All classes in order; None for the classes that occur in the files, or the options of the study's
         items.
@@ -86,7 +87,7 @@ class PanelStudy:
         Raises
         ------
         DataError
-            If a file is invalid; names line and field.
+            If a file is invalid; the message names line and field.
         BadInput
             If the study has no ratings.
         EstimateError
@@ -114,11 +115,11 @@ class PanelStudy:
         Raises
         ------
         DataError
-            If the file is invalid; names file, line and field.
+            If the file is invalid; the message names file, line and field.
         BadInput
             If neither such a file nor such a run exists.
         EstimateError
-            If an item has no prediction; names it.
+            If an item has no prediction; the message names it.
         """
         if self.ratings is not None or Path(model).exists():
             found = self.read_labels(panel, model, "predictions")
@@ -148,11 +149,11 @@ class PanelStudy:
         Raises
         ------
         DataError
-            If the file is invalid; names file, line and field.
+            If the file is invalid; the message names file, line and field.
         BadInput
-            If nobody rated an item of the file; names it.
+            If nobody rated an item of the file; the message names it.
         EstimateError
-            If the file lacks an item; names it.
+            If the file lacks an item; the message names it.
         """
         found = read_choices(path, item=self.item, label=self.label, classes=panel.classes)
         if partial:
@@ -197,7 +198,7 @@ def read_study_model(store: Store, panel: Panel, model: str) -> IntArray:
     BadInput
         If the model has no run with answers.
     EstimateError
-        If an item has no prediction; names it.
+        If an item has no prediction; the message names it.
     """
     # imported here because it imports the store, which is slow and not needed for files
     from oversight.harness.analysis.opened_study import find_newest_runs
@@ -288,7 +289,7 @@ def agree(
     Raises
     ------
     DataError
-        If the ratings are invalid; names file and line, or row and column of the frame.
+        If the ratings are invalid; the message names file and line, or row and column of the frame.
     BadInput
         If a label is a word, but the measurement needs numbers or an order.
     EstimateError
@@ -323,7 +324,7 @@ def certify(
     level: float = 0.95,
     **columns: Any,
 ) -> Superhuman:
-    """Decide whether a model beats the average annotator without ground truth.
+    """Decide, without ground truth, whether a model is better than the average annotator.
 
     Parameters
     ----------
@@ -339,7 +340,7 @@ def certify(
     Raises
     ------
     DataError
-        If an input is invalid; names file and line, or row and column of the frame.
+        If an input is invalid; the message names file and line, or row and column of the frame.
     EstimateError
         If an item has no prediction, or an argument is out of range.
 
@@ -397,7 +398,7 @@ def parity(
     Raises
     ------
     DataError
-        If an input is invalid; names file and line, or row and column of the frame.
+        If an input is invalid; the message names file and line, or row and column of the frame.
     EstimateError
         If an item has no prediction, a name is unknown, or no item has two voters.
 

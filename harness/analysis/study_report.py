@@ -303,7 +303,7 @@ def _check_gold(predictions: PredictionColumns, evidence: StudyEvidence) -> tupl
 
 
 def _doubt_correction(estimates: Estimates, gold: tuple[Check, ...]) -> Estimates:
-    """Add a reason to the estimate corrected by gold if its check failed."""
+    """Add a reason for doubt to the estimate corrected by gold if the check of gold failed."""
     failed = "; ".join(f"check {c.name!r} failed: {c.message}" for c in gold if c.passed is False)
     if not failed or "corrected" not in estimates:
         return estimates
@@ -401,7 +401,7 @@ class StudyReport(Displayable):
     clusters
         Number of clusters, and number of items in the largest; None if items are independent.
     pool
-        Number of items drawn for questions, and number of all items; None if all may be asked about.
+        Number of items drawn for questions, and number of all items; None if no sample of items was drawn.
     left_out
         Remarks on models without answers, on judges, and on answers that are not used.
     quality

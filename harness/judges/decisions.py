@@ -59,7 +59,7 @@ class AskedJudge:
     items
         Number of items with probabilities, including those of earlier calls.
     asked
-        Number of items that were asked about now.
+        Number of items that this call asked about.
     input_tokens
         Number of input tokens that the endpoint reported for these items.
     """
@@ -127,7 +127,8 @@ def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> Asked
     Parameters
     ----------
     url
-        Base URL, or the name of a section under ``[endpoints]``, which also names the key's variable.
+        Base URL, or the name of a section under ``[endpoints]``, which can also name the environment variable
+        with the API key.
     model
         Name of the model at the endpoint.
     name

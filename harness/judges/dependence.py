@@ -67,7 +67,7 @@ def error_dependence(
     Parameters
     ----------
     judges, models
-        Name → probabilities for all items; models as votes (`JudgeProbabilities.of_predictions`).
+        Name → probabilities for all items; those of models come from `JudgeProbabilities.of_predictions`.
 
     Examples
     --------

@@ -51,7 +51,8 @@ class JudgeProbabilities:
     def of_predictions(cls, judge: PredictionColumns, n_options: IntArray) -> JudgeProbabilities:
         """Make probabilities from predictions.
 
-        The predicted option gets the stated confidence (1 without one), and the rest is spread evenly.
+        The predicted option gets the stated confidence, or 1 without one. The other options share the
+        remaining probability equally.
         """
         n, width = len(n_options), int(n_options.max(initial=2))
         p = np.where(np.arange(width) < n_options[:, None], np.nan, 0.0)

@@ -50,7 +50,7 @@ class JudgedQuestions:
     weight
         Shape (R,): number of questions of the scope that the question represents.
     cluster
-        Shape (R,): number of the independent unit, which is the item or its cluster.
+        Shape (R,): index of the independent unit, which is the item or its cluster.
     scope
         Kind of scope that the R questions represent, `OPTIONS` or `PREDICTIONS`.
 
@@ -148,7 +148,7 @@ def _routed(
 
 
 def _resolved(part: LabelColumns, models: Sequence[PredictionColumns]) -> JudgedQuestions:
-    """Gather questions whose answers follow from resolved items, about all options or the predicted ones."""
+    """Gather questions about resolved items, whose answers are known: about all or only predicted options."""
     found = resolved_correctness(part, models)
     known = ~(found.correct == UNKNOWN).any(axis=1)
     items = found.items[known]

@@ -17,7 +17,7 @@ from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.estimate import clopper_pearson
 
 FEWEST = 5
-"""Smallest number of answers for a share."""
+"""Smallest number of answers from which a share is computed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Measure:
     value, low, high
         Value and ends of the interval; None if withheld.
     n
-        Number of answers that it is computed from.
+        Number of answers from which the value is computed.
     why
         Reason why the value is withheld; empty if it is given.
 
@@ -61,7 +61,7 @@ def by_cluster(values: FloatArray, cluster: IntArray) -> FloatArray:
 
 
 def weighted_share(yes: FloatArray, weight: FloatArray, cluster: IntArray, level: float = 0.95) -> Measure:
-    """Share of questions with a yes, with an interval.
+    """Return the share of questions answered with yes, with an interval.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def weighted_share(yes: FloatArray, weight: FloatArray, cluster: IntArray, level
     weight
         Shape (R,), positive: number of questions that each question represents.
     cluster
-        Shape (R,): number of the item or cluster; questions with the same number are not independent.
+        Shape (R,): index of the item or cluster; questions with the same index are not independent.
 
     Examples
     --------
@@ -107,10 +107,10 @@ def _gamma_ends(rare: FloatArray, share: FloatArray, cluster: IntArray, level: f
 
 
 def deviation_of_mean(values: FloatArray, weight: FloatArray, cluster: IntArray) -> float:
-    """Return the standard error of a weighted mean of values in [−1, 1], which is never 0.
+    """Return the standard error, which is never 0, of a weighted mean of values in [−1, 1].
 
-    The variance is that of the ratio, summed by cluster, plus the variance due to one additional cluster that
-    differs by 1 from the others.
+    The variance is that of the ratio, summed by cluster, plus the variance due to one additional cluster
+    whose mean differs by 1 from that of the sample.
     """
     _, place = np.unique(cluster, return_inverse=True)
     share = weight / weight.sum()

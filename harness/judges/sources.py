@@ -131,7 +131,7 @@ def import_probabilities(study: Study, file: str, name: str) -> ImportedJudge:
 def store_judge(
     store: Store, name: str, endpoint: str, template: str, vectors: Mapping[str, Sequence[float]]
 ) -> str:
-    """Store a run with these probabilities and the most likely option as its answer; return the run's id."""
+    """Store a run with these probabilities and each item's most likely option; return the run's id."""
     spec = RunSpec(
         name=name,
         model=name,

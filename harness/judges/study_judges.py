@@ -94,7 +94,7 @@ class JudgeReport:
     judges
         Quality of each judge.
     dependence
-        Correlation of errors; None if there is no quality (see `why`).
+        Correlation of errors; None if quality is withheld.
     corrected
         Accuracy of each model with and without judges.
     transport
@@ -124,14 +124,14 @@ class JudgeQuestion:
     Attributes
     ----------
     judges, models
-        Names of judges and models; None for the study's judges, and all other models.
+        Names of judges and of models; None for the study's judges, and for all models that are not judges.
     against
         Study on which the calibration is fitted, to be tested on this study; None for no such test.
     by
         Column of the items, or ``"model"``; the calibration fitted on the other groups is tested on each
         group. None for no such test.
     margin
-        Largest gap with which a calibration holds, in (0, 1).
+        Largest gap (see `TransportPart`) with which a calibration holds, in (0, 1).
     level
         Confidence level; None for the study's level.
     """
@@ -175,7 +175,7 @@ class WeighedJudges(Judges):
         return super().estimate(model, setting)
 
     def make_working(self, items: IntArray) -> WorkingMaker:
-        """Return the maker of working distributions from judges and other models' votes on these items."""
+        """Return a function that makes these items' working distributions from judges and models' votes."""
         others = [vote for name, vote in self._votes.items() if name != self._of]
         return weigh_judges([one.take(items) for one in (*self._judges, *others)])
 
@@ -350,7 +350,7 @@ def _check_groups(
     questions: JudgedQuestions,
     level: float,
 ) -> list[TransportGroup]:
-    """Test calibrations fitted on another study, or on other groups, with the study's answers."""
+    """Use the study's answers to test calibrations that were fitted on another study or on other groups."""
     if asked.against is not None and asked.by is not None:
         raise BadInput("give --against or --by, not both")
     found = []

@@ -88,9 +88,9 @@ class Transport:
         Calibration fitted on the source; None if the source has too few answers.
     further
         Number of further questions on the target with which 80 % of studies decide, if the true gaps equal
-        the estimated ones; 0 if it is decided, None if unknown or more than `MOST_QUESTIONS`.
+        the estimated ones; 0 after a pass or fail, None if unknown or more than `MOST_QUESTIONS`.
     why
-        Reason why it is undecided; empty otherwise.
+        Reason why the verdict is undecided; empty after a pass or fail.
     """
 
     judge: str

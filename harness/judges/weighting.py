@@ -76,7 +76,7 @@ class OptionUtilities:
 
 
 def weigh_judges(judges: Sequence[JudgeProbabilities]) -> WorkingMaker:
-    """Return a function that makes working distributions from judges' probabilities on the judges' items.
+    """Return a function that makes working distributions from judges' probabilities for all items.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def judges_working(
     judges
         The judges' probabilities for the same items.
     cluster
-        Shape (N,): number of the item's cluster, whose items share a fold; None if items are independent.
+        Shape (N,): index of the item's cluster, whose items share a fold; None if items are independent.
 
     Examples
     --------

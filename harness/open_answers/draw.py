@@ -1,21 +1,22 @@
 """Draw the units of answers that experts are asked about, with recorded inclusion probabilities.
 
-The schemes "equal" and "judge" draw *cells*. A cell is a criterion of an item, which is asked about for every
-distinct answer to the item, so that models are compared on the same criteria; or a claim, which is asked
-about once for all answers that make it. All questions of a cell are drawn together, with one probability π.
-This probability is proportional to the largest size z of the cell in any of its answers, where
+The schemes "equal" and "judge" draw *cells*. A cell is either a criterion of an item or a claim. Questions
+about a criterion are asked for every distinct answer to the item, so that models are compared on the same
+criteria. A claim is asked about once for all answers that make it. All questions of a cell are drawn
+together, with one probability π. It is proportional to the largest size z of the cell in any answer, where
 
-    z = ⅔ u/Σu + ⅓/U       within an answer of U units,  u = |points|, or |points| √(p(1 − p)) with a judge
+    z = ⅔ u/Σu + ⅓/U       within an answer of U units
 
-With "judge", the first term is also proportional to the answer's Σu divided by the item's positive points. π
-is c z, at most 1, and c is chosen so that n questions are expected. One systematic pass over all cells (items
-in random order, units of an item in random order) draws each cell with exactly its probability, and from
-every item the number of cells just below or above its sum of probabilities (Madow 1949, Ann. Math. Stat. 20).
-The term ⅓/U bounds the inverse-probability weights of estimates that weight all units equally.
+and u = |points| with "equal", or |points| √(p(1 − p)) with "judge", where p is the judge's probability. With
+"judge", the first term is also proportional to the answer's Σu divided by the item's positive points. π is
+min(1, c z), and c is chosen so that n questions are expected. One systematic pass over all cells (items in
+random order, units of an item in random order) draws each cell with exactly its probability. From each item
+it draws the sum of the cells' probabilities, rounded down or up (Madow 1949, Ann. Math. Stat. 20). The term
+⅓/U bounds the inverse-probability weights of estimates that weight all units equally.
 
 The scheme "first no" draws whole items, with all their answers. The units of an answer are in random order
-(the same for all answers to the item), or with a judge in the order of most likely errors. An *error* is a
-unit with positive points that is not met, or one with negative points that is met. Units are asked about in
+(the same for all answers to the item) or, with a judge, sorted by the probability of an error. An *error* is
+a unit with positive points that is not met, or one with negative points that is met. Units are asked about in
 this order until an error is found. A unit's recorded probability is the probability that its item is drawn
 and the unit is the first in this order.
 
@@ -55,7 +56,7 @@ class Draw:
     Attributes
     ----------
     question
-        Number of the question, as in `UnitTable`.
+        Index of the question, as in `UnitTable`.
     row
         Row of the unit table whose answer and unit are shown.
     answer, unit
@@ -101,18 +102,18 @@ def draw_questions(
         Expected number of questions. For "first no", an upper limit; fewer questions are asked if errors are
         found.
     scheme
-        "equal": about as many questions per answer; "judge": more if the judge is unsure; "first no": whole
-        answers, each until its first error.
+        "equal": about equally many questions per answer; "judge": more where the judge is unsure;
+        "first no": whole answers, each until its first error.
     seed
         Seed of all draws.
     experts
         Expert → field.
     judge
-        Shape (R,): a judge's probability that the reply is "yes". "judge" needs it; "first no" asks about
-        likely errors first if it is given, otherwise in random order.
+        Shape (R,): a judge's probability that the reply is "yes". The scheme "judge" needs it. The scheme
+        "first no" uses it to ask about likely errors first; without it, the order is random.
     attempts
-        Number of experts, each of another field, in the queue of a unit of unknown field; by default one per
-        field.
+        Number of experts, each of a different field, in the queue of a unit of unknown field; by default one
+        per field.
 
     Raises
     ------
@@ -173,7 +174,7 @@ def find_chances(table: UnitTable, n: int, judge: FloatArray | None = None) -> F
 
 
 def _find_cells(table: UnitTable) -> IntArray:
-    """Return the number of every row's cell: its criterion if several rows have it, else its question."""
+    """Number the cells of the rows: rows with the same criterion, or else the same question, share a cell."""
     item, unit = number_values(table.item)[0], number_values(table.unit)[0]
     pair = item * (unit.max(initial=0) + 1) + unit
     _, code, count = np.unique(pair, return_inverse=True, return_counts=True)
@@ -252,10 +253,10 @@ def systematic(chance: FloatArray, start: float) -> BoolArray:
 def _draw_items(
     table: UnitTable, n: int, judge: FloatArray | None, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray, IntArray]:
-    """Draw as many items as n questions surely suffice for; return their rows, probabilities and places.
+    """Draw as many items as n questions suffice for in any case; return rows, probabilities and places.
 
-    A row's probability is that its item is drawn and its unit is first in the answer's order. Places in this
-    order count from 1.
+    A row's probability is the probability that its item is drawn and its unit is first in the answer's order.
+    Its place in this order counts from 1.
     """
     item, names = number_values(table.item)
     pairs = np.unique(np.column_stack([item, table.question]), axis=0)
@@ -378,7 +379,10 @@ def join_replies(
 
 
 def _match_rows(table: UnitTable, drawn: Draw) -> tuple[IntArray, IntArray]:
-    """Return rows of the table, one per expert in the unit's queue, and their rows of the draw (−1: none)."""
+    """Return each row of the table once per expert in its unit's queue, and the matching rows of the draw.
+
+    The matching row is −1 if the unit was not drawn.
+    """
     # "first no" draws rows of the table, but the other schemes draw questions, which several rows may share
     is_ordered = bool((drawn.order > 0).any())
     key, mine = (np.arange(len(table)), drawn.row) if is_ordered else (table.question, drawn.question)

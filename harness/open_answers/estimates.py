@@ -2,8 +2,9 @@
 
 The estimated means are defined in `oversight.harness.open_answers.means`, the intervals in `…intervals`. A
 judgement is missing if the unit was asked about but has no yes or no. Estimates leave missing judgements out.
-The interval from `worst_low` to `worst_high` is valid whatever the missing judgements are. If it is hardly
-wider, it is reported as the interval; otherwise `why` says that the reported interval may not be valid.
+The interval from `worst_low` to `worst_high` is valid whatever the missing judgements are. It is reported if
+it is hardly wider than the interval without missing judgements. Otherwise the latter interval is reported,
+and `why` says that it may not be valid.
 """
 
 from __future__ import annotations
@@ -68,15 +69,15 @@ class OpenEstimate:
     level
         Confidence level.
     items, judged, missing
-        Number of items with a judged unit, of judged units, and of units that were asked about without a yes
-        or no. For "no_error", `missing` is the number of answers that may or may not have an error.
+        Numbers of items with a judged unit, of judged units, and of units that were asked about but have no
+        yes or no. For "no_error", `missing` is the number of answers that may or may not have an error.
     method
         Name of the method of the interval.
     corrected, corrected_low, corrected_high
         "score" or "met" corrected for experts' errors on control questions
         (`oversight.harness.open_answers.experts.ErrorRates`), with an interval that allows for uncertain
         error rates and for missing judgements. The squared margins for these two causes are added
-        (Zou & Donner 2008, Stat. Med. 27). None unless experts gave wrong replies to control questions.
+        (Zou & Donner 2008, Stat. Med. 27). None without observed errors, or with too many of them.
     why
         Reason why the interval may not be valid; empty if it is.
     withheld
@@ -414,7 +415,7 @@ def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
 
 
 def _between(found: OpenEstimate, least: ItemMean, most: ItemMean, models: int) -> OpenEstimate:
-    """Return the estimate halfway between the extremes in which all open answers are bad, and all are good.
+    """Return the estimate halfway between the smallest and the largest value that open answers allow.
 
     An answer is open if missing judgements decide its value. The estimate is withheld if too many are open.
     """

@@ -1,4 +1,4 @@
-"""Measure how often experts err, from control questions, and disagree, from questions to several experts."""
+"""Measure experts' errors on control questions, and their disagreement on questions to several experts."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class ExpertReplies:
         Share of right replies to control questions whose true reply is "yes", and "no"; None without such
         questions.
     agrees
-        Share of other experts' yes or no replies to the same questions that equal the expert's reply; for all
-        experts together, share of pairs of equal replies to a question. None without such replies. The
-        interval assumes that pairs of replies are independent.
+        Share of other experts' yes or no replies to the same questions that equal the expert's reply. For all
+        experts together, share of the pairs of replies to one question that are equal. None without such
+        replies. The interval assumes that pairs of replies are independent.
     """
 
     expert: str
@@ -82,7 +82,7 @@ class ErrorRates:
 
     @property
     def is_useful(self) -> bool:
-        """Whether a correction is possible: replies distinguish yes from no at all rates in the intervals."""
+        """Whether a correction is possible: even at the lowest rates, replies distinguish yes from no."""
         return self.yes_for_yes[0] + self.no_for_no[0] - 1 > _LEAST_YOUDEN
 
     def correct(self, value: float, negatives: Sequence[float]) -> tuple[float, float, float]:
@@ -94,7 +94,8 @@ class ErrorRates:
         Parameters
         ----------
         negatives
-            n of the model, or of the two models of a difference; 0 for a share of met units.
+            The mean n (see the class) of the model, or of the two models of a difference; 0 for a share of
+            met units.
         """
         (s_low, s, s_high), (t_low, t, t_high) = self.yes_for_yes, self.no_for_no
         n = 1 - negatives[0] if len(negatives) == 1 else negatives[1] - negatives[0]

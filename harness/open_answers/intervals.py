@@ -80,7 +80,7 @@ def chance_below(residual: FloatArray, count: FloatArray) -> float:
 
 
 def _find_equal_items(a: FloatArray, b: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the position of the first item of each distinct (a, b), and each item's place among these."""
+    """Return the first item of each distinct pair (a, b), and the index of every item's pair among these."""
     rounded = np.round(np.column_stack([a, b]), 12) + 0.0
     return find_equal(np.asarray(rounded, dtype=np.float64))
 

@@ -43,7 +43,7 @@ from oversight.harness.open_answers.reading import BAD, GOOD, MISSING, UNASKED, 
 
 _FOLDS = 5
 _FEWEST = 20
-"""Smallest number of judged units to calibrate a judge; a quarter as many must have the rarer outcome."""
+"""Smallest number of judged units to calibrate a judge; at least 5 of them must have the rarer outcome."""
 _PRIOR = np.array([0.01, 1.0])
 _ROUNDS = 25
 
@@ -64,7 +64,7 @@ def calibrate(
     bad, judged
         Shape (U,): whether experts judged the unit bad, and whether they judged it.
     weight, item
-        Shape (U,): weight of a judged unit in the mean, and number of its item.
+        Shape (U,): weight of a judged unit in the mean, and index of its item.
     """
     known = ~np.isnan(probability)
     x = logit(np.clip(np.where(known, probability, 0.5), 1e-4, 1 - 1e-4))
@@ -120,7 +120,7 @@ class ItemMean:
     Attributes
     ----------
     item, a, norm
-        Shape (N,): number of the item, in ascending order, and its terms a and norm.
+        Shape (N,): index of the item, in ascending order, and its terms a and norm.
     ends
         Smallest and largest value that θ can have.
     limits
@@ -307,7 +307,7 @@ def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[A
 
 
 def _first_asked(units: ModelUnits) -> ModelUnits:
-    """Mark all but the first unit of each order as not asked, because asking depended on earlier replies."""
+    """Mark all but each answer's first unit as not asked, because asking depended on earlier replies."""
     ordered = units.order > 0
     if (ordered & (units.propensity == 0)).any():
         raise Withheld(

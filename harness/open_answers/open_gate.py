@@ -2,7 +2,7 @@
 
 Without a planned analysis, the interval is that of
 `oversight.harness.open_answers.intervals.betting_sequence`, which is valid however often the gate runs. A
-missing judgement counts against the verdict. A verdict is withheld if its model has other answers now than
+missing judgement counts against the verdict. A verdict is withheld if the model's current answers are not
 those that experts judge.
 """
 
@@ -97,7 +97,7 @@ def gate_open_study(study: Study, bars: Bars, *, names: Sequence[str] | None = N
 
 
 def _list_bars(bars: Bars) -> list[tuple[str, float]]:
-    """Return pairs of a baseline (empty for none) and the bar for the score, or difference of scores."""
+    """Return a pair (baseline, bar) for each bar; the baseline is empty if the bar is for a score."""
     alone = [] if bars.at_least is None else [("", bars.at_least)]
     return alone if bars.margin is None else [*alone, (bars.baseline or "", -bars.margin)]
 
@@ -119,7 +119,7 @@ def judge_score(found: OpenEstimate, bar: float, level: float, method: str = "")
     Parameters
     ----------
     found
-        Estimate whose interval allows for missing judgements: ``widest=math.inf`` of `estimate_open`.
+        Estimate whose interval allows for missing judgements: from `estimate_open` with ``widest=math.inf``.
     level
         Level of the verdict; the interval of a planned analysis may have a higher level.
     method

@@ -30,7 +30,7 @@ class ModelUnits:
     Attributes
     ----------
     item
-        Number of the unit's item.
+        Index of the unit's item.
     points, propensity, order
         As in `Judgements`.
     field
@@ -60,7 +60,7 @@ class ModelUnits:
         )
 
     def rows_of_field(self, field: str | None) -> IntArray:
-        """Return positions of the field's units, including missing units of unknown field; all for None."""
+        """Return positions of the field's units and of missing units of unknown field; all units for None."""
         if field is None:
             return np.arange(len(self.item))
         may_be = (self.field == None) & (self.state == MISSING)  # noqa: E711

@@ -1,4 +1,4 @@
-"""Read and write files about units: rubrics, units corrected by hand, keys, and a judge's probabilities."""
+"""Read and write files about units: rubrics, corrected units, true labels, and a judge's probabilities."""
 
 from __future__ import annotations
 
@@ -47,12 +47,13 @@ def read_rubrics(study: Study, item_ids: Iterable[str]) -> list[StoredUnit]:
 
     A rubric file has one row per criterion (columns item, criterion, points, field), or one row per item with
     a list of criteria, like HealthBench (``prompt_id`` and ``rubrics`` with ``criterion``, ``points``,
-    ``tags``). Columns of the items are such a list, or ``criterion_1``, ``points_1``, ``field_1`` and so on.
+    ``tags``). The items have either one column with such a list or the columns ``criterion_1``, ``points_1``,
+    ``field_1`` and so on.
 
     Raises
     ------
     DataError
-        If a criterion has no text, points are not a number or 0, a rubric's item is unknown, or an item has
+        If a criterion has no text, points are 0 or not a number, a rubric's item is unknown, or an item has
         no criterion with positive points. The message names file, line and field.
     """
     ids, units = dict.fromkeys(item_ids), list[StoredUnit]()
@@ -201,7 +202,7 @@ def read_units(
     Raises
     ------
     DataError
-        If an item or answer is unknown, a unit has no text, points are not a number or 0, or only some of the
+        If an item or answer is unknown, a unit has no text, points are 0 or not a number, or only some of the
         answers have units. The message names file, line and field.
 
     Examples
@@ -242,7 +243,7 @@ def read_probabilities(study: Study) -> dict[tuple[str, str, str], float]:
     BadInput
         If the file does not exist.
     DataError
-        If a probability is missing or outside [0, 1], or a unit has two different ones.
+        If a probability is missing or outside [0, 1], or a unit has two different probabilities.
     """
     found, path = dict[tuple[str, str, str], float](), study.path(study.open.judge or "")
     if not path.is_file():

@@ -83,7 +83,7 @@ class UnitTable:
     points, field
         Shape (R,): as in `Unit`.
     question
-        Shape (R,): number of the question; one judgement answers all rows with the same number.
+        Shape (R,): index of the question; one judgement answers all rows with the same index.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def _objects(values: Iterable[Any]) -> ObjectArray:
 
 
 def number_values(column: ObjectArray) -> tuple[IntArray, list[Any]]:
-    """Return the number of each row's value, and the distinct values in the order of their first rows."""
+    """Return the index of each row's value, and the distinct values in the order of their first rows."""
     values = column.tolist()
     names = {value: number for number, value in enumerate(dict.fromkeys(values))}
     return np.array([names[value] for value in values], dtype=np.int64), list(names)
@@ -167,7 +167,7 @@ def number_values(column: ObjectArray) -> tuple[IntArray, list[Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
-    """Experts' judgements of units; one row per unit of every answer and expert in the unit's queue.
+    """Experts' judgements of units; one row for each answer, unit and expert in the unit's queue.
 
     A unit that was not drawn has one row. Columns have shape (R,).
 

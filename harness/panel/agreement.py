@@ -33,7 +33,7 @@ _MINUS = str.maketrans("−–﹣－", "----")
 
 
 def parse_number(name: str) -> float | None:
-    """Return the number that a label denotes; None if the label is not a number with a decimal point.
+    """Return the number that a label denotes, with a point as decimal separator; None for other labels.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def parse_number(name: str) -> float | None:
 
 
 def find_class_values(panel: Panel, level: str) -> FloatArray | None:
-    """Return the numbers of the classes, shape (K,); None if the level of measurement needs no numbers.
+    """Return the numeric values of the classes, shape (K,); None if the level needs no numbers.
 
     Raises
     ------
@@ -77,9 +77,9 @@ def find_class_values(panel: Panel, level: str) -> FloatArray | None:
 
 
 def pair_agreement(votes: Any) -> FloatArray:
-    """Return the share of each item's pairs of votes that agree, shape (N,); nan below 2 votes.
+    """Return the share of each item's pairs of votes that agree, shape (N,); nan with fewer than 2 votes.
 
-    The share is X_n = Σ_c v_nc(v_nc − 1)/(m_n(m_n − 1)).
+    It is Σ_c v_nc(v_nc − 1)/(m_n(m_n − 1)), where v_nc of the m_n votes on item n are for class c.
     """
     votes = sparse.csr_array(votes)
     m = votes.sum(axis=1).astype(np.float64)
@@ -88,7 +88,7 @@ def pair_agreement(votes: Any) -> FloatArray:
 
 
 def class_shares(votes: Any) -> FloatArray:
-    """Return π_c, the mean of v_nc/m_n over items with a rating, for every class c; shape (K,)."""
+    """Return π_c, the mean share of an item's votes for class c, over items with a vote; shape (K,)."""
     votes = sparse.csr_array(votes)
     m = votes.sum(axis=1)
     shares: FloatArray = votes.T @ divide(1.0, m, where=m > 0, empty=0.0) / int((m > 0).sum())
@@ -96,10 +96,10 @@ def class_shares(votes: Any) -> FloatArray:
 
 
 def fleiss_kappa(votes: Any) -> float:
-    """Return Fleiss' κ = (p_a − p_e)/(1 − p_e) with p_a the mean of X_n and p_e = Σ π_c².
+    """Return Fleiss' κ = (p_a − p_e)/(1 − p_e), for votes of shape (N, K).
 
-    If items have different numbers of ratings, this is Gwet's generalisation: p_a is the mean over items with
-    two or more ratings, π the mean over items with one or more.
+    p_a is the mean of `pair_agreement` over items with two or more ratings, and p_e is the sum of the squared
+    `class_shares`. This is Gwet's generalisation to items with different numbers of ratings.
 
     Raises
     ------
@@ -112,9 +112,10 @@ def fleiss_kappa(votes: Any) -> float:
 
 
 def gwet_ac1(votes: Any) -> float:
-    """Return Gwet's AC1 = (p_a − p_e)/(1 − p_e) with p_e = Σ π_c(1 − π_c)/(K − 1).
+    """Return Gwet's AC1 = (p_a − p_e)/(1 − p_e) with p_e = Σ_c π_c(1 − π_c)/(K − 1).
 
-    K counts all classes, also unused ones. AC1 is 1 if all ratings are alike (p_e = 0).
+    p_a is as in `fleiss_kappa`, and π as in `class_shares`. K counts all classes, including unused ones.
+    AC1 is 1 if all ratings are alike (p_e = 0).
     """
     check_votes(votes)
     shares = class_shares(votes)
@@ -180,7 +181,7 @@ def pairwise(panel: Panel) -> Pairwise:
 
 
 def _split_by_class(panel: Panel) -> Iterator[IntArray]:
-    """Yield groups of rating rows by class, small enough that the arrays of `_chance` stay within `CELLS`."""
+    """Split rating rows by class into groups, so that arrays of `_chance` have at most `CELLS` cells."""
     A, m = len(panel.annotators), np.bincount(panel.item)
     cells = np.minimum(A * A, np.bincount(panel.label, weights=m[panel.item], minlength=panel.K))
     part = (np.cumsum(cells) // CELLS)[panel.label]
@@ -232,7 +233,7 @@ class AnnotatorAgreement:
     ratings
         Number of items that the annotator rated.
     agreement
-        Share of the other annotators' ratings on the annotator's items that agree; None without such ratings.
+        Share of the other annotators' ratings of the same items that agree; None without such ratings.
     median_kappa
         Median of Cohen's κ with each other annotator; None if every κ is undefined.
     """
@@ -364,7 +365,7 @@ def measure_agreement(
     panel
         Panel of at least two annotators, with at least one item that two of them rated.
     values
-        Shape (K,): numbers of the classes; by default the numbers that the class names denote
+        Shape (K,): numeric values of the classes; by default the numbers that the class names denote
         (`find_class_values`).
     level, bootstrap, seed, confidence
         As in `krippendorff_alpha`.

@@ -1,6 +1,6 @@
 """Krippendorff's α: agreement beyond chance for any number of annotators, with missing ratings.
 
-α = 1 − D_o/D_e with D_o = Σ_ck o_ck δ²_ck / n and D_e = Σ_ck n_c n_k δ²_ck / (n(n − 1)); Source:
+α = 1 − D_o/D_e with D_o = Σ_ck o_ck δ²_ck / n and D_e = Σ_ck n_c n_k δ²_ck / (n(n − 1)), n ratings. Source:
 Krippendorff, "Content Analysis" (2004), ch. 11, and "Computing Krippendorff's Alpha-Reliability" (2011).
 
 If all ratings are alike, D_e = 0 and α = 0/0, because annotators who agree cannot be distinguished from
@@ -37,7 +37,7 @@ from oversight.harness.types import Note, NoteKind, ResultWithNotes
 
 NO_DRAWS = "bootstrap is 0, so no interval was computed"
 _MANY_CLASSES = 12
-"""Number of classes tried for the extra unit; if more exist, the most and least frequent ones are tried."""
+"""Largest number of classes tried for the extra unit: if more exist, the most and the least frequent ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +104,8 @@ def krippendorff_alpha(
         Level of measurement: ``"nominal"``, ``"ordinal"``, ``"interval"`` or ``"ratio"``. Ordinal classes
         are ordered by `values` if given, otherwise by their columns.
     values
-        Shape (K,): numbers of the classes, for the interval and ratio levels. At the ordinal level only
-        their order counts, and classes with equal numbers are tied.
+        Shape (K,): numeric values of the classes, for the interval and ratio levels. At the ordinal level
+        only their order counts, and classes with equal values are tied.
     bootstrap
         Number of draws of random weights; 0 for no interval. The weights are per item, which is valid if
         items are a random sample.
@@ -114,7 +114,7 @@ def krippendorff_alpha(
     confidence
         Confidence level of the interval.
     cluster
-        Shape (N,): number of the item's cluster (`Panel.cluster`). The weights are then per cluster, which
+        Shape (N,): index of the item's cluster (`Panel.cluster`). The weights are then per cluster, which
         is valid if clusters are a random sample. With fewer than 4 effective clusters the interval is
         withheld.
 
@@ -178,7 +178,7 @@ def _pairable(votes: Any) -> tuple[Any, IntArray]:
 
 
 def _distinct(votes: Any) -> tuple[Any, IntArray, IntArray]:
-    """Return the distinct rows, how often each occurs, and the positions 0 … (number of rows) − 1."""
+    """Return the distinct rows, how often each occurs, and their positions from 0 upwards."""
     N, K = votes.shape
     row = np.repeat(np.arange(N), np.diff(votes.indptr))
     cell = np.arange(votes.nnz) - votes.indptr[row]
@@ -221,7 +221,7 @@ def _draw(
     together
         R rows of votes, followed by the extreme rows.
     units
-        Number of units that share each weight, shape (U,), and position of every row's weight, shape (R,).
+        How many units share each weight, shape (U,), and the position of every row's weight, shape (R,).
     size
         Weight that makes an extreme row as large as the mean unit.
     """
@@ -246,9 +246,9 @@ def _draw(
 
 
 def _with_unit(drawn: FloatArray, rows: int, one: IntArray, weight: FloatArray | float) -> FloatArray:
-    """Append columns for extreme ratings to the drawn weights; the result has shape (draws, rows).
+    """Append columns for extreme rows to the drawn weights; the result has shape (draws, rows).
 
-    In every draw, the extreme rating `one` of this draw has the weight `weight`, and all other ones 0.
+    `one` is the position of one extreme row per draw. It gets `weight`; all other extreme rows get 0.
     """
     found = np.zeros((len(drawn), rows))
     found[:, : drawn.shape[1]] = drawn
@@ -286,9 +286,9 @@ class WeightedVotes:
     level
         One of `LEVELS`.
     values
-        Shape (K,): numbers of the classes, needed for the interval and ratio levels (≥ 0 for ratio). At the
-        ordinal level the classes are ordered by these numbers, and equal numbers are tied; without numbers
-        the order of the columns is used.
+        Shape (K,): numeric values of the classes, needed for the interval and ratio levels (≥ 0 for ratio).
+        At the ordinal level the classes are ordered by these values, and equal values are tied; without
+        values the order of the columns is used.
 
     Raises
     ------
@@ -311,9 +311,9 @@ class WeightedVotes:
             self._fixed = self._within_rows()
 
     def alphas(self, weights: FloatArray, n: float) -> FloatArray:
-        """Return α under each of B weightings of the rows; shape (B, R) to (B,).
+        """Return α under each of B weightings of the R rows, shape (B,); `weights` has shape (B, R).
 
-        Each weighting is scaled to n ratings. The weighted ratings must not be all alike.
+        Each weighting is scaled to n ratings. Its weighted ratings must include two different classes.
         """
         found = np.empty(len(weights))
         step = max(1, CELLS // max(*self.votes.shape, self.votes.nnz))
@@ -323,12 +323,12 @@ class WeightedVotes:
         return found
 
     def refuse_alike(self, weights: FloatArray) -> None:
-        """Check that not all ratings of the rows with positive weights are alike; weights have shape (R,).
+        """Refuse weights of the rows, shape (R,), under which all ratings are alike.
 
         Raises
         ------
         NotIdentified
-            If all these ratings are alike.
+            If all ratings in rows with positive weights are alike.
         """
         if len(np.unique(self.values[np.flatnonzero(self.votes.T @ weights)])) < 2:
             raise NotIdentified(
@@ -356,7 +356,7 @@ class WeightedVotes:
     def _within_rows(self) -> FloatArray:
         """Return the disagreement within every row, shape (R,).
 
-        Not for the ordinal level, whose disagreement depends on the weights of all rows.
+        It is not defined at the ordinal level, where it depends on the weights of all rows.
         """
         if self.level == "nominal":
             same = self.votes.multiply(self.votes).sum(axis=1)
@@ -370,7 +370,7 @@ class WeightedVotes:
         return np.array(pairs) / (self.m - 1)
 
     def _spread_within(self, x: FloatArray) -> FloatArray:
-        """Return Σ_ck v_c v_k (x_c − x_k)² / (m − 1) of every row; shape (B, K) to (B, R).
+        """Return Σ_ck v_c v_k (x_c − x_k)² / (m − 1) of every row, shape (B, R); x has shape (B, K).
 
         x is measured from its value at the row's first class, so that a row with one class gives exactly 0.
         """
@@ -405,7 +405,7 @@ def _spread(w: FloatArray, x: FloatArray) -> FloatArray:
 
 
 def _ratio_spread(w: FloatArray, x: FloatArray) -> FloatArray:
-    """Return Σ_ck w_c w_k ((x_c − x_k)/(x_c + x_k))², shape (B, K) to (B,), in O(K) by an integral.
+    """Return Σ_ck w_c w_k ((x_c − x_k)/(x_c + x_k))², shape (B,), in O(K); w has shape (B, K), x (K,).
 
     Because 1/(x + y)² = ∫ t e^{−(x + y)t} dt, the sum is ∫ t Σ_ck u_c u_k (x_c − x_k)² dt with
     u_c = w_c e^{−x_c t}. With t = e^s, the trapezoidal rule of step h has the relative error

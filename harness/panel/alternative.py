@@ -30,7 +30,7 @@ from oversight.harness.panel.ratings import Panel
 LEAST_ITEMS = 30
 """Smallest number of an annotator's items for which the t-test is made."""
 EPSILON, FALSE_DISCOVERY = 0.2, 0.05
-"""ε as the authors recommend it for experts (0.15: skilled annotators, 0.1: crowd workers), and q."""
+"""Default ε and q. The authors recommend ε = 0.2 for experts, 0.15 for skilled annotators, 0.1 for crowds."""
 PASSED = 0.5
 """Smallest winning rate at which the model may replace the annotators."""
 

@@ -52,7 +52,7 @@ def root(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 def pool_tangent(C: int) -> Tangent:
     """Return the tangent function of the ceiling U* for C classes.
 
-    The tangent touches U* slightly above 1/C at the least, because the slope at 1/C is infinite.
+    For x0 near 1/C or below, it is the tangent at a point slightly above 1/C, where the slope is finite.
     """
 
     def tangent(x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -93,7 +93,7 @@ def betting_confidence(
     level
         Level for which the bets are chosen; the result is valid at every level.
     unit
-        Shape (n,): number of the item's independent unit (`Panel.unit`); by default every item is a unit.
+        Shape (n,): index of the item's independent unit (`Panel.unit`); by default every item is a unit.
 
     Raises
     ------

@@ -44,12 +44,12 @@ class Ceiling:
     U_e, U_t, U_star, U_panel
         U(e), U(t), U* and U(p) of the module.
     pairs
-        Shape (n,): X_n of the n items with two or more votes.
+        Shape (n,): X, the share of agreeing pairs, for each of the n items with two or more votes.
     pairs_t
-        Shape (n,): 1/m_n + (m_n − 1)/m_n · X_n, the agreement of all pairs, including each annotator with
-        itself.
+        Shape (n,): 1/m + (m − 1)/m · X for an item with m votes. This is the agreement of all pairs,
+        including each annotator with itself.
     largest
-        Shape (n,): max_c v_nc/m_n, the share of the most frequent class.
+        Shape (n,): share of votes for the item's most frequent class.
     """
 
     U_e: float
@@ -139,15 +139,15 @@ class GrowthPoint:
 def compute_bounds_by_size(
     panel: Panel, predicted: IntArray, *, points: int = 12, shuffles: int = 20, seed: int = 0
 ) -> tuple[GrowthPoint, ...]:
-    """Compute L, U(e), U(t), U* and U(p) from k randomly chosen labels per item, for k = 1 … all.
+    """Compute the model's agreement L and the four ceilings from k random labels per item, for growing k.
 
-    Only items with at least the most common number of labels are used, so that the items are the same for
-    every k.
+    At most `points` values of k are used, from 1 to the most common number of labels per item. Items with
+    fewer labels than this number are left out, so that the items are the same for every k.
 
     Raises
     ------
     EstimateError
-        If an argument is below 1, or fewer than 2 annotators rate an item.
+        If an argument is below 1, or the most common number of labels per item is below 2.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def _point(k: int, L: float, *bounds: float) -> GrowthPoint:
 
 
 def _bounds(slots: IntArray, K: int, C: int, predicted: IntArray) -> tuple[float, float, float, float, float]:
-    """Return L and the bounds from labels 0 … K − 1 numbered within items; C is the number of all classes."""
+    """Return L and the bounds; labels are numbered 0 to K − 1 within items, and C counts all classes."""
     votes = np.stack([(slots == c).sum(axis=1) for c in range(K)], axis=1)
     L = float(np.nanmean(agreement_with(plurality(votes), predicted)))
     if slots.shape[1] < 2:

@@ -83,8 +83,8 @@ class Judgements:
     p_d
         Certainty of the vote against which the row is judged.
     reference
-        Shape (rows, K): weight of every class, which is 1 for the winner of the vote, shared equally by tied
-        classes.
+        Shape (rows, K): weight of every class: 1 for the winner of the vote, or 1/t for each of t tied
+        winners; 0 for every other class.
     human, model
         Class that the rater, or the model, chose; negative if the model's answer is unreadable.
     """
@@ -123,7 +123,7 @@ def leave_rater_out(
     voters
         Positions of the annotators whose votes form the reference; by default all.
     circular
-        Whether to keep the judged rater's own vote, as in the source.
+        Whether to keep the judged rater's own vote in the reference, as in the source.
 
     Raises
     ------

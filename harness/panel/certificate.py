@@ -91,7 +91,7 @@ class Units:
 
 
 def count_units(unit: IntArray) -> Units:
-    """Count units and their sizes; `unit` is the number of every item's unit, shape (N,)."""
+    """Count units and their sizes; `unit` is the index of every item's unit, shape (N,)."""
     _, sizes = np.unique(unit, return_counts=True)
     return Units(number=len(sizes), fullness=float(sizes.mean() / sizes.max()))
 
@@ -221,7 +221,7 @@ def lower_bound(e: Evidence, level: float = 0.95) -> float:
 
 
 def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
-    """Return the u between `likely` and `unlikely` at which p falls to α; an end if p does not cross α."""
+    """Return the u from `likely` to `unlikely` at which p falls to α, or the end nearest to it."""
     if p(likely) <= alpha:
         return likely
     if p(unlikely) > alpha:
@@ -260,7 +260,7 @@ def agreement_tail(e: Evidence) -> tuple[PValue, str]:
 
 
 def two_point(e: Evidence) -> float | None:
-    """Return the smaller value of X if X takes only one value besides 1; None if it takes more."""
+    """Return the value besides 1 of an item's share of agreeing pairs; None if there is more than one."""
     if e.m == 2:
         return 0.0
     return 1 / 3 if (e.m, e.C) == (3, 2) else None

@@ -1,9 +1,9 @@
 """Direct comparison: ask domain experts only about items on which the model and an annotator differ.
 
 Draw one annotator per item at random. If the model gives the same label as this annotator, both are right or
-both are wrong, so the item adds 0 to the difference of their accuracies. Only the other items need an expert.
-On such an item the model wins (its label is the truth), loses (the annotator's label is the truth), or
-neither is right:
+both are wrong, so the item adds 0 to the difference of their accuracies. Only items with two different labels
+need an expert. On such an item the model wins (its label is the truth), loses (the annotator's label is the
+truth), or neither is right:
 
     accuracy of the model − accuracy of the average annotator = (wins − losses)/N
 
@@ -36,7 +36,7 @@ class DirectPlan:
     Attributes
     ----------
     win_share
-        Assumed P(model right | exactly one of the two is right).
+        Assumed P(model right | exactly one of model and annotator is right).
     questions
         Number of items about which an expert is asked.
     decisive
@@ -65,8 +65,8 @@ class DirectResult:
     level
         Confidence level of the interval.
     wins, losses, neither, unsettled
-        Number of items on which the model is right, the annotator is right, neither is right, and on which
-        experts abstained.
+        Four numbers of items: the model is right, the annotator is right, neither is right, and experts
+        abstained.
     screened
         Number of items on which model and annotator were compared.
 
@@ -94,7 +94,7 @@ class DirectResult:
 
 
 def disagreement_rate(votes: IntArray, predicted: IntArray) -> float:
-    """Return P(model ≠ an annotator drawn at random): the mean over items of 1 − v_nŷ/m_n."""
+    """Return P(model ≠ random annotator): the mean share of an item's votes that differ from the model."""
     # An unreadable prediction (negative) differs from every annotator.
     own = np.where(predicted >= 0, votes[np.arange(len(votes)), np.maximum(predicted, 0)], 0)
     return float((1 - own / votes.sum(axis=1)).mean())
@@ -130,14 +130,14 @@ def differing(drawn: IntArray, predicted: IntArray) -> IntArray:
 
 
 def direct_plan(disagreement: float, win_share: float, *, level: float = 0.95) -> DirectPlan:
-    """Find the smallest number of decisive items with which the one-sided exact test has 80 % power.
+    """Return the cost of the smallest comparison whose one-sided exact test has 80 % power.
 
     Parameters
     ----------
     disagreement
         P(model ≠ random annotator), in (0, 1].
     win_share
-        Assumed P(model right | exactly one of the two is right), in (½, 1].
+        Assumed P(model right | exactly one of model and annotator is right), in (½, 1].
 
     Raises
     ------

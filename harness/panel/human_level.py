@@ -1,20 +1,21 @@
 """Rank systems among people who judge the same items, and compute the indices HLPI and HLPRI.
 
     HLPI  = median of the systems' agreement with the reference / median of the people's agreement with it
-    HLPRI = (b + 1)/(w + 1), where b people are significantly worse than the system and w significantly better
+    HLPRI = (b + 1)/(w + 1)
 
-The reference comes from experts who are not among the ranked people. A difference that is not significant
-counts in neither b nor w. People and systems are ranked by their agreement with the reference, and paired
-tests decide which differences are significant. The agreement among the people (Krippendorff's α) measures
-whether the categories are well defined.
+A system is significantly better than b people and significantly worse than w people; people without a
+significant difference count in neither. The reference comes from experts who are not among the ranked people.
+People and systems are ranked by their agreement with the reference, and paired tests decide which differences
+are significant. The agreement among the people (Krippendorff's α) measures whether the categories are well
+defined.
 
-Average precision AP is (1/R) Σ of the precision at the rank of each of the R relevant documents. Documents
-with equal scores, for example all 0/1 labels of an annotator, have no order. So AP is computed for the best
+Average precision AP is the mean of the precision at the rank of each relevant document. Documents with
+equal scores, for example all 0/1 labels of an annotator, have no order. So AP is computed for the best
 order of each tied group (relevant documents first), for the worst order, and as the exact expectation over a
 random order:
 
     a tied group of g documents, r of them relevant, that follows n documents, R' of them relevant, adds
-    (r/g) Σ_{j=1..g} (R' + 1 + (j − 1)(r − 1)/(g − 1)) / (n + j) to the sum
+    (r/g) Σ_{j=1..g} (R' + 1 + (j − 1)(r − 1)/(g − 1)) / (n + j) to the sum of the precisions
 
 Sources: "Are machines better than humans in image tagging?", sections 3.4 (best and worst case) and 4.2;
 Yang & Hauptmann 2008 for ΔAP, which is AP minus the expected AP of a random ranking. The formula of the
@@ -65,8 +66,8 @@ def paired_t(first: ArrayLike, second: ArrayLike) -> float:
 def sign(first: ArrayLike, second: ArrayLike) -> float:
     """Return the one-sided p of "first is not better" by the exact sign test (McNemar).
 
-    ``first`` and ``second`` have shape (N,): 1 if right, 0 if wrong, nan if not judged. The test uses only
-    items on which they differ.
+    ``first`` and ``second`` have shape (N,): 1 if right, 0 if wrong, nan if not judged. Items on which both
+    have the same value do not count.
     """
     d = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     wins, losses = int((d > 0).sum()), int((d < 0).sum())
@@ -154,7 +155,7 @@ class HumanLevelStanding:
         Number of people that the system is significantly better than, not significantly different from, and
         significantly worse than.
     p_better, p_worse
-        Person → one-sided p, after the correction, of "the system is not better" and "… not worse".
+        Person → corrected one-sided p of "the system is not better", or of "the system is not worse".
     """
 
     name: str
@@ -186,8 +187,8 @@ class HumanLevel(ResultWithNotes):
         Name of the test, the correction for multiple tests, and the level. Holm's correction covers all
         people and both directions, separately for each system.
     alphas
-        Category → Krippendorff's α among the people (``"all"`` for one label per item). If α is below 0.8,
-        the category is not well defined. None if all ratings are alike.
+        Category → Krippendorff's α among the people; None if all ratings are alike. If items have one label,
+        the only key is ``"all"``. If α is below 0.8, the category is not well defined.
 
     Examples
     --------
@@ -355,7 +356,7 @@ def human_level_choices(
     reference
         Shape (N,): reference class; negative if unknown, and the item is then left out.
     cluster
-        Shape (N,): number of the item's cluster if items are not independent. The test is then Student's t
+        Shape (N,): index of the item's cluster if items are not independent. The test is then Student's t
         over clusters.
     correction
         ``"holm"`` or ``"none"``.
@@ -422,7 +423,7 @@ class AveragePrecision:
 
     @property
     def delta(self) -> float:
-        """Difference ΔAP of `expected` and `chance`; 0 if the ranking contains no information."""
+        """ΔAP, which is `expected` − `chance`; 0 if the ranking contains no information."""
         return self.expected - self.chance
 
 

@@ -51,7 +51,7 @@ from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, Resu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """Expected scores of an expert who gives the majority label with probability p_d in every class."""
+    """Expected scores of an expert who gives the majority label with probability p_d, whatever its class."""
 
     accuracy: float
     precision: float
@@ -142,7 +142,7 @@ def measure_detection(
     Parameters
     ----------
     unit
-        Shape (rows,): number 0..k−1 of the row's independent unit, which is its item or cluster.
+        Shape (rows,): index (0..k−1) of the row's independent unit, which is its item or cluster.
     target
         Position of the positive class.
     clustered
@@ -419,7 +419,7 @@ class Parity(Displayable):
 
 
 FEW = 30
-"""Number of items below which 80 % accuracy in a bin can be chance (source: 2 % at p_d = .6)."""
+"""Number of items below which 80 % accuracy in a bin can be chance: with 30 items, P is 2 % at p_d = 0.6."""
 BY_ITEM_ALONE = {"at_least_80": "the chance of 80 % or more takes items as independent"}
 """Name of each result that is withheld for items in clusters → reason."""
 RULE = 0.8
@@ -457,8 +457,8 @@ def measure_parity(
     positive
         Class for precision, recall and F1.
     bootstrap, seed
-        Number of draws of random weights for the intervals of precision, recall and F1, at least 1.
-        Intervals of accuracies use 2,000 draws. The seed applies to all draws.
+        Number of draws of random weights (at least 1) for the intervals of precision, recall and F1, and
+        seed of all draws. Intervals of accuracies always use 2,000 draws.
 
     Raises
     ------
@@ -534,7 +534,7 @@ def _bin(
     """Compare human and model in one bin of certainty.
 
     `size` is the mean number of rows per unit over all bins. The unit that intervals add to the sample has
-    this size, because the bin may contain only some of a unit's rows, for example only a dissenting rater's.
+    this size, because a bin may contain only some rows of a unit.
     """
     human, model = rows.right(rows.human), rows.right(rows.model)
     items = len(np.unique(rows.item))

@@ -38,7 +38,7 @@ class Panel:
         Shape (R,): one row per rating, as positions in the three tuples. No annotator rates an item twice;
         a rating that was not given has no row.
     cluster
-        Shape (N,): number of every item's cluster, for example the patient of an image; None if items are
+        Shape (N,): index of every item's cluster, for example the patient of an image; None if items are
         independent.
     ordered
         Whether the order of the classes was given, so that ordinal agreement may use it.
@@ -88,7 +88,7 @@ class Panel:
 
     @property
     def unit(self) -> IntArray:
-        """Number of each item's independent unit, which is its cluster or itself; shape (N,)."""
+        """Index of each item's independent unit, which is its cluster or itself; shape (N,)."""
         return np.arange(len(self.items)) if self.cluster is None else self.cluster
 
     @property

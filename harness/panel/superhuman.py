@@ -1,4 +1,4 @@
-"""Certify that a model is better than the average annotator without ground truth.
+"""Certify, without ground truth, that a model is better than the average annotator.
 
 A model's agreement with an aggregate of the annotators is a lower bound of its accuracy only if the model
 does not share the aggregate's errors. The annotators' labels cannot show this: a model that copies their
@@ -47,7 +47,7 @@ from oversight.harness.panel.weighted_units import CLUSTERS_ARE_DRAWS
 from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, ResultWithNotes
 
 LEAST = 1e-6
-"""Smallest two-sided level, used if the one-sided level is at most ½."""
+"""Two-sided level of the interval in `AssumptionCheck.overstated` if the one-sided level is at most ½."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ class AssumptionCheck:
 
     @property
     def second_holds(self) -> bool | None:
-        """Whether Theorem 3's assumption, as its proof uses it, holds on these items; None if untestable."""
+        """Whether `model_right` ≥ `model_repeats`, as Theorem 3's proof needs; None if either is None."""
         if self.model_right is None or self.model_repeats is None:
             return None
         return self.model_right >= self.model_repeats
@@ -143,7 +143,7 @@ def check_assumptions(
     predicted, oracle
         Shape (N,): classes. A negative oracle label is unknown, and a negative prediction is unreadable.
     cluster
-        Shape (N,): number of the item's cluster (`Panel.cluster`); None if items are independent.
+        Shape (N,): index of the item's cluster (`Panel.cluster`); None if items are independent.
 
     Raises
     ------
@@ -291,16 +291,15 @@ class Superhuman(ResultWithNotes, Displayable):
     valid
         Ceilings that may certify (`list_valid_ceilings`), in the order in which they are tested.
     certified
-        Valid ceilings that are exceeded with confidence ≥ `level`, up to the first that is not. The fixed
-        order keeps the level of all tests together.
+        Valid ceilings that are exceeded with confidence ≥ `level`, up to the first that is not. Because the
+        order is chosen in advance, all tests together have this level.
     items_needed
         Number of items with which the split test would certify against the first valid ceiling if L and the
         agreement stayed the same; None if no number of items suffices.
     disagreement
         P(model ≠ random annotator); None if unknown.
     direct
-        Cost of the direct comparison for several shares of wins; empty unless nothing is certified or the
-        certificate has conditions.
+        Cost of the direct comparison for several shares of wins; empty for a certificate without conditions.
     check
         Test of the assumptions on oracle labels; None without oracle labels.
     conditions
@@ -403,7 +402,7 @@ class Superhuman(ResultWithNotes, Displayable):
 
     @property
     def verdict(self) -> str:
-        """Sentence that says whether the model is certified, under which condition, or with more items."""
+        """Sentence that says whether the model is certified, with the conditions or the items needed."""
         if self.certified:
             found = f"better than the average annotator at {self.level:.0%}, by {', '.join(self.certified)}"
             if self.conditions:
@@ -526,16 +525,16 @@ def assess_superhuman(
         Shape (N,): the truth if known, otherwise negative; used to test the assumptions.
     pool
         Whether the annotators of an item were drawn from a pool. If so, U_e and U_star hold for the pool's
-        average annotator. By default true, unless an item was rated by all annotators.
+        average annotator. By default false if an item was rated by all annotators, otherwise true.
     test
         ``"split"`` (module `certificate`) or ``"paired"`` (module `betting_test`, on items with two or more
-        labels, in an order drawn with `seed`). Choose before seeing the results, because taking the better
-        result of the two tests errs more often.
+        labels, in an order drawn with `seed`). Choose the test before seeing results, because taking the
+        better of two results is wrong more often.
 
     Raises
     ------
     EstimateError
-        If an argument is out of range, a shape wrong, or no item has two labels.
+        If an argument is out of range, a shape is wrong, or no item has two labels.
 
     Examples
     --------
@@ -710,5 +709,5 @@ def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
 
 
 def _scale(units: Units | None, share: float) -> Units | None:
-    """Multiply the number of clusters by `share`; their sizes keep the same distribution."""
+    """Multiply the number of clusters by `share`; the distribution of their sizes stays the same."""
     return None if units is None else replace(units, number=max(1, round(units.number * share)))

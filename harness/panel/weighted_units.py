@@ -1,11 +1,11 @@
 """Intervals of scores that depend on sums over independent units: items, or clusters of items.
 
-The units get random weights (Bayesian bootstrap, Rubin 1981, Ann. Stat. 9), and one invented unit is added:
-of all possible units, the one that lowers the score most for the lower end, and the one that raises the score
-most for the upper end.
+The units get random weights (Bayesian bootstrap, Rubin 1981, Ann. Stat. 9), and one invented unit is added.
+For the lower end it is the possible unit that lowers the score most; for the upper end it is the one that
+raises the score most.
 So the interval has a positive width even for few units or if no unit is wrong. If each unit is right or wrong
 as a whole, the ends are those of Clopper & Pearson. For means with known bounds the ends are Gaffke's (2005,
-Math. Methods Stat. 14), for which no distribution with too low coverage is known (Learned-Miller & Thomas
+Math. Methods Stat. 14). No distribution is known for which their coverage is too low (Learned-Miller & Thomas
 2019, arXiv 1905.06208).
 
 The unit of a share is an item with all its judgements, or a cluster of items.
@@ -29,7 +29,7 @@ _CELLS = 4_000_000
 """Largest number of weights in memory at once."""
 
 Score = Callable[[FloatArray], FloatArray]
-"""Function that computes a score from sums over units; shape (…, q) to (…)."""
+"""Function that computes scores, shape (…), from sums over units, shape (…, q)."""
 
 
 def explain_few_clusters(unit: IntArray) -> str:
@@ -38,7 +38,7 @@ def explain_few_clusters(unit: IntArray) -> str:
     Parameters
     ----------
     unit
-        Shape (N,), N ≥ 1: number of the cluster of every item or row.
+        Shape (N,), N ≥ 1: index of the cluster of every item or row.
     """
     try:
         check_clusters(unit)
@@ -55,7 +55,7 @@ def draw_unit_more(draws: int, seed: int) -> FloatArray:
 def find_ends(
     lowered: FloatArray, raised: FloatArray, level: float, effective: float | None = None
 ) -> tuple[float, float]:
-    """Return the ends of an interval from draws of a score with the lowest and the highest added unit.
+    """Return the ends of an interval from draws of a score to which an extreme unit was added.
 
     Parameters
     ----------

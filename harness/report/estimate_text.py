@@ -59,7 +59,7 @@ def questions_text(answered: int, drawn: int, pool: tuple[int, int] | None = Non
 
 
 def label_texts(model: ModelReport) -> list[str]:
-    """Return texts with all counts above 0 of experts' answers and missing answers on a model's items."""
+    """Return a text for each count above 0 of a model's labels, for example the number of yes answers."""
     counts, items = next((e.n for e in model.estimates.values()), Counts()), model.items
     return [
         f"{number} {what}"
@@ -77,7 +77,7 @@ def label_texts(model: ModelReport) -> list[str]:
 
 
 def check_lines(model: ModelReport) -> list[str]:
-    """Return the numbers of passed, failed and not made checks, and a line per check that did not pass."""
+    """Return a line per check that did not pass, then a line with the numbers of checks by outcome."""
     if not model.checks:
         return []
     lines = [f"check {c.name!r} {c.state}: {c.message}" for c in model.checks if not c.passed]
@@ -113,7 +113,7 @@ def group_reasons(undefined: Mapping[str, str]) -> dict[str, str]:
 
 
 def quality_to_json(quality: Sequence[ExpertQuality]) -> list[dict[str, Any]]:
-    """Return counts, rates and intervals of every expert as JSON, also as texts."""
+    """Return counts, rates and intervals of every expert as JSON, both as numbers and as texts."""
     return [{**asdict(one), "words": quality_words(one)} for one in quality]
 
 
@@ -205,7 +205,7 @@ def parity_to_json(found: Parity, level: HumanLevel | None) -> dict[str, Any]:
 
 
 def _add_holds(value: Any) -> Any:
-    """Add ``holds`` to every interval, at any depth: whether its ``why`` is empty."""
+    """Add ``holds``, which says whether ``why`` is empty, to every interval at any depth."""
     if isinstance(value, list):
         return [_add_holds(one) for one in value]
     if not isinstance(value, dict):
@@ -288,7 +288,7 @@ def _classes_to_json(classes: ClassEstimates) -> dict[str, Any]:
 
 
 def differences_to_json(found: ClassComparison) -> dict[str, Any]:
-    """Return the object that ``oversight compare --metrics … --json`` prints: pairs of models by result."""
+    """Return the object that ``oversight compare --metrics … --json`` prints: all pairs, for each result."""
     return {
         "results": {name: [_pair_to_json(c) for c in pairs] for name, pairs in found.results.items()},
         "undefined": dict(found.undefined),

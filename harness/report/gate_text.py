@@ -42,7 +42,7 @@ def _value_text(check: GateCheck) -> str:
 
 
 def evidence_text(check: GateCheck) -> str:
-    """Return the p-value against the other side of the bar, or method and level if there is no p-value."""
+    """Return the smaller p-value, of being below or above the bar; without one, method and level."""
     v = check.verdict
     if math.isnan(v.p_below):
         return f"{v.method}, {v.level:.0%}"

@@ -63,8 +63,7 @@ class SearchedWinner:
     difference
         Text of the paired comparison of winner and start on the test items, with its interval.
     untested
-        Reason why the answers do not determine accuracies; empty if they determine them, or without test
-        items.
+        Reason why the answers do not determine accuracies; empty if they do, or if there are no test items.
     truth, start_truth
         Accuracies of winner and start by the sealed key; None if the key was not opened.
     unanswered

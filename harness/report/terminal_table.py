@@ -82,7 +82,7 @@ def classes_tables(study: StudyReport) -> list[RenderableType]:
 
 
 def differences_table(found: ClassComparison) -> RenderableType:
-    """Return a table with one row per result and pair of models, cautions, and withheld results."""
+    """Return a table with a row per result and pair of models, then cautions and withheld results."""
     table = Table("result", "better?", "difference", "interval", "p", "method", title="Differences by class")
     for name, pairs in found.results.items():
         for c in pairs:
@@ -253,7 +253,7 @@ def _warnings(models: Sequence[ModelReport]) -> list[str]:
 
 
 def _plain_lines(study: StudyReport, options: EstimateOptions) -> list[str]:
-    """Return the lines below the table; notes on estimates are added up to `_MOST_LINES` lines."""
+    """Return the lines below the table; notes on estimates come last, up to `_MOST_LINES` lines in all."""
     models = study.models
     estimated = {m.name: m.accuracy for m in models if m.accuracy is not None}
     # the first line contains only counts, and the further lines are warnings

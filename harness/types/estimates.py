@@ -185,7 +185,7 @@ class Interval:
     level
         Confidence level, in (0, 1).
     method
-        Name of the method that computed it.
+        Name of the method that computed the interval.
     steps
         Names of the changes applied to the method's interval, in order, for example `WORST_CASE`.
     notes

@@ -28,8 +28,8 @@ class ProtocolStatement:
     needs
         What must exist, besides the items, before questions are drawn.
     answers
-        What can be estimated: the accuracy of a model, the difference of two models, and whether also for
-        models that are run after the questions were drawn.
+        What can be estimated: ``"accuracy"`` of a model, ``"difference"`` of two models; ``"later models"``
+        if this includes models that are run after the questions were drawn.
     asks_on
         Whether answers determine which questions are asked next.
 
@@ -169,7 +169,7 @@ class Labels(Sequence[Label]):
         return Labels((x for x in self if x.item_id in items), self.design)
 
     def clustered(self, clusters: Mapping[str, str]) -> Labels:
-        """Return the same labels with a design in which items are dependent: item id → cluster."""
+        """Return the same labels with a design in which `clusters` maps item ids to clusters."""
         check_mapping("clusters", clusters, "item id to cluster")
         return Labels(self, replace(self.design, clusters=clusters))
 

@@ -158,7 +158,7 @@ class Item:
         return tuple([self.options[j] for j in self.permutation])
 
     def in_source_order(self, shown: Sequence[float]) -> tuple[float, ...]:
-        """Return values of the options, given in display order, in source order."""
+        """Return the options' values in source order; `shown` has them in display order."""
         by_option = dict(zip(self.permutation, shown, strict=True))
         return tuple(by_option[k] for k in sorted(by_option))
 
@@ -435,7 +435,7 @@ def find_option(options: Sequence[str], said: str) -> int | None:
 
 
 def fold_text(text: str) -> str:
-    """Return a text for comparison, in lower case and with single spaces."""
+    """Return a text in lower case and with single spaces, to compare it with others."""
     return " ".join(text.casefold().split())
 
 
@@ -515,7 +515,7 @@ class SharedOptions(list[_Record]):
 
 
 def refuse_other_options(lists: Iterable[object]) -> None:
-    """Refuse predictions and labels whose options are known and differ, or have another order.
+    """Check that all lists whose options are known have the same options in the same order.
 
     Raises
     ------

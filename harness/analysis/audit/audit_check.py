@@ -264,7 +264,7 @@ def check_head(head: str | None) -> str | None:
 
 
 def _check_handovers(stored: Mapping[str, Handover], trail: TrailCheck, findings: AuditFindings) -> None:
-    """Compare reassigned questions, and their places in the giver's queue, with the events."""
+    """Compare reassigned questions, and their places in the original expert's queue, with the events."""
     for name in dict.fromkeys([*stored, *trail.handed]):
         found, told = stored.get(name), trail.handed.get(name)
         if (found and found.taker) != (told and told.taker):

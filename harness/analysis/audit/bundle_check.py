@@ -25,7 +25,7 @@ from oversight.harness.store import DESIGN_PARTS, START, AuditRecord, Handover, 
 
 
 def audit_bundle(path: str | Path, head: str | None = None) -> Audit:
-    """Check a bundle that `write_bundle` wrote; `head` is a link or chain value that it has to contain.
+    """Check a file that `write_bundle` wrote; `head` is a link or chain value that the file must contain.
 
     Raises
     ------

@@ -55,7 +55,7 @@ def split_line(line: bytes) -> tuple[bytes, str] | None:
 
 
 def read_body(body: bytes) -> dict[str, Any] | None:
-    """Parse a line without its chain value; None if it is not a line of a bundle."""
+    """Parse the part of a line before its chain value; None if it is not a line of a bundle."""
     try:
         found = json.loads(body + b"}") if b"\\ud" in body.lower() else orjson.loads(body + b"}")
     except (ValueError, RecursionError):
