@@ -541,7 +541,7 @@ class OpenStudy:
             return ""
         return (
             f"{found.items} of {items.size} answered items share their text with another item, but are "
-            f"treated as independent;  {advise_on_texts(self.study)}"
+            f"treated as independent; {advise_on_texts(self.study)}"
         )
 
     @cached_property
