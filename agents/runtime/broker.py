@@ -234,7 +234,7 @@ class CallsUnderWay:
                 self._kept_on.discard(task)
 
     async def hold(self, account: RequestAccount, guess: Callable[[], tuple[int, int]]) -> Reservation:
-        """Reserve budget for the most that the current task's call may use.
+        """Reserve the maximum usage of the current task's call in the budget.
 
         From then on the call counts as sent, until `OutModel` reports that it has returned.
         """
@@ -353,7 +353,7 @@ class Broker(RequestDraws):
         workers: int = 1,
         holds_lost: bool = False,
     ) -> Broker:
-        """Create the broker of a model of study.toml, whose `concurrency` applies to each worker."""
+        """Create the broker of a model in study.toml; the model's `concurrency` applies to each worker."""
         return cls(
             model,
             name_model(settings),
@@ -462,7 +462,8 @@ class Broker(RequestDraws):
     async def _find_answered(self, call: CallUnderWay, refused: Request) -> Request | None:
         """Return a request that the endpoint has answered; None if none exists.
 
-        If this process has no answered request yet, one that is stored by an earlier process is sent again.
+        If no request was answered in this process yet, a request whose answer an earlier process stored is
+        sent again.
 
         Raises
         ------

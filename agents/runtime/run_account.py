@@ -63,7 +63,7 @@ def open_account(store: Store, run_id: str, check: Callable[[], None]) -> Note:
 
 
 def _read_spent(store: Store, run_id: str) -> Usage:
-    """Return the usage of finished calls; for a run of an older version, the usage of its answers."""
+    """Return the usage of a run's finished calls; if an older version stored none, that of its answers."""
     spent = store.calls.read_spent(run_id)
     return Usage.sum(store.runs.sum_answers(run_id)) if spent is None else spent
 
@@ -75,7 +75,7 @@ class RequestAccount:
     Attributes
     ----------
     budget
-        Budget in which the most that a call may use is reserved.
+        Budget in which each call's maximum usage is reserved.
     note
         Function that stores every change; None stores nothing.
     used
@@ -88,7 +88,7 @@ class RequestAccount:
     _noted: Spending = field(init=False, default_factory=Spending)
 
     async def hold(self, guess: Callable[[], tuple[int, int]]) -> Reservation:
-        """Reserve the most that the next call may use; see `Budget.hold`."""
+        """Reserve the next call's maximum usage; see `Budget.hold`."""
         held = await self.budget.hold(guess)
         try:
             await self._note(Usage(1, held.input_tokens, held.output_tokens))

@@ -1,8 +1,8 @@
 """The static gate, which checks a program's source before it runs.
 
 The gate checks every node of the syntax tree. It is not the security barrier: the tier that runs a program
-must contain it. The gate tells authors early which code will not work, and blocks common ways to probe the
-interpreter.
+must contain the program. The gate tells authors early which code will not work, and blocks common ways to
+probe the interpreter.
 """
 
 from __future__ import annotations

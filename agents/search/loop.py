@@ -317,7 +317,7 @@ def _has_proposed(context: SearchContext) -> bool:
 
 
 async def refusal(context: SearchContext, program: Program) -> str:
-    """Return the reason why a program cannot run; empty if it can, or is in the archive already."""
+    """Return the reason why a program cannot run; empty if it can run or is already in the archive."""
     if program.id in context.archive.candidates:
         return ""
     try:

@@ -74,7 +74,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
     Raises
     ------
     BadInput
-        If a text is not of this form.
+        If a text does not have the form ``NAME=VALUE``.
     """
     found = dict[str, Any]()
     for text in texts:

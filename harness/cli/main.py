@@ -328,7 +328,7 @@ def make_parser(verb: str, module: ModuleType) -> VerbParser:
 def _load(name: str, loaded: Callable[[], None]) -> ModuleType:
     """Import a verb's module with the garbage collector off, because this is faster.
 
-    Afterwards, `loaded` may freeze these objects, because the program needs them until its end.
+    Then `loaded` is called; it can freeze the imported objects, which the program needs until its end.
     """
     collects = gc.isenabled()
     gc.disable()

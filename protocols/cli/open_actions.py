@@ -50,7 +50,7 @@ def _tell(done: RoutedUnits) -> str:
 
 
 def show_units(args: argparse.Namespace, study: Study) -> None:
-    """Split all answers into units and store the units; write units to a file, or read corrected units."""
+    """Split answers into units, or read corrected units from a file; store and, on request, write them."""
     refuse_mark(study.store_url)
     with Store(study.store_url) as store:
         if args.replace and store.open_answers.read_draw():

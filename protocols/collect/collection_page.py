@@ -251,13 +251,13 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
     dict
         ``is_panel``: whether people choose among all options instead of answering yes or no. ``people``:
         for each ``name``, the fields of `QueueProgress`, and ``per_hour`` and ``last`` of `Arrivals` (None
-        if missing). ``asked, answered, open, foreign``: their sums. ``arrivals``: the other fields of
-        `Arrivals`. ``quarantine``: ``of``, the number of annotations that do not count; ``reasons``, reason →
-        number; ``rows``, the first annotations with expert, annotation, task, question, item, why and detail.
-        ``next``: next step as sentence and command. ``campaign``: whether questions are on a Label Studio
-        server. ``deadline``: last day of the collection in ISO 8601, or None. ``items_drawn``: how many
-        items were ``drawn`` from a pool, ``of`` how many, and the same as ``text``; None if all are asked
-        about.
+        if missing). ``asked, answered, open, foreign``: sums of these fields over all people. ``arrivals``:
+        the other fields of `Arrivals`. ``quarantine``: ``of``, the number of annotations that do not count;
+        ``reasons``, reason → number; ``rows``, the first annotations with expert, annotation, task, question,
+        item, why and detail. ``next``: next step as sentence and command. ``campaign``: whether questions are
+        on a Label Studio server. ``deadline``: last day of the collection in ISO 8601, or None.
+        ``items_drawn``: ``drawn``, the number of items drawn from a pool, ``of``, the size of the pool, and
+        ``text``, a sentence with both; None if all items are asked about.
     """
     panel = study.experts.is_panel
     try:

@@ -45,8 +45,8 @@ class Partitioned:
     seed
         Seed of all draws.
     options_per_item
-        m ≥ 1 different options are asked about per item, drawn without replacement; an item with fewer than
-        m options gets a question for each.
+        m ≥ 1 different options are asked about per item, drawn without replacement; an item with fewer than m
+        options gets one question per option.
     """
 
     roster: Roster
@@ -118,7 +118,7 @@ class FreeExperts:
     roster
         The experts.
     load
-        Number of questions of each expert so far; updated.
+        Number of questions of each expert so far; `draw` updates it.
     """
 
     def __init__(self, roster: Roster, load: Counter[str] | None = None) -> None:

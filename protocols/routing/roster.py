@@ -58,7 +58,7 @@ class Expert:
         check_names("classes", self.classes)
 
     def judges(self, class_name: str) -> bool:
-        """Whether this expert can judge if an item is of the class."""
+        """Whether this expert can judge questions about this class."""
         return ANY_CLASS in self.classes or class_name in self.classes
 
 
@@ -121,7 +121,8 @@ class Roster:
         Raises
         ------
         DataError
-            If a class has no expert, or an expert names an unknown class; names roster file, class or expert.
+            If a class has no expert, or an expert names an unknown class. The message names the roster file,
+            and the class or the expert.
         """
         check_names("classes", classes)
         known = list(classes)

@@ -124,7 +124,7 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
 
 
 def refuse_first_after_second(store: Store, new: int) -> None:
-    """Refuse new first questions once second ones were drawn, because that draw uses all first answers."""
+    """Refuse new first questions after a draw of second questions, which uses all first answers."""
     if new and store.content.read_questions(second=True):
         raise ConfigError(
             f"{counted(new, 'item')} would be asked about for the first time after second questions were "
@@ -179,7 +179,7 @@ def _weigh_votes(votes: DrawInformation) -> FloatArray:
 def _first_variances(
     labels: LabelColumns, predicted: IntArray, posterior: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Sum two variances per model, over items with a first answer: of the estimate, and of being right."""
+    """Sum two variances per model over items with a first answer: the estimate's, and that of being right."""
     rows = np.flatnonzero(labels.kind != ABSTAINED)
     item, said = labels.item[rows], labels.questions.take(rows)
     p, k = posterior[item], said.n_options[:, None]

@@ -142,7 +142,7 @@ class Policy(Protocol):
     async def repair(
         self, view: PolicyView, proposal: Proposal, reason: str, attempt: int
     ) -> Proposal | None:
-        """Return a repaired proposal whose program was refused for `reason`; None to give up."""
+        """Repair a proposal whose program was refused for `reason`, and return it; None to give up."""
         ...
 
 

@@ -58,7 +58,7 @@ def replace_constants(source: str, values: Mapping[str, Value]) -> str:
 
 
 def set_argument(source: str, keyword: str, name: str, value: Value) -> str:
-    """Pass ``keyword=name`` in every call for an answer that lacks this keyword, and set ``name = value``."""
+    """Pass ``keyword=name`` in calls for an answer, except calls with this keyword; set ``name = value``."""
     tree = ast.parse(source)
     for call in ast.walk(tree):
         if _asks_for_answer(call) and all(k.arg != keyword for k in call.keywords):

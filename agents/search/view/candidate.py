@@ -14,7 +14,7 @@ from oversight.harness.store import SearchProgress, Store, split_into_batches
 from oversight.harness.types import Candidate, Item, Prediction, PredictionStatus
 
 SHOWN_BEFORE = ("feedback", "select")
-"""Splits whose items are shown even before a winner is named; others must not influence the user."""
+"""Splits whose items are shown even before a winner is named; other items must not influence the user."""
 _SPLITS = (*SHOWN_BEFORE, "confirm", "test")
 PAGE, _PORTION = 50, 100
 _LINES, _TEXT = 5_000, 160

@@ -130,7 +130,7 @@ def _plan_study(args: argparse.Namespace) -> None:
 
 
 def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan) -> list[PricedPlan]:
-    """Return the plan with its cost, and other protocols' plans if none is named; empty with --questions."""
+    """Return the plan and its cost, and those of other protocols if none is named; empty with --questions."""
     from oversight.harness.analysis import plan_study
     from oversight.harness.judges import price_plans
 

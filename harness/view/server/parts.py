@@ -91,7 +91,7 @@ class Parts:
         return write_json({**found, "behind": behind})
 
     async def prepare(self) -> None:
-        """Read the columns for filters before a request needs them, but after the page's frame."""
+        """Read the columns for filters after the page's frame was read and before a request needs them."""
         await self._feed.begun()
         await self.read_part("frame", {})
         if not (self._study.experts.is_panel or self._study.is_open):

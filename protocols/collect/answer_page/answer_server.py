@@ -59,7 +59,7 @@ class AnswerPageOptions:
     port
         Port to listen on; 0 takes any free one.
     public
-        Scheme and host of the page behind a proxy; empty without one.
+        Scheme and host of the page behind a proxy; empty without a proxy.
     """
 
     host: str = LOCAL

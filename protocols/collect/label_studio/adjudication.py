@@ -42,7 +42,7 @@ ASKED_AGAIN = (
     Reason.PRELABELLED,
     Reason.MOVED,
 )
-"""Reasons why a question that stays open is sent again, because its expert sees it as answered."""
+"""Reasons for which a question is sent again: it is still open, but its expert sees it as answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

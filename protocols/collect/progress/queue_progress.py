@@ -69,7 +69,7 @@ def share_queues(store: Store) -> QueueShare:
 
 
 _LONGEST = 10
-"""Maximum time counted for one answer, in medians, because a page that was left open is not work."""
+"""Maximum time counted for one answer, as a multiple of the median; a page that was left open is not work."""
 _LONGEST_SECONDS = 3600.0
 """Maximum time counted for one answer in seconds, which applies if nearly all answers are long."""
 _SHORTEST = 0.5
@@ -131,7 +131,7 @@ class QueueProgress:
     asked, answered, open
         Numbers of questions; questions answered unsure or skipped count as `answered`.
     passed
-        Number of open questions with a later answered one in the queue; None for a panel.
+        Number of open questions that have a later answered question in the queue; None for a panel.
     yes, no, unsure, skip, rated
         Numbers of answers by verdict, or of a panel's labels.
     foreign

@@ -168,7 +168,7 @@ def _add_checks(rows: Sequence[dict[str, str]], key: int) -> None:
 
 
 def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> None:
-    """Write CSV, or JSON Lines by the file's ending, atomically."""
+    """Write CSV or JSON Lines, depending on the file's ending, atomically."""
     text = io.StringIO(newline="")
     if path.suffix == ".jsonl":
         text.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

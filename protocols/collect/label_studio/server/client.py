@@ -62,7 +62,7 @@ class Project:
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def find_changed(self, instructions: str) -> dict[str, object]:
-        """Return name → right value of the settings that differ from what push sets."""
+        """Return the settings that differ from those of a push, by name, with the push's values."""
         meant = make_settings(instructions)
         return {name: value for name, value in meant.items() if self.settings.get(name, value) != value}
 
