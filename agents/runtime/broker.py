@@ -1,4 +1,4 @@
-"""Send a workflow's calls to its model: cached, limited by a budget, retried and checked.
+"""Send a workflow's calls to its model, with a cache, a budget, retries and checks.
 
 `CallCache` stores calls by key. `CallsUnderWay` ensures that identical calls at the same time are sent only
 once. `CallUnderWay` counts the usage of all attempts of one call.
@@ -86,7 +86,7 @@ class CallCache:
         return None if found is None else Request.read(found.request)
 
     async def store_call(self, call: StoredCall) -> None:
-        """Store a call. In a database, the call survives a kill of the process once this method returns."""
+        """Store a call. Once this returns, a call in a database survives a kill of the process."""
         if self._memory is None:
             await self._writes.add_request(call)
         elif not call.error:
@@ -249,7 +249,7 @@ class CallsUnderWay:
         return held
 
     def is_back(self) -> None:
-        """Record that the current task has no call in progress, so the task may be cancelled."""
+        """Record that the current task has no call in progress, so the task can be cancelled."""
         self._kept_on.difference_update(filter(None, [asyncio.current_task()]))
 
 

@@ -98,7 +98,7 @@ class RequestDraws(ABC):
 
 
 def name_model(settings: ModelSection) -> str:
-    """Return a name that contains a model of study.toml and all settings that determine its answers."""
+    """Return a name made of a model's id, its endpoint and the settings that determine its answers."""
     return f"{settings.model} at {settings.where} with {json.dumps(settings.extra, sort_keys=True)}"
 
 

@@ -341,7 +341,7 @@ def run_workflow(
 async def _in_portions(
     items: Sequence[Item], concurrency: int, answer: Callable[[Sequence[Item]], Awaitable[None]]
 ) -> None:
-    """Answer items in portions, `_AHEAD` of them at the same time."""
+    """Answer items in portions, of which `_AHEAD` run at the same time."""
     size = max(_PORTION, math.ceil(concurrency / (_AHEAD - 1)))
     portions = iter([items[start : start + size] for start in range(0, len(items), size)])
 

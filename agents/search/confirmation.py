@@ -35,7 +35,8 @@ class Winner:
     sd, low, high
         Standard deviation of that posterior, including the uncertainty of the archive's common level, and the
         ends of an interval of about 95 %. The upper end allows for a breakthrough
-        (`oversight.agents.search.fitness.breakthroughs`). The ends count failed answers as wrong or right.
+        (`oversight.agents.search.fitness.breakthroughs`). The lower end counts failed answers as wrong, the
+        upper end as right.
     confirmed
         Score on the confirmation items only, which is still biased upwards, because the winner is the best
         of the finalists; None without confirmation items.

@@ -30,7 +30,7 @@ Evaluate = Callable[[Program, Sequence[Item], int], Awaitable[Sequence[Predictio
 """``evaluate(program, items, replicate)``: one prediction per item, in order."""
 
 CheckProgram = Callable[[Program], Awaitable[str]]
-"""Returns a message to a program's author why the program cannot be evaluated; empty if it can be."""
+"""Returns a message that tells a program's author why it cannot be evaluated; empty if it can be."""
 
 REFUSED = 4
 """Maximum number of errors of earlier programs that are shown to the author of the next proposal."""
@@ -69,7 +69,7 @@ class SearchContext:
     section, seed
         Settings of the search, and the seed of all draws.
     programs
-        Programs at the start; the first one is what the user would use without a search.
+        Programs at the start; without a search, the user would use the first one.
     roles, shape
         Roles and prompt format of the study, see `oversight.agents.programs.workflow_settings`.
     archive, labels

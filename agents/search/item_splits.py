@@ -65,7 +65,7 @@ class AnswerGaps:
 
 
 def know_rates(labels: LabelColumns) -> tuple[LabelColumns, AnswerGaps]:
-    """Add to labels the answering rates of the whole study. Returns the labels, and the unanswered questions.
+    """Add the whole study's answering rates to labels. Returns the labels, and counts of missing answers.
 
     The rates cannot come from the items of the search, because all of these have an answer.
     """
@@ -176,7 +176,7 @@ def draw_splits(
 
 
 def order_by_worth(items: Sequence[Item], labelled: ExpertLabels) -> tuple[Item, ...]:
-    """Sort items by the share of wrong options that their labels rule out, largest first; ties keep order.
+    """Sort items by the share of wrong options that their labels rule out, largest first; stable.
 
     A yes distinguishes two programs as well as about K no answers do, and a proposal's results on the first
     items decide whether it continues. If options are drawn uniformly, the label does not depend on the item's

@@ -112,7 +112,7 @@ def add_verbose(parser: argparse.ArgumentParser) -> None:
 
 
 def check_address(port: int, host: str = "127.0.0.1", option: str = "--host") -> None:
-    """Check where a server is to listen.
+    """Check the port and the host at which a server will listen.
 
     Raises
     ------

@@ -96,7 +96,7 @@ Action = Callable[[argparse.Namespace, Study], None]
 
 
 def find_action(name: str, study: Study, usual: Action) -> Action:
-    """Return the action for a study of open answers, or `usual` if it is the same for all studies.
+    """Return the action for a study of open answers, or `usual` if the action is the same for all studies.
 
     Raises
     ------

@@ -116,8 +116,8 @@ class Arrivals:
     Attributes
     ----------
     timed, untimed
-        Number of answers with a time, from Label Studio or the page, and number of answers without one, from
-        files or elsewhere.
+        Numbers of answers with a time (from Label Studio or the page) and without one (from files or
+        elsewhere).
     unit
         Length of the `bins`: ``"hour"``, ``"day"``, ``"week"``; empty if no answer has a time.
     starts
@@ -128,7 +128,8 @@ class Arrivals:
         Person → number of the person's answers in each portion of the order of arrival. All portions have
         the same number of answers; answers without a time are included.
     per_hour
-        Person → timed answers per hour, between the person's first and last; missing for fewer than two.
+        Person → timed answers per hour, between the person's first and last; missing for people with fewer
+        than two timed answers.
     last
         Person → time of their last answer with a time, in the format of `starts`.
     """
@@ -209,7 +210,7 @@ def find_times(
 
 
 def count_bins(times: Mapping[str, list[datetime]]) -> tuple[str, list[str], dict[str, list[int]]]:
-    """Return the length of a bin, the start of each, and each person's number of times per bin."""
+    """Return the length of the bins, the start of each bin, and each person's number of times per bin."""
     if not times:
         return "", [], {}
     begin, end = min(t[0] for t in times.values()), max(t[-1] for t in times.values())

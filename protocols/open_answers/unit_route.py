@@ -1,4 +1,4 @@
-"""Draw units of open answers once, and put each question that is due to the next expert in line."""
+"""Draw units of open answers once, and ask the next expert in line each question that is due."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class RoutedUnits:
 
 
 def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
-    """Draw units and experts if nothing was drawn yet, and add the questions that are due to the queues.
+    """Draw units and experts if nothing was drawn yet, and add the due questions to the experts' queues.
 
     A drawn question is due if it was not asked yet, or if its expert said "not my field" and another expert
     is next in line. With ``draw = "first no"``, the question about an answer's next unit is due only if all
@@ -168,7 +168,7 @@ def list_experts(roster: Roster, named: Sequence[str]) -> dict[str, str]:
     Raises
     ------
     DataError
-        If nobody judges one of the fields.
+        If one of these fields has no expert.
     """
     others = (name for name in roster.classes if name != ANY_CLASS)
     found = dict[str, str]()

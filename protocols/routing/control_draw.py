@@ -92,7 +92,7 @@ def insert_overlap(
     Parameters
     ----------
     colleagues
-        Id of a question that may get a second expert → experts of its field, without those drawn for it.
+        Id of a question that can get a second expert → experts of its field, without those drawn for it.
     draws
         As in `insert_controls`.
 

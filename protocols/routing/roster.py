@@ -139,7 +139,7 @@ class Roster:
 
 
 def one_expert_per_class(classes: Sequence[str]) -> Roster:
-    """Return a roster with one expert per class, with the class's name; for simulations."""
+    """Return a roster with one expert per class, who is named after the class; for simulations."""
     return Roster(tuple(Expert(name, (name,)) for name in classes))
 
 

@@ -62,8 +62,8 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
     Raises
     ------
     BadInput
-        If the protocol does not allow second questions, first questions are open, nothing is left to ask, or
-        nobody with capacity left can judge a drawn option.
+        If the protocol does not allow second questions, if first questions are open, if nothing is left to
+        ask, or if nobody with capacity left can judge a drawn option.
     ConfigError
         If second questions were drawn before.
     """

@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _rehearse() -> str:
-    """Lock down a child process as a test. Returns ``"ready: "`` and its layers, or the error."""
+    """Lock down a child process as a test. Returns ``"ready: "`` and the layers' names, or the error."""
     here, there = os.pipe()
     pid = os.fork()
     if pid == 0:

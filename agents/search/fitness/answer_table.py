@@ -30,8 +30,9 @@ Key = tuple[str, int]
 class AnswerCounts:
     """Counts over the answers of each of M candidates; all arrays have shape (M,).
 
-    `answers` counts all answers, `failed` failed answers that scores leave out, and `no_option` answers
-    without an option, which count as wrong. `tokens` is the sum of input and output tokens.
+    `answers` is the number of all answers, `failed` of those that failed and that scores leave out, and
+    `no_option` of those without an option, which count as wrong. `tokens` is the sum of input and output
+    tokens.
     """
 
     answers: IntArray

@@ -53,7 +53,7 @@ _NEAR = 1e-9
 
 
 def design_effect(residuals: FloatArray, cluster: IntArray) -> float:
-    """Return the variance of a mean over clustered items, divided by that over independent items; at least 1.
+    """Return the variance of a mean over clustered items, relative to independent items; at least 1.
 
     The observed variance is corrected for few clusters by C/(C − 1), where C is the effective number of
     clusters.

@@ -118,7 +118,7 @@ class ExpertLabels:
 
     @property
     def ruled_out(self) -> FloatArray:
-        """Share of each item's wrong options that are known to be wrong, shape (n,); 1 if it has a yes."""
+        """Share of each item's wrong options known to be wrong, shape (n,); 1 for an item with a yes."""
         share: FloatArray = self.refused.sum(axis=1) / (self.n_options - 1)
         return np.where(self.truth >= 0, 1.0, share)
 
@@ -215,7 +215,7 @@ def find_rates(counts: ClassCounts) -> dict[str, float]:
 def _name_classes(
     items: Sequence[Item], rank: IntArray, asked: QuestionColumns, common: Mapping[str, float] | set[str]
 ) -> list[str]:
-    """Return the class of each question: the option's text, or its expert if the text is rare."""
+    """Return the class of each question: the option's text or, if this is rare, the question's expert."""
     texts = [items[i].options[k] for i, k in zip(rank.tolist(), asked.option.tolist(), strict=True)]
     experts = [asked.experts[e] for e in asked.expert.tolist()]
     return [t if t in common else f"expert: {e}" for t, e in zip(texts, experts, strict=True)]

@@ -41,7 +41,8 @@ class JudgedAnswer:
     item, option
         The item, and the index of the chosen option; None if no option could be read.
     known
-        Whether a comparison is possible: the item has an expert's answer, and the candidate's did not fail.
+        Whether a comparison is possible: the item has an expert's answer, and the candidate's answer did not
+        fail.
     settled
         Whether the right option is known from an expert's yes.
     refuted

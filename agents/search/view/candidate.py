@@ -41,7 +41,7 @@ def read_candidate(
     after
         Position of the last item on the previous page; empty for the first page.
     only
-        One of `OUTCOMES`, to show only these items; empty for all.
+        One of `OUTCOMES`, to show only items with this outcome; empty for all.
 
     Raises
     ------
@@ -72,7 +72,7 @@ class CandidatePages:
         self._verdicts: dict[str, list[dict[str, str]]] = {}
 
     def read_page(self, candidate: Candidate, after: str = "", only: str = "") -> dict[str, Any]:
-        """Return one page: the candidate, its source compared with its parent's, and a part of its items.
+        """Return one page: the candidate, its source compared with its parent's, and some items it answered.
 
         For `after` and `only` see `read_candidate`.
         """

@@ -257,7 +257,7 @@ def _fewest(payload: dict[str, Any]) -> str:
 
 
 def _named(protocol: str) -> str:
-    """Return the name of a protocol in study.toml."""
+    """Return the name that study.toml uses for a protocol."""
     # The first protocol draws options uniformly; the second draws those that models chose.
     uniform, chosen, *_ = PROTOCOLS
     protocol = protocol.replace("shared", chosen).replace("uniform", uniform)

@@ -1,7 +1,7 @@
 """Serve questions to the answer page and store answers, once per key and question.
 
-The page receives no truth, prediction, propensity or answer of others, and does not reveal how or why an item
-was chosen. Options are identified by their positions on the page, because their order in a source may
+The page receives no truth, prediction, propensity or other person's answer, and does not reveal how or why an
+item was chosen. Options are identified by their positions on the page, because their order in a source may
 reveal the true one.
 """
 
@@ -203,7 +203,11 @@ class AnswerDesk:
         return found
 
     def tell_previous(self, person: str, before: str = "", named: str = "") -> dict[str, Any] | None:
-        """Return a person's last answer, the one before the question `before`, or the one to `named`."""
+        """Return an earlier answer of a person with its question; None if there is none.
+
+        With `named`, this is the answer to that question. Otherwise it is the last answer before the question
+        `before`, or the last of all if `before` is empty.
+        """
         with self._lock:
             self._queues.refresh()
             held = self._queues.find_previous(person, before)
@@ -223,7 +227,7 @@ class AnswerDesk:
         Parameters
         ----------
         link
-            Identifier of the person's link in the history.
+            Identifier of the person's link, which the answer's history records.
 
         Raises
         ------

@@ -143,7 +143,7 @@ def open_link(store: Store, link_id: str, session: str) -> AnswerLink | None:
 
 
 def _check_secret(link: AnswerLink | None, secret: str, digest: str) -> AnswerLink | None:
-    """Return a link if it is valid and the secret has the digest; the time taken does not reveal more."""
+    """Return a link if it is valid and the secret has the digest, which is compared in constant time."""
     is_right = hmac.compare_digest(hash_secret(secret), digest or _NO_DIGEST)
     return link if link is not None and is_right and link.opens(datetime.now(UTC)) else None
 

@@ -361,7 +361,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     def requeue(self) -> int:
         """Send questions again if their answers do not count and their expert no longer sees the questions.
 
-        Their tasks are deleted with all annotations (which stay in the study's database) and sent again.
+        The questions' tasks are deleted and sent again; their annotations stay in the study's database.
         """
         with self._alone():
             again = find_asked_again(self.labels, self.replies)
@@ -387,7 +387,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         Parameters
         ----------
         delete
-            Whether to delete the projects on the server; all answers are stored here.
+            Whether to delete the projects on the server; the study's database keeps all answers.
         """
         found = self.pull(full=True, requeue=False)
         left = [queue for queue in self._pushed() if not queue.closed]

@@ -173,7 +173,7 @@ class Client(Transport):
         return self._read_tasks(project_id, {"conjunction": "or", "items": _ANSWERED}, digest)
 
     def read_changed_tasks(self, project_id: int, since: datetime, digest: Digest) -> list[dict[str, Any]]:
-        """Return tasks changed after a time of the server, for example by an answer, an edit or a skip.
+        """Return tasks changed after a time on the server's clock, for example by an answer or a skip.
 
         Returns
         -------

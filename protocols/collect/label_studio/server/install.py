@@ -45,7 +45,7 @@ def find_home() -> Path:
 
 
 def make_environment() -> Path:
-    """Return the Python of Label Studio's environment, which is installed on first use (about 0.8 GB).
+    """Return the Python interpreter of Label Studio's environment, installed on first use (0.8 GB).
 
     Raises
     ------
