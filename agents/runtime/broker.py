@@ -462,7 +462,7 @@ class Broker(RequestDraws):
     async def _find_answered(self, call: CallUnderWay, refused: Request) -> Request | None:
         """Return a request that the endpoint has answered; None if none exists.
 
-        If no request was answered in this process yet, a request whose answer an earlier process stored is
+        If no request was answered in this process yet, a request that was answered in an earlier process is
         sent again.
 
         Raises

@@ -279,7 +279,7 @@ def _note_leaders(context: SearchContext, view: PolicyView) -> None:
 
 
 async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> Proposal:
-    """Return a proposal that runs, after repairs if needed, or one with the reason why it failed.
+    """Return a proposal that runs, repaired if needed, or a proposal with the reason why no program runs.
 
     Raises
     ------

@@ -78,8 +78,8 @@ class Partitioned:
         """Draw m options per item and an expert for each.
 
         The propensity of an asked option is m/K, the probability that it is among the m drawn. If several
-        experts judge a class, one with capacity left is drawn, which does not change the propensity of the
-        option.
+        experts judge a class, an expert with capacity left is drawn, which does not change the propensity of
+        the option.
 
         Raises
         ------

@@ -154,7 +154,7 @@ class CandidatePages:
 
 
 def find_search(store: Store, name: str) -> SearchProgress:
-    """Return the search with this id; an empty id selects the newest. Raise BadInput if it does not exist."""
+    """Return the search with this id; an empty id selects the newest. Raise BadInput if none exists."""
     known = store.searches.read_progress()
     for search in known:
         if search.id == (name or search.id):

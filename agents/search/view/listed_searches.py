@@ -132,7 +132,7 @@ _NOTE, _NAME = 300, 120
 
 
 def read_searches(study: Study, store: Store, *, id: str = "") -> dict[str, Any]:  # noqa: A002  the name in the address
-    """Return all searches of a study, newest first, and the state of the one with this id.
+    """Return all searches of a study, newest first, and the state of the search with this id.
 
     An empty id selects the newest search.
 

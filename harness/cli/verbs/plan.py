@@ -130,7 +130,7 @@ def _plan_study(args: argparse.Namespace) -> None:
 
 
 def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan) -> list[PricedPlan]:
-    """Return the plan and its cost, and those of other protocols if none is named; empty with --questions."""
+    """Price the plan and, if no protocol is named, other protocols' plans; empty with --questions."""
     from oversight.harness.analysis import plan_study
     from oversight.harness.judges import price_plans
 
@@ -244,7 +244,7 @@ def _tables(payload: dict[str, Any]) -> list[Any]:
 
 
 def _fewest(payload: dict[str, Any]) -> str:
-    """Compare the cheapest protocol's cost with that of random options, in a sentence."""
+    """Return a sentence that compares the cheapest protocol's cost with the cost of random options."""
     rows = {row["protocol"]: row for row in payload["estimate"]}
     best = min(rows.values(), key=lambda row: (row["questions"], row["half_width"]))
     random = rows["uniform"]

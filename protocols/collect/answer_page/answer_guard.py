@@ -53,7 +53,7 @@ class RequestLimit:
     _buckets: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
 
     def wait(self, name: str) -> float:
-        """Return the seconds until a bucket has a token; 0 if it has one."""
+        """Return the seconds until a bucket has a token; 0 if it has a token now."""
         left = self._left(name)
         return 0.0 if left >= 1 else (1 - left) * self.each
 
