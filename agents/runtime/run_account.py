@@ -63,7 +63,7 @@ def open_account(store: Store, run_id: str, check: Callable[[], None]) -> Note:
 
 
 def _read_spent(store: Store, run_id: str) -> Usage:
-    """Return the usage of a run's finished calls; if an older version stored none, its answers' usage."""
+    """Return the usage of a run's finished calls, or of its answers if an older version made the run."""
     spent = store.calls.read_spent(run_id)
     return Usage.sum(store.runs.sum_answers(run_id)) if spent is None else spent
 

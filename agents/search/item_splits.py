@@ -176,7 +176,7 @@ def draw_splits(
 
 
 def order_by_worth(items: Sequence[Item], labelled: ExpertLabels) -> tuple[Item, ...]:
-    """Sort items by the share of wrong options that their labels rule out, largest first; stable.
+    """Sort items by the share of wrong options that their labels rule out, largest first (stable sort).
 
     A yes distinguishes two programs as well as about K no answers do, and a proposal's results on the first
     items decide whether it continues. If options are drawn uniformly, the label does not depend on the item's

@@ -316,7 +316,7 @@ def _difference(context: SearchContext, winner: str) -> str:
 def count_spent(archive: Archive) -> dict[str, int]:
     """Return the tokens of stored answers by split, and those of the optimiser.
 
-    A call that several answers share is counted for each of them.
+    A call that several answers share is counted for each answer.
     """
     spent = {split: archive.table.sum_tokens(items) for split, items in archive.splits.items()}
     slots = (e for key, e in archive.events.items() if key.startswith("slot/"))

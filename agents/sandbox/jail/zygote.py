@@ -30,7 +30,7 @@ _WARM = (
 """Modules to import before the lockdown, because afterwards no file can be opened."""
 
 _PATIENCE, _MOMENT = 100, 0.002
-"""Number of checks whether a child has ended, and seconds between checks; the last check kills the child."""
+"""Number of checks whether a child has ended, and seconds between checks; afterwards the child is killed."""
 
 
 def main() -> None:

@@ -126,7 +126,7 @@ def check_experts(asked: Iterable[Pending], roster: Roster, *, asks_on: bool) ->
     Raises
     ------
     DataError
-        If this is the case; the message names the roster and the expert.
+        If an expert would do so; the message names the roster and the expert.
     """
     for expert in roster.experts:
         if asks_on and (len(expert.classes) > 1 or "*" in expert.classes):
