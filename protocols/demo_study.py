@@ -50,7 +50,7 @@ concurrency = 2
 def run_demo(
     folder: Path, limit: int | None = None, *, tell: Callable[[str], None] = print
 ) -> tuple[StudyReport, Path]:
-    """Run the demo. Returns the report and its page. After an interruption, the same call continues.
+    """Run the demo, or continue an interrupted one. Returns the report and its page.
 
     Parameters
     ----------

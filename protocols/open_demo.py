@@ -54,7 +54,7 @@ _ENOUGH = 0.6
 def run_open_demo(
     folder: Path, limit: int | None = None, *, tell: Callable[[str], None] = print
 ) -> tuple[Study, JudgedStudy, dict[str, float]]:
-    """Run the demo; after an interruption, the same call continues.
+    """Run the demo, or continue an interrupted one.
 
     Returns the study, the judgements, and each model's true score.
 

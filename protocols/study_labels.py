@@ -386,7 +386,7 @@ def import_answers(
 
 
 def _change_answers(store: Store, given: Sequence[Response], *, panel: bool) -> tuple[int, int]:
-    """Store new answers; replace or withdraw those of earlier files, recording an event for each."""
+    """Store new answers; replace or withdraw answers from earlier files, with one event per change."""
     replies = store.replies(panel=panel)
     with store.together(exclusive=True):
         before = replies.read_replies()

@@ -17,7 +17,7 @@ _TASK: Payload = {
 
 
 def check_sandbox() -> list[Finding]:
-    """Start each tier and run a program. Returns one finding per tier; only the default tier must work."""
+    """Start each tier and run a program in it. Returns findings, one per tier; only the default must work."""
     return [asyncio.run(_try(name)) for name in TIERS]
 
 

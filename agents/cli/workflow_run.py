@@ -106,7 +106,7 @@ def _describe_results(results: dict[str, Any]) -> str:
 
 
 def _read_workflow(name: str, study: Study, items: Sequence[Item]) -> Workflow:
-    """Read an exported workflow (.json) unchanged, or combine a program with the study's format and roles."""
+    """Read an exported workflow (.json), or combine a program with the study's prompt format and roles."""
     if name.endswith(".json"):
         found = Workflow.read(name)
         found.check_options(items)

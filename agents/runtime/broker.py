@@ -1,4 +1,4 @@
-"""Send a workflow's calls to its model: cached, limited by a budget, retried and checked.
+"""Send a workflow's calls to its model, with a cache, a budget, retries and checks.
 
 `CallCache` stores calls by key. `CallsUnderWay` ensures that identical calls at the same time are sent only
 once. `CallUnderWay` counts the usage of all attempts of one call.
@@ -86,7 +86,7 @@ class CallCache:
         return None if found is None else Request.read(found.request)
 
     async def store_call(self, call: StoredCall) -> None:
-        """Store a call. In a database, the call survives a kill of the process once this method returns."""
+        """Store a call. Once this returns, a call in a database survives a kill of the process."""
         if self._memory is None:
             await self._writes.add_request(call)
         elif not call.error:
@@ -234,7 +234,7 @@ class CallsUnderWay:
                 self._kept_on.discard(task)
 
     async def hold(self, account: RequestAccount, guess: Callable[[], tuple[int, int]]) -> Reservation:
-        """Reserve budget for the most that the current task's call may use.
+        """Reserve the maximum usage of the current task's call in the budget.
 
         From then on the call counts as sent, until `OutModel` reports that it has returned.
         """
@@ -249,7 +249,7 @@ class CallsUnderWay:
         return held
 
     def is_back(self) -> None:
-        """Record that the current task has no call in progress, so the task may be cancelled."""
+        """Record that the current task has no call in progress, so the task can be cancelled."""
         self._kept_on.difference_update(filter(None, [asyncio.current_task()]))
 
 
@@ -353,7 +353,7 @@ class Broker(RequestDraws):
         workers: int = 1,
         holds_lost: bool = False,
     ) -> Broker:
-        """Create the broker of a model of study.toml, whose `concurrency` applies to each worker."""
+        """Create the broker of a model in study.toml; the model's `concurrency` applies to each worker."""
         return cls(
             model,
             name_model(settings),
@@ -462,7 +462,8 @@ class Broker(RequestDraws):
     async def _find_answered(self, call: CallUnderWay, refused: Request) -> Request | None:
         """Return a request that the endpoint has answered; None if none exists.
 
-        If this process has no answered request yet, one that is stored by an earlier process is sent again.
+        If no request was answered in this process yet, a request that was answered in an earlier process is
+        sent again.
 
         Raises
         ------

@@ -166,7 +166,7 @@ def shown_examples(call: Call, item: Item, shape: PromptFormat) -> Iterator[tupl
 
 
 def _is_about(example: Example, item: Item, shape: PromptFormat) -> bool:
-    """Whether the shown parts of an example's and an item's text are equal."""
+    """Whether an example and an item have the same text, after both are shortened for the prompt."""
     return _words(example.text, shape.max_words) == _words(item.text, shape.max_words)
 
 

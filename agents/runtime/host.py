@@ -114,8 +114,8 @@ class DryRunBroker:
     words
         Content of fields without choices.
     asked
-        Number of characters, sent and received, of each draw that a broker would pay for; the key is the
-        request's text and path.
+        Maps each draw that a broker would pay for to its number of characters, sent and received. Each key
+        consists of the request's text and path.
     """
 
     pick: int | None
@@ -166,9 +166,9 @@ class Workbench:
     shape
         Prompt format of the study.
     blames_program
-        Whether a call without a usable reply counts against the program, as in a search: the item counts as
-        wrong unless the program answers anyway. The reason of any other failure then includes its time. If
-        False, a call without a usable reply makes the item's prediction fail.
+        Whether a call without a usable reply counts against the program, as in a search. If True, the item
+        counts as wrong unless the program answers anyway, and the reason of any other failure includes its
+        time. If False, a call without a usable reply makes the item's prediction fail.
     """
 
     broker: RequestDraws | DryRunBroker

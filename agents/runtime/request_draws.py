@@ -19,7 +19,7 @@ OUTPUT_CAP = 2048
 class CallUsage:
     """Counters of a broker: paid calls, calls found in the cache, failed calls, and repaired replies.
 
-    `guessed` counts calls whose usage was not reported, so that an upper estimate is charged.
+    `guessed` counts calls that are charged with an upper estimate, because their usage was not reported.
     """
 
     calls: int = 0
@@ -30,7 +30,7 @@ class CallUsage:
 
 
 class RequestDraws(ABC):
-    """Answers requests; model, request and path identify a reply.
+    """Answers requests; each reply is identified by its model, request and path.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class RequestDraws(ABC):
             Identifier of the draw, for example item/replicate/occurrence. The same request with another
             path is a new draw; the same request with the same path always has the same reply.
         as_it_comes
-            Whether an empty or cut reply is accepted. If not, it is requested again with twice the token
-            limit; a second such reply is an error.
+            Whether an empty or cut reply is accepted. If not, the request is sent again with twice the token
+            limit, and a second such reply is an error.
         find_fault
             Function that receives the text of a reply, and returns a message that asks the model for a
             better reply, or "" if the reply is usable. The second reply is not checked.
@@ -98,7 +98,7 @@ class RequestDraws(ABC):
 
 
 def name_model(settings: ModelSection) -> str:
-    """Return a name that contains a model of study.toml and all settings that determine its answers."""
+    """Return a name made of a model's id, its endpoint and the settings that determine its answers."""
     return f"{settings.model} at {settings.where} with {json.dumps(settings.extra, sort_keys=True)}"
 
 

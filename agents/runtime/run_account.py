@@ -36,7 +36,7 @@ def charge_before(store: Store, target: Target, budget: Budget) -> None:
 
 
 def read_used(store: Store, run_id: str) -> list[Usage]:
-    """Return the usage that a workflow's run has paid for: finished calls, and charges without an answer."""
+    """Return the usage that a run has paid for: finished calls, and charges for calls without an answer."""
     spent = _read_spent(store, run_id)
     return [spent, *store.runs.sum_charges(run_id)]
 
@@ -63,7 +63,7 @@ def open_account(store: Store, run_id: str, check: Callable[[], None]) -> Note:
 
 
 def _read_spent(store: Store, run_id: str) -> Usage:
-    """Return the usage of finished calls; for a run of an older version, the usage of its answers."""
+    """Return the usage of a run's finished calls, or of its answers if an older version made the run."""
     spent = store.calls.read_spent(run_id)
     return Usage.sum(store.runs.sum_answers(run_id)) if spent is None else spent
 
@@ -75,7 +75,7 @@ class RequestAccount:
     Attributes
     ----------
     budget
-        Budget in which the most that a call may use is reserved.
+        Budget in which each call's maximum usage is reserved.
     note
         Function that stores every change; None stores nothing.
     used
@@ -88,7 +88,7 @@ class RequestAccount:
     _noted: Spending = field(init=False, default_factory=Spending)
 
     async def hold(self, guess: Callable[[], tuple[int, int]]) -> Reservation:
-        """Reserve the most that the next call may use; see `Budget.hold`."""
+        """Reserve the next call's maximum usage; see `Budget.hold`."""
         held = await self.budget.hold(guess)
         try:
             await self._note(Usage(1, held.input_tokens, held.output_tokens))

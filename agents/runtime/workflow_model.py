@@ -46,12 +46,12 @@ _AGAIN = 0.5
 
 
 def find_runner(sandbox: Sandbox, workers: Workers) -> ProgramRunner:
-    """Return the runner of programs: `sandbox` itself, or on a cluster one sandbox of its tier per node."""
+    """Return `sandbox` itself, or on a cluster a runner with one sandbox of the same tier per node."""
     return _NodePrograms(workers, sandbox) if isinstance(workers, RayWorkers) else sandbox
 
 
 class _NodePrograms:
-    """Runs programs on the nodes of a cluster in turn."""
+    """Runs programs on a cluster, and takes its nodes in turn."""
 
     def __init__(self, workers: RayWorkers, sandbox: Sandbox) -> None:
         self._workers, self._tier, self.limits = workers, sandbox.name, sandbox.limits
@@ -115,7 +115,7 @@ class ProgramService:
     async def work(
         self, session: str, tier: str, what: Program | str, tasks: Sequence[Payload]
     ) -> AsyncIterator[tuple[Any, ...]]:
-        """Run a program on tasks, or code if `what` is a string; yield the calls, then result or error."""
+        """Run `what`, a program on tasks or a text of code; yield its calls, then its result or error."""
         host = self._hosts[session] = _DistantHost()
         running = asyncio.create_task(self._run(tier, what, tasks, host))
         running.add_done_callback(lambda _: host.said.put_nowait(None))
@@ -129,7 +129,7 @@ class ProgramService:
             del self._hosts[session]
 
     def receive_message(self, session: str, number: int, reply: Payload | RuntimeError) -> None:
-        """Pass the reply to a call on to its program, unless the program has ended."""
+        """Pass a call's reply to the program that made the call, unless the program has ended."""
         if session in self._hosts:
             self._hosts[session].answer(number, reply)
 
@@ -187,7 +187,7 @@ class WorkflowPlan:
     tier
         Name of the sandbox tier.
     model, settings
-        Name in study.toml, and settings, of the model that answers the workflow's calls.
+        The model that answers the workflow's calls: its name in study.toml, and its settings.
     """
 
     program: Program
@@ -252,7 +252,7 @@ async def open_workflow(
 
 
 _AHEAD = 3
-"""Number of concurrent portions of items: while one portion waits for its last answers, others make calls."""
+"""Number of portions of items that run at the same time, so that calls are made while one portion ends."""
 _PORTION = 8
 
 
@@ -262,9 +262,9 @@ async def rehearse(plan: WorkflowPlan, sizes: Iterable[int]) -> None:
     Raises
     ------
     ProgramRefused
-        If the gate refuses the workflow, or the workflow names no option.
+        If the static gate refuses the workflow, or the workflow fails or does not return an option.
     ConfigError, SandboxError
-        If the tier does not exist, or does not work on this machine.
+        If the plan's sandbox tier does not exist, or does not work on this machine.
     """
     async with open_sandbox(plan.tier) as sandbox:
         await dry_run_program(plan.program, sandbox=sandbox, roles=plan.roles, shape=plan.shape, sizes=sizes)
@@ -281,7 +281,7 @@ def run_workflow(
     retry_failed: bool = False,
     terms: RunTerms = DEFAULT_TERMS,
 ) -> tuple[int, CallUsage]:
-    """Answer the items that have no answer in this run. Returns their number and the usage.
+    """Answer the items that have no answer in this run. Returns the number of these items and the usage.
 
     An interrupted run can be continued, because answers are stored in portions, and calls one by one.
 
@@ -341,7 +341,7 @@ def run_workflow(
 async def _in_portions(
     items: Sequence[Item], concurrency: int, answer: Callable[[Sequence[Item]], Awaitable[None]]
 ) -> None:
-    """Answer items in portions, `_AHEAD` of them at the same time."""
+    """Answer items in portions, of which `_AHEAD` run at the same time."""
     size = max(_PORTION, math.ceil(concurrency / (_AHEAD - 1)))
     portions = iter([items[start : start + size] for start in range(0, len(items), size)])
 

@@ -118,7 +118,8 @@ class Sandbox(ABC):
     modules, language
         Modules that programs may import, and a text about the parts of Python that this tier supports.
     sessions
-        Maximum number of concurrent sessions that run programs, and also of those that run models' code.
+        Maximum number of concurrent sessions that run programs. The same maximum applies separately to
+        sessions that run code written by a model.
     """
 
     name: str
@@ -189,7 +190,7 @@ class Sandbox(ABC):
                 task.cancel()
 
     async def run_code(self, code: str) -> str:
-        """Run Python without any access; return its output, or ``"error: …"``."""
+        """Run Python code that cannot make calls; return its output, or ``"error: …"``."""
         try:
             return await self._print(gate.check_code(code))
         except (gate.Refusal, Stopped) as error:

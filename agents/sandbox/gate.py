@@ -1,8 +1,8 @@
 """The static gate, which checks a program's source before it runs.
 
 The gate checks every node of the syntax tree. It is not the security barrier: the tier that runs a program
-must contain it. The gate tells authors early which code will not work, and blocks common ways to probe the
-interpreter.
+must contain the program. The gate tells authors early which code will not work, and blocks common ways to
+probe the interpreter.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _refused_attribute(node: ast.Attribute) -> str:
 
 
 def _refused_call(node: ast.Call) -> str:
-    """Return why a call of ``getattr`` or ``hasattr`` is refused; empty if it names a harmless constant."""
+    """Return why a call of ``getattr`` or ``hasattr`` is refused; empty if the call is harmless."""
     if not (isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")):
         return ""
     name = node.args[1].value if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) else None

@@ -1,4 +1,4 @@
-"""List the tiers, and open one."""
+"""List the sandbox tiers, and open one."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from oversight.harness.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answering:
-    """A function that runs a program on items, and the broker of the model that writes programs, or None."""
+    """A function that runs a program on items, and the broker of the model that writes programs, if any."""
 
     evaluate: Evaluate
     writer: Broker | None
@@ -39,7 +39,7 @@ async def open_answering(
     Raises
     ------
     ConfigError
-        If a model or an API key is missing, or a price that a budget in dollars requires.
+        If a model or an API key is missing, or the budget is in dollars and a price is missing.
     FatalModelError
         If the search is new and one of its models cannot be reached.
     RunHeld
@@ -83,6 +83,6 @@ async def open_answering(
 
 
 def _charge_before(store: Store, search: str, price: Price | None, budget: Budget) -> None:
-    """Charge the budget with a search's earlier usage: stored costs, or else tokens at the current price."""
+    """Charge the budget with a search's stored costs; calls without a cost get the current price."""
     usd, tokens, unpriced = store.searches.read_spent(search)
     budget.charge_amounts(usd + (0.0 if price is None else price.dollars(*unpriced)), tokens)

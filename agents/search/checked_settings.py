@@ -4,7 +4,7 @@ With ``[search] parity``, the settings reproduce "Towards Scalable Oversight via
 Supervision", §3.4 and App. G and H. Every validation item has one complementary label, and every candidate
 answers all validation items, three times with AFlow and once with ADAS. The candidate with the largest score
 wins, and all candidates are tested. There is no race, no confirmation, and only one proposal at a time.
-Settings that the study left unset get these values, with a note; settings with other values are refused.
+Settings that the study leaves unset get these values, with a note; a setting with another value is refused.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
     Raises
     ------
     ConfigError
-        If the study sets other values than the required ones; the message names all of them.
+        If the study sets other values than the required ones; the message names all these settings.
     """
     if section.parity is None:
         return section, []

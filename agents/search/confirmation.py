@@ -33,9 +33,10 @@ class Winner:
     reported
         Posterior mean of its accuracy, from the selection and confirmation items.
     sd, low, high
-        Standard deviation of that posterior, including the uncertainty of the archive's common level, and an
-        interval of about 95 %. The upper end allows for a breakthrough
-        (`oversight.agents.search.fitness.breakthroughs`). The ends count failed answers as wrong or right.
+        Standard deviation of that posterior, including the uncertainty of the archive's common level, and the
+        ends of an interval of about 95 %. The upper end allows for a breakthrough
+        (`oversight.agents.search.fitness.breakthroughs`). The lower end counts failed answers as wrong, the
+        upper end as right.
     confirmed
         Score on the confirmation items only, which is still biased upwards, because the winner is the best
         of the finalists; None without confirmation items.
@@ -134,7 +135,7 @@ def decide(
 
 
 def _far(board: Board, winner: str, fresh: tuple[FloatArray, IntArray] | None) -> tuple[float, float, float]:
-    """Return the probability that the winner is a breakthrough, and its mean and sd in that case.
+    """Return the probability that the winner is a breakthrough, and its accuracy's mean and sd in that case.
 
     `fresh` contains the winner's scores on the confirmation items, shape (n,), and the items' clusters.
     """
@@ -164,8 +165,9 @@ def _update(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Update the finalists' posterior by new scores, shape (finalists, items), and the items' clusters.
 
-    Differences between the finalists and their common level are updated separately. A finalist without a new
-    score only moves with the level. Returns means and variances of the finalists, and variance of the level.
+    The differences between the finalists are updated separately from the finalists' common level. A finalist
+    without a new score changes only with the level. Returns means and variances of the finalists, and
+    variance of the level.
     """
     known = ~np.isnan(fresh[0]).all(axis=1)
     if not known.all():

@@ -30,13 +30,13 @@ Evaluate = Callable[[Program, Sequence[Item], int], Awaitable[Sequence[Predictio
 """``evaluate(program, items, replicate)``: one prediction per item, in order."""
 
 CheckProgram = Callable[[Program], Awaitable[str]]
-"""Returns the reason why a program cannot be evaluated, as a message to its author; empty if it can."""
+"""Returns a message that tells a program's author why it cannot be evaluated; empty if it can be."""
 
 REFUSED = 4
 """Maximum number of errors of earlier programs that are shown to the author of the next proposal."""
 
 PORTION = 4
-"""Number of feedback items answered at once per requested refuted answer; about this many yield one."""
+"""Number of feedback items answered per refuted answer needed; about one answer in four is refuted."""
 
 Retell = Callable[[Program, Item], Awaitable[Replay]]
 """Returns a program's calls on an item and their replies, from stored calls."""
@@ -69,7 +69,7 @@ class SearchContext:
     section, seed
         Settings of the search, and the seed of all draws.
     programs
-        Programs at the start; the first one is what the user would use without a search.
+        Programs at the start; without a search, the user would use the first one.
     roles, shape
         Roles and prompt format of the study, see `oversight.agents.programs.workflow_settings`.
     archive, labels
@@ -131,7 +131,7 @@ class SearchContext:
         return FEWEST if self.section.in_flight is None else self.section.in_flight
 
     def ended_before(self, slot: int) -> list[str]:
-        """Return the candidates that a slot may use: start programs, and those of slots that have ended."""
+        """Return the candidates that a slot may use: start programs, and candidates from ended slots."""
         last = slot - self.in_flight
         return [name for name, c in self.archive.candidates.items() if c.slot <= max(last, -1)]
 

@@ -65,7 +65,7 @@ class AnswerGaps:
 
 
 def know_rates(labels: LabelColumns) -> tuple[LabelColumns, AnswerGaps]:
-    """Add to labels the answering rates of the whole study. Returns the labels, and the unanswered questions.
+    """Add the whole study's answering rates to labels. Returns the labels, and counts of missing answers.
 
     The rates cannot come from the items of the search, because all of these have an answer.
     """
@@ -89,8 +89,8 @@ def refuse_silent(answered: ClassCounts, how: str) -> None:
     Raises
     ------
     NotIdentified
-        If almost no question about a class was answered; the message names it. No expert would refute a
-        program that always chooses this class.
+        If almost no question about a class was answered; the message names the class. No expert would refute
+        a program that always chooses this class.
     """
     for name, rate in find_rates(answered).items():
         asked, said = answered[name]
@@ -176,12 +176,12 @@ def draw_splits(
 
 
 def order_by_worth(items: Sequence[Item], labelled: ExpertLabels) -> tuple[Item, ...]:
-    """Sort items by the share of wrong options that their labels rule out, largest first; ties keep order.
+    """Sort items by the share of wrong options that their labels rule out, largest first (stable sort).
 
     A yes distinguishes two programs as well as about K no answers do, and a proposal's results on the first
     items decide whether it continues. If options are drawn uniformly, the label does not depend on the item's
-    difficulty, so the first items are as difficult as the others. For routed items this may be false, so the
-    order is kept.
+    difficulty, so the first items are as difficult as the later items. For routed items this may be false, so
+    routed items keep their order.
     """
     if labelled.routed.any():
         return tuple(items)

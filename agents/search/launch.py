@@ -42,7 +42,7 @@ META_CALLS = {"recombine": 0, "reflect": 1, "aflow": 1, "adas": 3}
 REFUTED = {"recombine": 0, "reflect": 3, "aflow": 3, "adas": 0}
 """Number of refuted answers that the optimiser is shown per proposal, for each policy."""
 _SHOWN = 7
-"""Length of an `adas` prompt in multiples of a program's: five programs, and texts as long as two more."""
+"""Length of an `adas` prompt in lengths of a program: five programs, and texts as long as two programs."""
 _CHARACTERS_PER_TOKEN = 4
 _THOUGHT = 600
 """Assumed characters of a free text if the study sets no limit: a paragraph of 150 tokens."""
@@ -181,7 +181,7 @@ def _draw_children(context: SearchContext) -> list[Program]:
 def _price_once(context: SearchContext, start: Size, library: Size, child: Size) -> Size:
     """Return the usage that does not depend on the number of proposals.
 
-    This is the library, the second run of the start program, confirmation and test.
+    It comes from the library, the second run of the start program, the confirmation and the test.
     """
     section = context.section
     seeded = (library * section.replicates + start) * len(context.items("select"))
@@ -236,7 +236,7 @@ def _count_affordable(section: SearchSection, once: _Amount, proposal: _Amount) 
 
 
 WORDS = 8
-"""Number of consecutive words of an item that a program may not contain; fewer may agree by chance."""
+"""Number of consecutive words of an item that a program may not contain; fewer may occur by chance."""
 
 
 async def continue_search(
@@ -251,7 +251,7 @@ async def continue_search(
     Raises
     ------
     ConfigError
-        If a model or an API key is missing, or a price that a budget in dollars requires.
+        If a model or an API key is missing, or the budget is in dollars and a price is missing.
     FatalModelError, SandboxError
         If the endpoint or the sandbox fails; stored answers are kept.
     RunHeld
@@ -293,7 +293,7 @@ async def continue_search(
 
 
 def _end_as_named(context: SearchContext) -> Ended | None:
-    """Return how a search ended if its winner is named already, because no later proposal could win."""
+    """Return how a search with a named winner ended, as no later proposal can win; None without a winner."""
     events = context.archive.events
     if "winner" not in events or "finalists" in events:
         return None
@@ -314,7 +314,7 @@ async def _confirm(context: SearchContext, ended: Ended) -> Ended:
 
 
 async def check_program(context: SearchContext, sandbox: Sandbox, program: Program) -> str:
-    """Return the reason to refuse a program that quotes items on which it is scored; empty if it does not.
+    """Return the reason to refuse a program that quotes items on which it is scored; empty if it quotes none.
 
     Raises
     ------
@@ -368,7 +368,7 @@ def make_policy(context: SearchContext, sandbox: Sandbox, broker: Broker | None)
 
 
 def task_text(context: SearchContext) -> str:
-    """Describe the items to the optimiser: the study's description, and one feedback item, never scored."""
+    """Describe the items to the optimiser: the study's description, and one feedback item (never scored)."""
     lines = [context.section.task or "Multiple-choice questions; exactly one option is right."]
     for item in context.items("feedback")[:1]:
         lines.append(f"For example (the answer is not known):\n{item.text}")

@@ -279,7 +279,7 @@ def _note_leaders(context: SearchContext, view: PolicyView) -> None:
 
 
 async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> Proposal:
-    """Return a proposal that runs, after repairs if needed, or one with the reason why it failed.
+    """Return a proposal that runs, repaired if needed, or a proposal with the reason why no program runs.
 
     Raises
     ------
@@ -317,7 +317,7 @@ def _has_proposed(context: SearchContext) -> bool:
 
 
 async def refusal(context: SearchContext, program: Program) -> str:
-    """Return the reason why a program cannot run; empty if it can, or is in the archive already."""
+    """Return the reason why a program cannot run; empty if it can run or is already in the archive."""
     if program.id in context.archive.candidates:
         return ""
     try:

@@ -237,7 +237,7 @@ def _test_labels(items: Sequence[Item], labels: LabelColumns) -> LabelColumns:
 def _with_tests(
     study: Study, store: Store, context: SearchContext, found: list[SearchedCandidate]
 ) -> list[SearchedCandidate]:
-    """With parity and once a winner is named, add an estimate on the test items to every candidate."""
+    """Add an estimate on the test items to every candidate if parity is set and a winner is named."""
     items = context.items("test")
     if not context.section.parity or "winner" not in context.archive.events or not items:
         return found
@@ -278,7 +278,7 @@ def _estimate(
 
 
 def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> str:
-    """Return a text on failed checks of assumptions without which a verdict is invalid; empty if none."""
+    """Return a text on failed checks of assumptions that a verdict needs; empty if no check failed."""
     try:
         part = collected_part(labels, predictions.is_there)[0]
     except EstimateError as error:
@@ -316,7 +316,7 @@ def _difference(context: SearchContext, winner: str) -> str:
 def count_spent(archive: Archive) -> dict[str, int]:
     """Return the tokens of stored answers by split, and those of the optimiser.
 
-    A call that several answers share is counted for each of them.
+    A call that several answers share is counted for each answer.
     """
     spent = {split: archive.table.sum_tokens(items) for split, items in archive.splits.items()}
     slots = (e for key, e in archive.events.items() if key.startswith("slot/"))

@@ -233,7 +233,7 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
     Raises
     ------
     ConfigError
-        If models, workflows, roles or the prompt format changed since it began.
+        If models, workflows, roles or the prompt format changed since the search began.
     """
     found = open_search(study, store, search)
     (spec,) = (s["spec"] for s in store.searches.read_searches() if s["id"] == found.id)
@@ -280,7 +280,7 @@ def load_programs(study: Study, section: SearchSection) -> tuple[Program, ...]:
 
 
 def model_name(study: Study, name: str) -> str:
-    """Return the name of the model that answers calls: `name`, or the first model in study.toml if empty."""
+    """Return the name of the model that answers calls: `name` or, if it is empty, that of the first model."""
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     return name or next(iter(study.models))

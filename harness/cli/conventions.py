@@ -74,7 +74,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
     Raises
     ------
     BadInput
-        If a text is not of this form.
+        If a text does not have the form ``NAME=VALUE``.
     """
     found = dict[str, Any]()
     for text in texts:
@@ -112,7 +112,7 @@ def add_verbose(parser: argparse.ArgumentParser) -> None:
 
 
 def check_address(port: int, host: str = "127.0.0.1", option: str = "--host") -> None:
-    """Check where a server is to listen.
+    """Check the port and the host at which a server will listen.
 
     Raises
     ------

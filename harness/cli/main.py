@@ -35,7 +35,7 @@ from oversight.harness.registry import load_module
 
 
 class VerbParser(argparse.ArgumentParser):
-    """Parser of a verb and of its sub-verbs, which suggests replacements of unknown options."""
+    """Parser of a verb and of its sub-verbs, which suggests replacements for unknown options."""
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Parse all arguments; an unknown option ends the program, as `error` does."""
@@ -52,7 +52,7 @@ class VerbParser(argparse.ArgumentParser):
         super().error(message + meant)
 
     def _replace(self, action: str, option: str) -> str:
-        """Return the replacement of an option that this action does not have."""
+        """Return the replacement for an option that this action does not have."""
         verb, option = self.prog.removeprefix("oversight "), option.partition("=")[0]
         told = find_replacement(f"{verb} {action}", option) or find_replacement(verb, option)
         if told:
@@ -328,7 +328,7 @@ def make_parser(verb: str, module: ModuleType) -> VerbParser:
 def _load(name: str, loaded: Callable[[], None]) -> ModuleType:
     """Import a verb's module with the garbage collector off, because this is faster.
 
-    Afterwards, `loaded` may freeze these objects, because the program needs them until its end.
+    Then `loaded` is called; it can freeze the imported objects, which the program needs until its end.
     """
     collects = gc.isenabled()
     gc.disable()

@@ -55,8 +55,8 @@ _results = dict[str, None]()
 def keep_secret(text: str | None) -> None:
     """Register a key or password as a secret that `redact` masks, also in its URL-encoded and JSON forms.
 
-    Values shorter than 8 characters are ignored, and so are values shorter than 16 that are one lower-case
-    word ("postgres"), because ordinary text contains them.
+    Values shorter than 8 characters are ignored, and so are lower-case words shorter than 16 characters
+    ("postgres"), because ordinary text contains them.
     """
     if not text or len(text) < SHORTEST_SECRET or (len(text) < _LONG and text.isalpha() and text.islower()):
         return

@@ -54,7 +54,7 @@ def write_page(
     report
         Estimates to show; None if none exists, and the page then says why.
     texts
-        Whether the file contains texts: of items, their own options, replies, comments and prompts.
+        Whether the file contains texts: items' texts and own options, replies, comments and prompts.
     """
     keep_keys(study)
     frame = read_frame(study, store)
@@ -183,7 +183,7 @@ def _choose_items(store: Store, frame: Mapping[str, Any], *, texts: bool) -> lis
 
 
 def _order_items(store: Store, frame: Mapping[str, Any]) -> Iterator[int]:
-    """Yield positions of all items: refuted items, then items on which models disagree, then the others."""
+    """Yield positions of all items: refuted items, items on which models disagree, then all other items."""
     items, models = StudyItems.read(store), tuple(frame["models"])
     wanted = [ItemFilter(outcome=ModelOutcome.REFUTED)] if models else []
     wanted += [ItemFilter(disagreed=models)] if len(models) > 1 else []

@@ -98,7 +98,7 @@ async def serving(
 
 
 async def _end_silent(runner: web.AppRunner, heard: set[asyncio.BaseProtocol], patience: float) -> None:
-    """End connections without a first request, because many of them would block all other users."""
+    """End connections without a first request, because many such connections would block all other users."""
     silent = set[asyncio.BaseProtocol]()
     while True:
         await asyncio.sleep(patience)
@@ -113,8 +113,8 @@ async def _end_silent(runner: web.AppRunner, heard: set[asyncio.BaseProtocol], p
 async def run_apart(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function in its own daemon thread and return its value.
 
-    Unlike the threads of a pool, this thread does not delay the end of the program. A thread of a pool could
-    do so by minutes, if a database is locked or a study is large.
+    Unlike the threads of a pool, this thread does not delay the end of the program. A pool's threads could
+    delay it by minutes if a database is locked or a study is large.
     """
     loop = asyncio.get_running_loop()
     found = loop.create_future()

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Run the demo; after an interruption, the same command continues."""
+    """Run the demo, or continue an interrupted one."""
     (_run_open if args.open else _run_choices)(args, Path(args.folder))
 
 

@@ -50,7 +50,7 @@ def _tell(done: RoutedUnits) -> str:
 
 
 def show_units(args: argparse.Namespace, study: Study) -> None:
-    """Split all answers into units and store the units; write units to a file, or read corrected units."""
+    """Split answers into units, or read corrected units from a file; store and, on request, write them."""
     refuse_mark(study.store_url)
     with Store(study.store_url) as store:
         if args.replace and store.open_answers.read_draw():
@@ -96,7 +96,7 @@ Action = Callable[[argparse.Namespace, Study], None]
 
 
 def find_action(name: str, study: Study, usual: Action) -> Action:
-    """Return the action for a study of open answers, or `usual` if it is the same for all studies.
+    """Return the action for a study of open answers, or `usual` if the action is the same for all studies.
 
     Raises
     ------

@@ -106,7 +106,7 @@ def _check_watch(args: argparse.Namespace, study: Study) -> None:
 
 
 def show_status(args: argparse.Namespace, study: Study) -> None:
-    """Show questions and answers per expert, annotations that do not count, and results of controls."""
+    """Show questions and answers per expert, annotations that do not count, and control results."""
     from rich.text import Text
 
     with Store(study.store_url) as store:

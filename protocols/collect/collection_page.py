@@ -116,8 +116,8 @@ class Arrivals:
     Attributes
     ----------
     timed, untimed
-        Number of answers with a time, from Label Studio or the page, and number of answers without one, from
-        files or elsewhere.
+        Numbers of answers with a time (from Label Studio or the page) and without one (from files or
+        elsewhere).
     unit
         Length of the `bins`: ``"hour"``, ``"day"``, ``"week"``; empty if no answer has a time.
     starts
@@ -128,7 +128,8 @@ class Arrivals:
         Person → number of the person's answers in each portion of the order of arrival. All portions have
         the same number of answers; answers without a time are included.
     per_hour
-        Person → timed answers per hour, between the person's first and last; missing for fewer than two.
+        Person → timed answers per hour, between the person's first and last; missing for people with fewer
+        than two timed answers.
     last
         Person → time of their last answer with a time, in the format of `starts`.
     """
@@ -209,7 +210,7 @@ def find_times(
 
 
 def count_bins(times: Mapping[str, list[datetime]]) -> tuple[str, list[str], dict[str, list[int]]]:
-    """Return the length of a bin, the start of each, and each person's number of times per bin."""
+    """Return the length of the bins, the start of each bin, and each person's number of times per bin."""
     if not times:
         return "", [], {}
     begin, end = min(t[0] for t in times.values()), max(t[-1] for t in times.values())
@@ -251,13 +252,13 @@ def read_collection(study: Study, store: Store) -> dict[str, Any]:
     dict
         ``is_panel``: whether people choose among all options instead of answering yes or no. ``people``:
         for each ``name``, the fields of `QueueProgress`, and ``per_hour`` and ``last`` of `Arrivals` (None
-        if missing). ``asked, answered, open, foreign``: their sums. ``arrivals``: the other fields of
-        `Arrivals`. ``quarantine``: ``of``, the number of annotations that do not count; ``reasons``, reason →
-        number; ``rows``, the first annotations with expert, annotation, task, question, item, why and detail.
-        ``next``: next step as sentence and command. ``campaign``: whether questions are on a Label Studio
-        server. ``deadline``: last day of the collection in ISO 8601, or None. ``items_drawn``: how many
-        items were ``drawn`` from a pool, ``of`` how many, and the same as ``text``; None if all are asked
-        about.
+        if missing). ``asked, answered, open, foreign``: sums of these fields over all people. ``arrivals``:
+        the other fields of `Arrivals`. ``quarantine``: ``of``, the number of annotations that do not count;
+        ``reasons``, reason → number; ``rows``, the first annotations with expert, annotation, task, question,
+        item, why and detail. ``next``: next step as sentence and command. ``campaign``: whether questions are
+        on a Label Studio server. ``deadline``: last day of the collection in ISO 8601, or None.
+        ``items_drawn``: ``drawn``, the number of items drawn from a pool, ``of``, the size of the pool, and
+        ``text``, a sentence with both; None if all items are asked about.
     """
     panel = study.experts.is_panel
     try:

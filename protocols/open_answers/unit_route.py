@@ -1,4 +1,4 @@
-"""Draw units of open answers once, and put each question that is due to the next expert in line."""
+"""Draw units of open answers once, and ask the next expert in line each question that is due."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RoutedUnits:
     new
         Number of questions that this call added to experts' queues.
     again
-        Numbers of questions that a second expert also receives.
+        Counts of the questions that a second expert also receives.
     drawn, of
         Number of questions drawn, and number of all possible questions.
     answers, units
@@ -65,7 +65,7 @@ class RoutedUnits:
 
 
 def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
-    """Draw units and experts if nothing was drawn yet, and add the questions that are due to the queues.
+    """Draw units and experts if nothing was drawn yet, and add the due questions to the experts' queues.
 
     A drawn question is due if it was not asked yet, or if its expert said "not my field" and another expert
     is next in line. With ``draw = "first no"``, the question about an answer's next unit is due only if all
@@ -74,13 +74,13 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
     Parameters
     ----------
     questions
-        About how many questions to draw; None draws all.
+        Approximate number of questions to draw; None draws all.
 
     Raises
     ------
     BadInput
-        If no model was run, questions were drawn before and `questions` is given, or study.toml requests
-        an overlap and every field has one expert.
+        If no model was run; if `questions` is given although questions were drawn before; or if study.toml
+        requests an overlap although every field has only one expert.
     ModelError
         If the splitter or the judge does not reply; replies received before are stored and used next time.
     DataError
@@ -158,7 +158,7 @@ def draw_units(
 
 
 def list_experts(roster: Roster, named: Sequence[str]) -> dict[str, str]:
-    """Return a key → field for each pair of a present expert and one of their fields; keys join both names.
+    """Return key → field for each present expert and each of their fields; a key joins both names.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def list_experts(roster: Roster, named: Sequence[str]) -> dict[str, str]:
     Raises
     ------
     DataError
-        If nobody judges one of the fields.
+        If one of these fields has no expert.
     """
     others = (name for name in roster.classes if name != ANY_CLASS)
     found = dict[str, str]()
@@ -253,7 +253,7 @@ class NextQuestions:
     rows
         Rows of the draw whose question is due now, one per question.
     waiting
-        Numbers of questions that may become due when an earlier question is answered.
+        The `number` of each question that may become due when an earlier question is answered.
     """
 
     rows: Sequence[DrawnExpert]

@@ -41,7 +41,7 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
     Raises
     ------
     BadInput
-        If no question was drawn yet or none is open, or both experts are the same.
+        If no question was drawn yet or none is open, or both names are of the same expert.
     ConfigError
         If the study is a panel, or the other expert is away.
     DataError

@@ -92,7 +92,7 @@ def insert_overlap(
     Parameters
     ----------
     colleagues
-        Id of a question that may get a second expert → experts of its field, without those drawn for it.
+        Id of a question that can get a second expert → experts of its field, without those drawn for it.
     draws
         As in `insert_controls`.
 
@@ -180,7 +180,7 @@ def _draw_again(
     queues: _Queues,
     find_able: Callable[[Question], Sequence[str]],
 ) -> tuple[list[ControlQuestion], int]:
-    """Return control questions that ask some questions again, and how many should be asked again.
+    """Return control questions that repeat some questions, and the number of questions to repeat.
 
     Parameters
     ----------
@@ -241,8 +241,8 @@ def _draw_gold(
 ) -> Iterator[ControlQuestion]:
     """Yield questions on gold items in random order, half of them about the true option.
 
-    If more questions are needed than there are gold items, the items are used again, with a false option
-    instead of the true one or the reverse. The option's expert is drawn as for the study's questions. So
+    If more questions are needed than there are gold items, the items are used again: with a false option if
+    the true option was used, and the reverse. The option's expert is drawn as for the study's questions. So
     experts' overall error rates on gold items are those on the study's questions, if both kinds of items are
     similar.
     """

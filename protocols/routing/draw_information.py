@@ -62,26 +62,26 @@ class DrawInformation:
         return guess_right(self.predicted, self.n_options)[:, self.looked_at]
 
     def guess_by_judges(self) -> FloatArray:
-        """Return the same probability as `guess_by_votes`, from the judges and the answers so far."""
+        """Return the probability that each model in `looked_at` is right, from judges and answers so far."""
         from oversight.harness.estimate import guess_by_judges
 
         chosen = self.predicted[:, self.looked_at]
         return guess_by_judges(chosen, self.opinions, self.n_options, self.answers)
 
     def tell_judges(self) -> str:
-        """Return ``the judge 'wise'`` or ``3 judges``."""
+        """Return a text that names the only judge or counts the judges, for example ``3 judges``."""
         return (
             f"the judge {self.judges[0]!r}" if len(self.judges) == 1 else counted(len(self.judges), "judge")
         )
 
 
 def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = False) -> DrawInformation:
-    """Read what is known about items: the newest runs of all models with answers, and judges' probabilities.
+    """Read the predictions of each model's newest run, and the judges' probabilities, for these items.
 
     Parameters
     ----------
     asked
-        Whether to read experts' answers so far as well.
+        Whether to include the experts' answers so far.
 
     Raises
     ------

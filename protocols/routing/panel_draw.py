@@ -93,10 +93,10 @@ class RandomPanel:
 class BalancedPanel(RandomPanel):
     """Incomplete blocks: equal loads (± 1), and pairs that meet about equally often.
 
-    Items are assigned in random order. The n annotators of an item are chosen one after the other: the one
-    with the least load; if loads are equal, the one who met those already chosen least often; then at random.
-    Every annotator gets an item with probability n/annotators, by symmetry, because names are shuffled too.
-    The plan is a single draw, so route all items at once.
+    Items are assigned in random order. The n annotators of an item are chosen one after the other: the
+    annotator with the least load; if loads are equal, the annotator who met those already chosen least often;
+    then at random. Every annotator gets an item with probability n/annotators, by symmetry, because names are
+    shuffled too. The plan is a single draw, so route all items at once.
 
     Parameters
     ----------

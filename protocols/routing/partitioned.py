@@ -45,8 +45,8 @@ class Partitioned:
     seed
         Seed of all draws.
     options_per_item
-        m ≥ 1 different options are asked about per item, drawn without replacement; an item with fewer than
-        m options gets a question for each.
+        m ≥ 1 different options are asked about per item, drawn without replacement; an item with fewer than m
+        options gets one question per option.
     """
 
     roster: Roster
@@ -78,8 +78,8 @@ class Partitioned:
         """Draw m options per item and an expert for each.
 
         The propensity of an asked option is m/K, the probability that it is among the m drawn. If several
-        experts judge a class, one with capacity left is drawn, which does not change the propensity of the
-        option.
+        experts judge a class, an expert with capacity left is drawn, which does not change the propensity of
+        the option.
 
         Raises
         ------
@@ -118,7 +118,7 @@ class FreeExperts:
     roster
         The experts.
     load
-        Number of questions of each expert so far; updated.
+        Number of questions of each expert so far; `draw` updates it.
     """
 
     def __init__(self, roster: Roster, load: Counter[str] | None = None) -> None:

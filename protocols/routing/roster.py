@@ -58,7 +58,7 @@ class Expert:
         check_names("classes", self.classes)
 
     def judges(self, class_name: str) -> bool:
-        """Whether this expert can judge if an item is of the class."""
+        """Whether this expert can judge questions about this class."""
         return ANY_CLASS in self.classes or class_name in self.classes
 
 
@@ -121,7 +121,8 @@ class Roster:
         Raises
         ------
         DataError
-            If a class has no expert, or an expert names an unknown class; names roster file, class or expert.
+            If a class has no expert, or an expert names an unknown class. The message names the roster file,
+            and the class or the expert.
         """
         check_names("classes", classes)
         known = list(classes)
@@ -138,7 +139,7 @@ class Roster:
 
 
 def one_expert_per_class(classes: Sequence[str]) -> Roster:
-    """Return a roster with one expert per class, with the class's name; for simulations."""
+    """Return a roster with one expert per class, who is named after the class; for simulations."""
     return Roster(tuple(Expert(name, (name,)) for name in classes))
 
 

@@ -79,7 +79,7 @@ def put_question(
     propensity: float = 1.0,
     propensities: tuple[float, ...] = (),
 ) -> Question:
-    """Make the question about an option of an item for an expert, drawn with this propensity."""
+    """Make the question for an expert about an item's option, which was drawn with this propensity."""
     name = question_id(rule.name, rule.seed, item.id, option)
     return Question(
         id=name,
@@ -101,8 +101,8 @@ def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray
     Raises
     ------
     BadInput
-        If there is no model, a model lacks a prediction for an item or has one outside its options, or an
-        item occurs twice.
+        If there is no model; if a model has no prediction for an item, or one that is not among the item's
+        options; or if an item occurs twice.
     """
     if not predictions:
         raise BadInput("this protocol uses predictions; give those of at least one model")

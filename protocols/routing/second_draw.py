@@ -3,8 +3,8 @@
 The draw depends on first answers and predictions. Items are drawn with recorded probabilities ρ, proportional
 to the expected information of a second answer under the models' votes
 (`oversight.harness.estimate.second_rates`). Then one of the remaining options is drawn with recorded
-probabilities. A question's propensities are the products of both probabilities. After a yes, or a no to one
-of two options, nothing is left to ask.
+probabilities. A question's propensities are the products of both probabilities. Nothing is left to ask about
+an item after a yes, or after a no if it has only two options.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
     Raises
     ------
     BadInput
-        If the protocol does not allow second questions, first questions are open, nothing is left to ask, or
-        nobody with capacity left can judge a drawn option.
+        If the protocol does not allow second questions, if first questions are open, if nothing is left to
+        ask, or if nobody with capacity left can judge a drawn option.
     ConfigError
         If second questions were drawn before.
     """
@@ -124,7 +124,7 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
 
 
 def refuse_first_after_second(store: Store, new: int) -> None:
-    """Refuse new first questions once second ones were drawn, because that draw uses all first answers."""
+    """Refuse new first questions after a draw of second questions, which uses all first answers."""
     if new and store.content.read_questions(second=True):
         raise ConfigError(
             f"{counted(new, 'item')} would be asked about for the first time after second questions were "
@@ -161,7 +161,7 @@ def _refuse(study: Study, store: Store) -> None:
 
 
 def _asks_for_one(labels: LabelColumns, predicted: IntArray) -> bool:
-    """Whether every question is certainly about the only model's prediction; a no then decides the item."""
+    """Whether there is one model and all questions had to be about its predictions; then a no is decisive."""
     if predicted.shape[1] != 1 or labels.is_uniform:
         return False
     own = predicted[labels.item, 0] == labels.option
@@ -179,7 +179,7 @@ def _weigh_votes(votes: DrawInformation) -> FloatArray:
 def _first_variances(
     labels: LabelColumns, predicted: IntArray, posterior: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Sum two variances per model, over items with a first answer: of the estimate, and of being right."""
+    """Sum two variances per model over items with a first answer: of the estimate and of correctness."""
     rows = np.flatnonzero(labels.kind != ABSTAINED)
     item, said = labels.item[rows], labels.questions.take(rows)
     p, k = posterior[item], said.n_options[:, None]

@@ -137,7 +137,7 @@ class Sequential:
 def _facts(
     items: Sequence[Item], answers: Sequence[Answer]
 ) -> tuple[dict[str, dict[int, bool]], dict[str, set[int]]]:
-    """Return by item: option → confirmed or refuted; and the options on which an expert did not decide."""
+    """Return two mappings by item: option → confirmed or not, and the options that experts left open."""
     ids = {item.id for item in items}
     known: dict[str, dict[int, bool]] = defaultdict(dict)
     silent: dict[str, set[int]] = defaultdict(set)

@@ -171,7 +171,8 @@ def next_assignments(
         If an annotator would exceed their capacity. Nobody may replace the annotator, because that would
         change the propensities.
     ConfigError
-        If annotators, seed or rule have changed, or (for balanced blocks, which are one draw) the items.
+        If annotators, seed or rule changed. For balanced blocks, which are a single draw, also if the items
+        changed.
     """
     drawn = plan.route(items)
     same = {(a.id, a.propensity) for a in drawn}

@@ -78,9 +78,9 @@ def lock_down(memory: int, cpu_seconds: int) -> list[str]:
     Parameters
     ----------
     memory
-        Additional bytes that the process may map.
+        Bytes that the process may map in addition to its present memory.
     cpu_seconds
-        Additional CPU time in seconds that the process may use.
+        Seconds of CPU time that the process may use in addition to the time used so far.
 
     Raises
     ------

@@ -30,7 +30,7 @@ _WARM = (
 """Modules to import before the lockdown, because afterwards no file can be opened."""
 
 _PATIENCE, _MOMENT = 100, 0.002
-"""Number of checks whether a child has ended, and seconds between them; then the child is killed."""
+"""Number of checks whether a child has ended, and seconds between checks; afterwards the child is killed."""
 
 
 def main() -> None:
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _rehearse() -> str:
-    """Lock down a child process as a test. Returns ``"ready: "`` and its layers, or the error."""
+    """Lock down a child process as a test. Returns ``"ready: "`` and the layers' names, or the error."""
     here, there = os.pipe()
     pid = os.fork()
     if pid == 0:

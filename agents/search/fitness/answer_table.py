@@ -30,8 +30,9 @@ Key = tuple[str, int]
 class AnswerCounts:
     """Counts over the answers of each of M candidates; all arrays have shape (M,).
 
-    `answers` counts all answers, `failed` failed answers that scores leave out, and `no_option` answers
-    without an option, which count as wrong. `tokens` is the sum of input and output tokens.
+    `answers` is the number of all answers, `failed` of those that failed and that scores leave out, and
+    `no_option` of those without an option, which count as wrong. `tokens` is the sum of input and output
+    tokens.
     """
 
     answers: IntArray
@@ -91,7 +92,7 @@ class AnswerTable:
         row.option[places], row.status[places], row.tokens[places] = found.option, found.status, found.tokens
 
     def _open_row(self, key: Key) -> _Row:
-        """Return the row with this key to be changed, created if needed, and count the change."""
+        """Return the row with this key for a change; create the row if needed, and count the change."""
         self.changes[key] += 1
         self.version += 1
         return self.rows.setdefault(key, _Row(len(self.places) + 1))
@@ -115,7 +116,10 @@ class AnswerTable:
         return np.where(gone, FAILED, option).astype(np.int64)
 
     def is_left_out(self, ids: Sequence[str], items: Sequence[Item]) -> BoolArray:
-        """Whether each answer failed at about the same time as an unrelated candidate's, shape (M, n)."""
+        """Whether each of M candidates' answers to n items is left out of the scores, shape (M, n).
+
+        An answer is left out if it failed within one minute of a failed answer of an unrelated candidate.
+        """
         return self._is_excused(self._take("status", ids, items, 0), ids, items, 0)
 
     def _is_excused(
@@ -148,7 +152,7 @@ class AnswerTable:
     def read_answers(
         self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0
     ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Return options and indices of the statuses in `STATUSES` (−1 if missing), shape (M, n) each."""
+        """Return two arrays of shape (M, n): answers' options, and indices in `STATUSES` (−1 if missing)."""
         where = ids, items, replicate
         return self._take("option", *where), self._take("status", *where)
 

@@ -126,15 +126,15 @@ class Board:
         return {}
 
     def standing(self, name: str) -> Standing:
-        """Return a candidate's scores, computed on demand because a search needs those of few candidates."""
+        """Return a candidate's scores, computed on demand because a search needs few candidates' scores."""
         if name not in self._standings:
             self._standings[name] = self._stand(self.places[name])
         return self._standings[name]
 
     def avoided(self, name: str) -> float | None:
-        """Return the weighted share of items with a no on which a candidate did not choose a refused option.
+        """Return the weighted share of items with a refused option on which a candidate chose no such option.
 
-        This is not an accuracy. None if no item has a no.
+        Items with a yes are left out, so this is not an accuracy. None if no item is left.
         """
         return _avoided(self.options(name), self.labelled)
 
@@ -149,7 +149,7 @@ class Board:
         return self.count()
 
     def accuracy(self, score: float) -> float:
-        """Convert a score to an accuracy: (K − 1)q − (K − 2) on the scale q."""
+        """Convert a score to an accuracy: for K options and a score q on scale "q", (K − 1)q − (K − 2)."""
         return 1 - (1 - score) / self.unit
 
     def values(self, ids: Sequence[str]) -> FloatArray:
@@ -157,7 +157,7 @@ class Board:
         return np.array([float(np.nanmean(self.scores[self.places[c]])) for c in ids])
 
     def ranked(self) -> list[str]:
-        """Return the candidates by posterior mean, best first; fewer tokens, then ids break ties."""
+        """Return the candidates by posterior mean, best first; ties are broken by fewer tokens, then id."""
         mean = [rounded(value) for value in (-self.shrunk.mean).tolist()]
         # Tokens are summed only if there are ties to break.
         if len(set(mean)) == len(mean):
@@ -309,7 +309,10 @@ def _mean_over_runs(scored: Sequence[FloatArray]) -> FloatArray:
 
 
 def _avoided(y: IntArray, labelled: ExpertLabels) -> float | None:
-    """Return the weighted share of items with a no and an answer on which no refused option was chosen."""
+    """Return the weighted share of answers that avoid the refused options of their items.
+
+    Only items without a yes, with a refused option and with an answer count. None if no item counts.
+    """
     refused = labelled.refused & ((labelled.truth < 0) & (y >= UNREADABLE))[:, None]
     hit = refused[np.arange(len(y)), np.maximum(y, 0)] & (y >= 0)
     asked = float(labelled.weight @ refused.any(axis=1))

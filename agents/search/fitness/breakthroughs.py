@@ -25,7 +25,7 @@ from oversight.harness import FloatArray
 from oversight.harness.estimate import find_root
 
 EXPECTED = 2.5
-"""Expected number of breakthroughs in an archive; if smaller, one interval in ten misses the accuracy."""
+"""Expected number of breakthroughs in an archive. With fewer, one interval in ten misses the accuracy."""
 FAR = 0.35
 """Spread ω of breakthroughs; it spans from a workflow that mostly fails to one that mostly succeeds."""
 NEAR = 0.05
@@ -37,8 +37,8 @@ LOW = 2.25
 """Number of standard deviations from the mean to the lower end of an interval. It exceeds 1.96, because a
 candidate that leads by luck has few refutations, and then its estimated standard deviation is too small."""
 WINNER_LOW, WINNER_SIDE = 2.6, 0.99
-"""`LOW` and `SIDE` for the winner of a search. They are wider, because a winner chosen by a few dozen
-refutations deviates from its posterior mean by more than the posterior implies."""
+"""`LOW` and `SIDE` for the winner of a search. They widen the interval, because a winner chosen by a few
+dozen refutations deviates from its posterior mean by more than the posterior implies."""
 _GRID = np.linspace(0.0, 4.0, 41)
 
 

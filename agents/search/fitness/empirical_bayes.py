@@ -9,19 +9,19 @@ mean is averaged over the posterior of τ under a half-normal prior (Gelman 2006
 
 All scores are paired on the same items, so the difficulty of items cancels. v is pooled over the candidates,
 because with few refutations a candidate's own variance is small exactly if it was lucky. The only assumption
-is that candidates are exchangeable. Families violate it: two distant clusters bias the winner by a few
-points. If the parents of candidates are known, the prior uses them (`relate`). A single candidate far above
-all others is shrunken by up to twenty points; the upper ends of intervals allow for this
-(`oversight.agents.search.fitness.breakthroughs`).
+is that candidates are exchangeable. Families of candidates violate it: two families far apart bias the
+winner's score by a few points. If the parents of candidates are known, the prior uses them (`relate`). A
+single candidate far above all others is shrunken by up to twenty points; the upper ends of intervals allow
+for this (`oversight.agents.search.fitness.breakthroughs`).
 
 `compare_paired` compares a child with its parent. It averages the differences over the items that both
 answered. The standard error includes two imaginary items on which they disagree, one each way, as in
 `oversight.harness.estimate.paired` for proportions (Bonett & Price 2012). Otherwise three lucky items in a
 row would count as proof, although this happens by chance one time in eight, and programs that have not
 differed yet would count as equal. The difference is then shrunk by the spread of the candidates. The verdict
-``better`` requires a probability of 95 %, so a program compared with itself gets it at most one time in
-twenty. ``worse`` requires only 80 %, because it merely discourages a repetition. Otherwise the verdict is
-``undecided``.
+``better`` requires a probability of 95 %, so a program compared with itself gets this verdict at most one
+time in twenty. ``worse`` requires only 80 %, because it merely discourages a repetition. Otherwise the
+verdict is ``undecided``.
 
 With known parents, the prior says that a child is about as good as its parents: A_j = A_parent + N(0, τ²),
 with the mean of the parents if there are two. A candidate without parents is a draw around the archive's
@@ -53,16 +53,17 @@ _NEAR = 1e-9
 
 
 def design_effect(residuals: FloatArray, cluster: IntArray) -> float:
-    """Return the variance of a mean over clustered items, divided by that over independent items; at least 1.
+    """Return the variance of a mean over clustered items, relative to independent items; at least 1.
 
-    The observed variance is corrected for few clusters by C/(C − 1), where C is their effective number.
+    The observed variance is corrected for few clusters by C/(C − 1), where C is the effective number of
+    clusters.
 
     Parameters
     ----------
     residuals
         Residuals of one mean, shape (n,), or of M means that are pooled, shape (M, n); NaN if missing.
     cluster
-        Number of each item's cluster, shape (n,).
+        Cluster number of each item, shape (n,).
     """
     n, groups = len(cluster), _effective(cluster)
     if groups >= n - _NEAR:
@@ -134,14 +135,16 @@ class ShrunkScores:
     Attributes
     ----------
     value
-        Â_j: the candidate's mean difference from the reference on the items that it answered, plus the
-        reference's level. This equals the mean score if the candidate answered all items.
+        Â_j: the candidate's mean difference from the reference, over the items that the candidate answered,
+        plus the archive's level. The reference is each item's mean score over the candidates that answered at
+        least 90 % of the items; the level is its mean. Â_j equals the mean score if the candidate answered
+        all items.
     se_relative
         Standard error of Â_j given the archive's level, from paired differences.
     mean, sd
         Posterior mean and standard deviation of A_j, given the archive's level.
     level_se
-        Standard error of the archive's level, an error that all values share.
+        Standard error of the archive's level; the error of the level is the same in all values.
     spread
         Posterior mean of τ, the standard deviation of the candidates' true accuracies.
     breakthroughs
@@ -169,12 +172,12 @@ def shrink_scores(
     ----------
     scores
         Scores of `oversight.agents.search.fitness.scores.score_items`, shape (M, n); NaN if missing.
-        Candidates may have answered different items. The mean of those that answered at least 90 % of the
-        scored items is the reference.
+        Candidates may have answered different items. Their scores are compared with the mean score of those
+        candidates that answered at least 90 % of the scored items.
     unit
         Value of an accuracy difference of 1 on the scale of the scores: 1, or 1/(K − 1) for raw q.
     cluster
-        Number of each item's cluster, shape (n,); by default, every item is independent.
+        Cluster number of each item, shape (n,); by default, every item is independent.
     related
         Prior covariances in units of τ², shape (M, M) (`relate`); by default, candidates are independent.
 
@@ -234,8 +237,8 @@ def _posterior(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return posterior mean and standard deviation of every A_j, and posterior mean of τ, by a grid over τ.
 
-    The prior covariance is τ² times `related`. After the noise is scaled to 1, one eigenbasis makes it
-    diagonal for every τ.
+    The prior covariance is τ² times `related`. After the noise is scaled to 1, one eigenbasis makes this
+    covariance diagonal for every τ.
     """
     noise = np.sqrt(np.maximum(variance, 1e-18))
     roots, basis = np.linalg.eigh(related / np.outer(noise, noise))
@@ -299,7 +302,7 @@ def compare_paired(
     spread
         τ of the archive (`ShrunkScores.spread`); the prior of a difference is N(0, 2τ²).
     cluster
-        Number of each item's cluster, shape (n,); by default, every item is independent.
+        Cluster number of each item, shape (n,); by default, every item is independent.
     """
     both = ~(np.isnan(child) | np.isnan(other))
     gaps = child[both] - other[both]

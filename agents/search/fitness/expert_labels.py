@@ -3,9 +3,9 @@
 A search can also use only complementary labels, which name a wrong option. "Towards Scalable Oversight via
 Partitioned Human Supervision", App. B, has two ways to obtain them. If the right option is known, a wrong
 option is drawn uniformly, and the right option is discarded. Otherwise an expert says whether a uniformly
-drawn option is right, and items with a yes are left out. Whether an item has a yes is then pure chance, with
-probability 1/K. So for items with the same K, the remaining items are a random sample; if K varies, fewer
-items with small K remain. In both cases, the refused option is uniform among the wrong options.
+drawn option is right, and items with a yes are left out. Whether an item with K options has a yes is then
+pure chance, with probability 1/K. So for items with the same K, the remaining items are a random sample; if K
+varies, fewer items with small K remain. In both cases, the refused option is uniform among the wrong options.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def keep_complementary(labelled: ExpertLabels, how: str, seed: int) -> ExpertLab
     Parameters
     ----------
     how
-        ``"all"`` changes nothing; ``"no"`` leaves items with a yes out; ``"drawn"`` replaces each yes by a no
+        ``"all"`` changes nothing; ``"no"`` leaves out items with a yes; ``"drawn"`` replaces each yes by a no
         for a random wrong option, unless the item has a no already.
     seed
         Seed of the draws, combined with the item's id.
@@ -92,7 +92,7 @@ class ExpertLabels:
     routed
         Whether the item's options were drawn with unequal propensities, shape (n,).
     cluster
-        Number of the item's cluster, shape (n,); all different if items are independent.
+        Cluster number of the item, shape (n,); all different if items are independent.
     weight
         Weight of the item, shape (n,), above 0: larger if fewer of the questions about the same classes were
         answered. By default, all weights are 1.
@@ -118,7 +118,7 @@ class ExpertLabels:
 
     @property
     def ruled_out(self) -> FloatArray:
-        """Share of each item's wrong options that are known to be wrong, shape (n,); 1 if it has a yes."""
+        """Share of each item's wrong options known to be wrong, shape (n,); 1 for an item with a yes."""
         share: FloatArray = self.refused.sum(axis=1) / (self.n_options - 1)
         return np.where(self.truth >= 0, 1.0, share)
 
@@ -132,10 +132,10 @@ class ExpertLabels:
     ) -> ExpertLabels:
         """Collect the labels of these items; labels of other items and abstentions are ignored.
 
-        A routed item with an abstention is left out completely, because which questions stay unanswered may
-        depend on the truth. `clusters` maps item ids to names of clusters. With `rates` from `find_rates`,
-        an item's weight is the inverse product of the answering rates of its questions, and an item of which
-        only some questions were answered is left out.
+        A routed item with an abstention is left out completely, because the truth may determine which
+        questions stay unanswered. `clusters` maps item ids to names of clusters. With `rates` from
+        `find_rates`, an item's weight is the inverse product of the answering rates of its questions, and an
+        item of which only some questions were answered is left out.
 
         Raises
         ------
@@ -215,7 +215,7 @@ def find_rates(counts: ClassCounts) -> dict[str, float]:
 def _name_classes(
     items: Sequence[Item], rank: IntArray, asked: QuestionColumns, common: Mapping[str, float] | set[str]
 ) -> list[str]:
-    """Return the class of each question: the option's text, or its expert if the text is rare."""
+    """Return the class of each question: the option's text or, if this is rare, the question's expert."""
     texts = [items[i].options[k] for i, k in zip(rank.tolist(), asked.option.tolist(), strict=True)]
     experts = [asked.experts[e] for e in asked.expert.tolist()]
     return [t if t in common else f"expert: {e}" for t, e in zip(texts, experts, strict=True)]
@@ -241,7 +241,7 @@ def _weigh(
 
 
 def _ranks(ids: Sequence[str], labels: LabelColumns) -> IntArray:
-    """Return, for each position in the labels' index, the position of its item in `ids`; −1 if not in it."""
+    """Return, for each item in the labels' index, its position in `ids`; −1 if `ids` does not contain it."""
     place = labels.index.find_places(ids)
     rank = np.full(labels.index.size, -1)
     rank[place[place >= 0]] = np.flatnonzero(place >= 0)
@@ -249,7 +249,7 @@ def _ranks(ids: Sequence[str], labels: LabelColumns) -> IntArray:
 
 
 def _rows_of(ids: Sequence[str], labels: LabelColumns) -> tuple[IntArray, LabelColumns]:
-    """Return the labels of these items, preceded by the position in `ids` of each label's item."""
+    """Return the position in `ids` of each label's item, and the labels of these items."""
     rank = _ranks(ids, labels)
     mine = np.flatnonzero(rank[labels.item] >= 0)
     return rank[labels.item[mine]], labels.take(mine)

@@ -72,7 +72,7 @@ def _choose_best(ranked: list[str], place: int) -> list[str]:
 
 
 def describe_slot(view: PolicyView) -> dict[str, str]:
-    """Describe what this proposal should emphasise and concurrent ones should not, and list refusals."""
+    """Say what this proposal, unlike concurrent proposals, should emphasise, and list reasons of refusals."""
     told = f"This is proposal {view.slot + 1} of {view.planned}."
     if view.in_flight > 1:
         told += f" Up to {view.in_flight} are written at once, and none sees the others."
@@ -112,9 +112,9 @@ async def describe_cases(
 ) -> str:
     """Show feedback items on which experts refuted the candidate, and items on which they did not.
 
-    Half of the `most` items are refuted (certain errors), or all of them with `refuted_only`. The text shows
-    what experts say about the candidate's own choice, but never the right option. `with_calls` adds the
-    candidate's calls and replies on refuted items.
+    On half of the `most` items, or on all of them with `refuted_only`, the answer is refuted: a certain
+    error. The text shows what experts say about the candidate's own choice, but never the right option.
+    `with_calls` adds the candidate's calls and replies on refuted items.
     """
     certain = most if refuted_only else most // 2
     refuted: list[tuple[Item, str]] = []

@@ -81,7 +81,7 @@ class Adas(ModelPolicy):
     name: str = "adas"
 
     async def propose(self, view: PolicyView) -> Proposal:
-        """Make three calls: idea, reflection, check. A program is kept if the next reply is unusable."""
+        """Make three calls: idea, reflection, check. If the second or third fails, the program is kept."""
         talk = Conversation.begin(self.optimiser, self.name, view.slot)
         told = {
             "task": self.optimiser.task,

@@ -41,7 +41,8 @@ class JudgedAnswer:
     item, option
         The item, and the index of the chosen option; None if no option could be read.
     known
-        Whether a comparison is possible: the item has an expert's answer, and the candidate's did not fail.
+        Whether a comparison is possible: the item has an expert's answer, and the candidate's answer did not
+        fail.
     settled
         Whether the right option is known from an expert's yes.
     refuted
@@ -142,7 +143,7 @@ class Policy(Protocol):
     async def repair(
         self, view: PolicyView, proposal: Proposal, reason: str, attempt: int
     ) -> Proposal | None:
-        """Return a repaired proposal whose program was refused for `reason`; None to give up."""
+        """Repair a proposal whose program was refused for `reason`, and return it; None to give up."""
         ...
 
 

@@ -48,7 +48,7 @@ def read_constants(source: str) -> dict[str, Value]:
 
 
 def replace_constants(source: str, values: Mapping[str, Value]) -> str:
-    """Return a source with other values of its constants; names that it does not define are ignored."""
+    """Return a source with new values for its constants; values for names that it lacks are ignored."""
     tree = ast.parse(source)
     for statement in tree.body:
         match statement:
@@ -58,7 +58,7 @@ def replace_constants(source: str, values: Mapping[str, Value]) -> str:
 
 
 def set_argument(source: str, keyword: str, name: str, value: Value) -> str:
-    """Pass ``keyword=name`` in every call for an answer that lacks this keyword, and set ``name = value``."""
+    """Pass ``keyword=name`` in calls for an answer, except calls with this keyword; set ``name = value``."""
     tree = ast.parse(source)
     for call in ast.walk(tree):
         if _asks_for_answer(call) and all(k.arg != keyword for k in call.keywords):
@@ -189,7 +189,7 @@ class Wordings:
         return cls(tuple(table["instruction"]), tuple(table["role"]))
 
     def with_roles(self, texts: Iterable[str]) -> Wordings:
-        """Return these texts together with a study's own roles."""
+        """Return these wordings with the roles `texts` of a study added."""
         return replace(self, role=tuple(dict.fromkeys((*self.role, *texts))))
 
 

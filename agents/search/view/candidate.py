@@ -14,7 +14,7 @@ from oversight.harness.store import SearchProgress, Store, split_into_batches
 from oversight.harness.types import Candidate, Item, Prediction, PredictionStatus
 
 SHOWN_BEFORE = ("feedback", "select")
-"""Splits whose items are shown even before a winner is named; others must not influence the user."""
+"""Splits whose items are shown even before a winner is named; other items must not influence the user."""
 _SPLITS = (*SHOWN_BEFORE, "confirm", "test")
 PAGE, _PORTION = 50, 100
 _LINES, _TEXT = 5_000, 160
@@ -41,7 +41,7 @@ def read_candidate(
     after
         Position of the last item on the previous page; empty for the first page.
     only
-        One of `OUTCOMES`, to show only these items; empty for all.
+        One of `OUTCOMES`, to show only items with this outcome; empty for all.
 
     Raises
     ------
@@ -72,7 +72,7 @@ class CandidatePages:
         self._verdicts: dict[str, list[dict[str, str]]] = {}
 
     def read_page(self, candidate: Candidate, after: str = "", only: str = "") -> dict[str, Any]:
-        """Return one page: the candidate, its source compared with its parent's, and a part of its items.
+        """Return one page: the candidate, its source compared with its parent's, and some items it answered.
 
         For `after` and `only` see `read_candidate`.
         """
@@ -154,7 +154,7 @@ class CandidatePages:
 
 
 def find_search(store: Store, name: str) -> SearchProgress:
-    """Return the search with this id; an empty id selects the newest. Raise BadInput if it does not exist."""
+    """Return the search with this id; an empty id selects the newest. Raise BadInput if none exists."""
     known = store.searches.read_progress()
     for search in known:
         if search.id == (name or search.id):

@@ -188,7 +188,7 @@ def read_exported_parts(
     most_bytes: int = _MOST_BYTES,
     context: SearchContext | None = None,
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a search's page: name (with the query that the page requests) and payload.
+    """Yield each part of a search's page: its name, with the query of the page's request, and its payload.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""List all searches of a study, and describe the state of one of them, without sources.
+"""List all searches of a study, and describe the state of one of them, without programs' sources.
 
 The headline of a search is its most reliable estimate. All other numbers are shown with an explanation.
 """
@@ -128,11 +128,11 @@ def _number(
 _MOST_REFUSED = 200
 """Maximum number of refused proposals that are listed; the total is shown too."""
 _NOTE, _NAME = 300, 120
-"""Maximum number of characters of a note and of a name in the list; a candidate's page shows all."""
+"""Maximum number of characters of a note and of a name in the list; a candidate's page shows both in full."""
 
 
 def read_searches(study: Study, store: Store, *, id: str = "") -> dict[str, Any]:  # noqa: A002  the name in the address
-    """Return all searches of a study, newest first, and the state of the one with this id.
+    """Return all searches of a study, newest first, and the state of the search with this id.
 
     An empty id selects the newest search.
 

@@ -49,7 +49,7 @@ from oversight.harness.store import (
 
 
 def upgrade(args: argparse.Namespace) -> None:
-    """Copy the rows to a new database, then name it in study.toml; each step may be repeated."""
+    """Copy the rows to a new database, then name it in study.toml; repeating a step is safe."""
     study, path = read_study(args.study), Path(args.study)
     old, url = study.study.store, study.store_url
     if study.has_server:
@@ -154,7 +154,7 @@ def _adopt(args: argparse.Namespace) -> None:
 
 
 def _move(args: argparse.Namespace, study: Study) -> None:
-    """Move the rows, name the new database in study.toml, and adopt it; each step may be repeated."""
+    """Move the rows, name the new database in study.toml, and adopt it; repeating a step is safe."""
     path = Path(args.study)
     to = args.to if "://" in args.to else str(Path(args.to).absolute())
     url = to if "://" in to else f"sqlite:///{to}"

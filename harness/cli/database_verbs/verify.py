@@ -24,7 +24,7 @@ _UNCHECKED = "no --head was given, so a complete rewrite of the events would not
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Check, and print violations; with violations, the exit code is 1."""
+    """Check the database or the bundle, and print violations; the exit code is 1 if there are any."""
     from oversight.harness.analysis import audit_bundle, audit_study
 
     if args.to is not None:

@@ -152,7 +152,7 @@ def _text(found: Superhuman) -> list[Any]:
 
 
 def _condition_lines(found: Superhuman) -> list[str]:
-    """Describe the condition of a certificate, and results that would refute it."""
+    """Describe the condition of a certificate, and the results that would refute the condition."""
     lines = []
     for c in found.conditions:
         lines += [
@@ -167,7 +167,7 @@ def _condition_lines(found: Superhuman) -> list[str]:
 
 
 def _direct_lines(found: Superhuman) -> list[str]:
-    """Describe the cost of asking experts directly, if nothing is certified or only under a condition."""
+    """Describe the cost of asking experts directly, unless the model is certified without a condition."""
     if found.direct:
         name = "the direct route, without these assumptions" if found.certified else "the direct route"
         return [

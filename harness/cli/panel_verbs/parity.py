@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _answer(found: Parity) -> list[str]:
-    """Return whether the model does as well as the humans, with the difference that decides it."""
+    """Return lines that say whether the model does as well as the humans, with the deciding difference."""
     gap = found.overall.delta
     answer = "No, it is below." if gap.low > 0 else "It is above." if gap.high < 0 else "Not decided."
     if found.stratify:

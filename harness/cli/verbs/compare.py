@@ -114,7 +114,7 @@ def _what_fits(c: Comparison) -> list[str]:
 def _answer_many(ranking: Ranking, pairs: Sequence[Comparison]) -> str:
     """Return which of several models is best, or which cannot be distinguished from the best.
 
-    The answer is marked if an interval of a difference with a first-ranked model may not be valid.
+    The answer is marked if the interval of any model's difference from a first-ranked model may be invalid.
     """
     first = [name for name, (best, _) in zip(ranking.names, ranking.ranks, strict=True) if best == 1]
     *others, last = first

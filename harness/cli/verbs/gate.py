@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_files(report: GateReport, junit: str | None, markdown: str | None) -> None:
-    """Write both files atomically.
+    """Write the JUnit file and the Markdown summary atomically, each if its path is given.
 
     Raises
     ------

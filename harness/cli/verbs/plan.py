@@ -130,7 +130,7 @@ def _plan_study(args: argparse.Namespace) -> None:
 
 
 def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan) -> list[PricedPlan]:
-    """Return the plan with its cost, and other protocols' plans if none is named; empty with --questions."""
+    """Price the plan and, if no protocol is named, other protocols' plans; empty with --questions."""
     from oversight.harness.analysis import plan_study
     from oversight.harness.judges import price_plans
 
@@ -244,7 +244,7 @@ def _tables(payload: dict[str, Any]) -> list[Any]:
 
 
 def _fewest(payload: dict[str, Any]) -> str:
-    """Compare the cheapest protocol's cost with that of random options, in a sentence."""
+    """Return a sentence that compares the cheapest protocol's cost with the cost of random options."""
     rows = {row["protocol"]: row for row in payload["estimate"]}
     best = min(rows.values(), key=lambda row: (row["questions"], row["half_width"]))
     random = rows["uniform"]
@@ -257,7 +257,7 @@ def _fewest(payload: dict[str, Any]) -> str:
 
 
 def _named(protocol: str) -> str:
-    """Return the name of a protocol in study.toml."""
+    """Return the name that study.toml uses for a protocol."""
     # The first protocol draws options uniformly; the second draws those that models chose.
     uniform, chosen, *_ = PROTOCOLS
     protocol = protocol.replace("shared", chosen).replace("uniform", uniform)

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def write_door(url: str) -> str:
-    """Write a private file that redirects to the page, and return its address.
+    """Write a private file that redirects to the page, and return the file's address.
 
     The page's own address must not be an argument of a program, because all users can see arguments.
     """

@@ -32,7 +32,7 @@ class ChangeFeed:
         self.version = 0
         """Number of changes seen so far; the first check counts as a change."""
         self.trouble = ""
-        """Reason why the database cannot be read at present; empty if it can."""
+        """Reason why the database cannot be read at present; empty if it can be read."""
 
     async def follow(self) -> None:
         """Check the database repeatedly until `end` is called; retry if it cannot be read."""

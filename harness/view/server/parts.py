@@ -22,7 +22,7 @@ _MOST_KEPT = 64
 _MOST_PAGES = 4
 """Largest number of requests about items that are served at once, each with its own database connection."""
 _AT_ONCE = 0.3
-"""Seconds that reading the items' columns may delay a request; if it takes longer, it runs in background."""
+"""Seconds that reading the items' columns may delay a request; a longer read runs in the background."""
 _PAYLOAD = "oversight.harness.view.payload"
 _OWN = {
     "frame": f"{_PAYLOAD}.progress:read_frame",
@@ -91,7 +91,7 @@ class Parts:
         return write_json({**found, "behind": behind})
 
     async def prepare(self) -> None:
-        """Read the columns for filters before a request needs them, but after the page's frame."""
+        """Read the columns for filters after the page's frame was read and before a request needs them."""
         await self._feed.begun()
         await self.read_part("frame", {})
         if not (self._study.experts.is_panel or self._study.is_open):

@@ -1,7 +1,7 @@
 """Serve questions to the answer page and store answers, once per key and question.
 
-The page receives no truth, prediction, propensity or answer of others, and does not reveal how or why an item
-was chosen. Options are identified by their positions on the page, because their order in a source may
+The page receives no truth, prediction, propensity or other person's answer, and does not reveal how or why an
+item was chosen. Options are identified by their positions on the page, because their order in a source may
 reveal the true one.
 """
 
@@ -90,7 +90,7 @@ class QuestionSheet:
         raise WrongAnswer("the value was not offered")
 
     def write_value(self, held: HeldQuestion, item: Item, stored: str) -> str | None:
-        """Convert a stored value to that of the page; None if the item no longer has this option."""
+        """Convert a stored value to the page's value; None if the item no longer has this option."""
         if held.option is not None:
             return stored
         if not stored:
@@ -99,14 +99,14 @@ class QuestionSheet:
         return next(map(str, places), None)
 
     def _order(self, item: Item) -> tuple[int, ...]:
-        """Return positions of options in display order: class order if all items share them, or permuted."""
+        """Return the options' positions in display order: class order or, if options differ, permuted."""
         return item.permutation if self._texts.own_options else tuple(range(len(item.options)))
 
 
 _AHEAD = 3
 """Number of open questions that a page gets: the one to answer, and two in case the connection is lost."""
 _LONG = 8_000
-"""Total characters of texts up to which questions are sent ahead; beyond it, only one question is sent."""
+"""Maximum total characters of texts that are sent ahead; if texts are longer, only one question is sent."""
 _MOST_GIVEN, _EXCERPT = 500, 80
 """Number of earlier answers that are listed, and number of shown characters of their texts."""
 
@@ -167,8 +167,8 @@ class AnswerDesk:
         -------
         dict
             ``study``, ``person``, ``instructions``; ``done`` of ``of`` questions are answered,
-            ``elsewhere`` of them not on the page; ``questions``: the next open ones, at most three, as
-            returned by `QuestionSheet.show_question`.
+            ``elsewhere`` of these through another channel; ``questions``: the next open ones, at most three,
+            as returned by `QuestionSheet.show_question`.
         """
         with self._lock:
             self._queues.refresh()
@@ -203,7 +203,11 @@ class AnswerDesk:
         return found
 
     def tell_previous(self, person: str, before: str = "", named: str = "") -> dict[str, Any] | None:
-        """Return a person's answer before a question, their last one, or the one to a question `named`."""
+        """Return an earlier answer of a person with its question; None if there is none.
+
+        With `named`, this is the answer to that question. Otherwise it is the last answer before the question
+        `before`, or the last of all if `before` is empty.
+        """
         with self._lock:
             self._queues.refresh()
             held = self._queues.find_previous(person, before)
@@ -223,7 +227,7 @@ class AnswerDesk:
         Parameters
         ----------
         link
-            Identifier of the person's link in the history.
+            Identifier of the person's link, which the answer's history records.
 
         Raises
         ------
@@ -283,5 +287,5 @@ def _is_same(known: AuditRecord, event: AuditEvent) -> bool:
 
 
 def _hash_key(person: str, key: str) -> str:
-    """Hash a key with the person, so that no other browser can have the same key."""
+    """Hash an answer's key together with the person, so that equal keys of two people do not collide."""
     return sha256(f"{PAGE}\n{person}\n{key}".encode(errors="surrogateescape")).hexdigest()[:32]

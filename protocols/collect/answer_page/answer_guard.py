@@ -53,7 +53,7 @@ class RequestLimit:
     _buckets: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
 
     def wait(self, name: str) -> float:
-        """Return the seconds until a bucket has a token; 0 if it has one."""
+        """Return the seconds until a bucket has a token; 0 if it has a token now."""
         left = self._left(name)
         return 0.0 if left >= 1 else (1 - left) * self.each
 
@@ -108,7 +108,7 @@ class AnswerGuard:
     requests: RequestLimit = field(default_factory=lambda: RequestLimit(120, 0.25))
 
     def cookie_of(self, link_id: str) -> str:
-        """Return the name of a link's cookie; it has the port, because browsers share cookies among ports."""
+        """Return the name of a link's cookie. It names the port, as browsers share cookies among ports."""
         prefix = "__Host-" if self.address.is_secure else ""
         return f"{prefix}oversight-answers-{self.address.port}-{link_id}"
 

@@ -36,7 +36,7 @@ _SHORT = 1000
 _PATIENCE = 20.0
 """Seconds within which the body of a request must arrive."""
 _TICK = 0.05
-"""Seconds of a clock tick; replies about questions are sent at ticks, so that timing reveals nothing."""
+"""Seconds between ticks; replies about questions are sent at ticks, so that timing reveals nothing."""
 _LOST = web.AppKey("lost", asyncio.Event)
 """Set when the database was moved, replaced or overwritten; the server then ends with that error."""
 _STATUS = {Outcome.STORED: 200, Outcome.REPEATED: 200, Outcome.NOT_HELD: 404}
@@ -59,7 +59,7 @@ class AnswerPageOptions:
     port
         Port to listen on; 0 takes any free one.
     public
-        Scheme and host of the page behind a proxy; empty without one.
+        Scheme and host of the page behind a proxy; empty without a proxy.
     """
 
     host: str = LOCAL

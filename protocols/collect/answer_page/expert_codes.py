@@ -79,7 +79,7 @@ def make_codes(
 
 
 def list_codes(study: Study, store: Store) -> dict[str, AnswerLink | None]:
-    """Return person → link of the newest code, for people with questions or a code; None without a code.
+    """Map each person with questions or a code to the link of their newest code, or None without a code.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def normalise_code(text: str) -> str:
 
 
 def derive_link_id(secret: str) -> str:
-    """Return the public id of the link that a normalised code opens; it is no part of the stored hashes."""
+    """Return the public id of the link that a normalised code opens; the stored hashes do not contain it."""
     return hash_secret(f"oversight answer link {secret}")[:12]
 
 
@@ -143,13 +143,13 @@ def open_link(store: Store, link_id: str, session: str) -> AnswerLink | None:
 
 
 def _check_secret(link: AnswerLink | None, secret: str, digest: str) -> AnswerLink | None:
-    """Return a link if it is valid and the secret has the digest; the time taken reveals nothing about it."""
+    """Return a link if it is valid and the secret has the digest, which is compared in constant time."""
     is_right = hmac.compare_digest(hash_secret(secret), digest or _NO_DIGEST)
     return link if link is not None and is_right and link.opens(datetime.now(UTC)) else None
 
 
 def _check_asked(study: Study, store: Store, experts: Sequence[str]) -> list[str]:
-    """Return the named experts, each once, or all with questions; refuse a name without questions."""
+    """Return the named experts without duplicates, or all people with questions; refuse other names."""
     check_drawn(study, store)
     known = [name for name in store.count_asked(panel=study.experts.is_panel) if not is_erased(name)]
     for name in experts:

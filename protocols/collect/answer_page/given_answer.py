@@ -56,7 +56,7 @@ def parse_answer(body: bytes) -> GivenAnswer:
     Raises
     ------
     WrongAnswer
-        If a field is wrong; names the field and repeats none of its content.
+        If a field is wrong; the message names the field but does not repeat its content.
     """
     try:
         told: Any = json.loads(body)

@@ -112,7 +112,10 @@ class PageQueues:
         return found[:most]
 
     def find_previous(self, person: str, before: str) -> HeldQuestion | None:
-        """Return the question that a person answered on the page before `before`, or last; None without."""
+        """Return the question that a person answered on the page just before the question `before`.
+
+        If `before` is empty, return the question answered last. Returns None if no such question exists.
+        """
         own, found = self._queues.get(person, {}), None
         for name in self._given.get(person, {}):
             if name == before:

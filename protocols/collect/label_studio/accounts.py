@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """An expert's account; `password` and `link` are set only if this call created them.
+    """An expert's account; `password` and `link` are empty unless they were just created.
 
     Attributes
     ----------
     exists
         Whether the expert can already log in.
     password
-        The password of an account created by this call. It is not stored.
+        The password of an account that was just created. It is not stored.
     link
         Address where the expert creates the account with this e-mail address.
     """

@@ -1,6 +1,6 @@
 """Decide which annotation of a task is the answer, read the answer, and say why others do not count.
 
-The Community edition has no roles: anybody with an account may answer anybody's tasks, and may name any user
+The Community edition has no roles: anybody with an account can answer anybody's tasks, and can name any user
 as the author. Only the editor is set by the server itself. So an answer counts only if the asked expert is
 both its author and its last editor.
 """
@@ -42,7 +42,7 @@ ASKED_AGAIN = (
     Reason.PRELABELLED,
     Reason.MOVED,
 )
-"""Reasons why a question that stays open is sent again, because its expert sees it as answered."""
+"""Reasons for which a question is sent again: it is still open, but its expert sees it as answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +171,6 @@ def _user(value: object) -> int | None:
 
 
 def _read_seconds(told: object) -> float | None:
-    """Return the time that a browser reported; None if it is impossible."""
+    """Return the time that a browser reported; None if the time is impossible."""
     seconds = math.nan if told is None else float(str(told))
     return seconds if 0 <= seconds < math.inf else None

@@ -116,17 +116,17 @@ def plan_tasks(
 
 
 def check_experts(asked: Iterable[Pending], roster: Roster, *, asks_on: bool) -> None:
-    """Raise an error if an expert would judge several options of one item.
+    """Raise an error if an expert would judge several options of one item or, with `asks_on`, two classes.
 
     Parameters
     ----------
     asks_on
-        Whether items are asked about repeatedly, so that no expert may judge several classes.
+        Whether items are asked about repeatedly. Then each expert is allowed only one class.
 
     Raises
     ------
     DataError
-        If an expert would judge several options; the message names the roster, the expert and the item.
+        If an expert would do so; the message names the roster and the expert.
     """
     for expert in roster.experts:
         if asks_on and (len(expert.classes) > 1 or "*" in expert.classes):
@@ -155,7 +155,7 @@ def check_open(queues: Mapping[str, Queue], tasks: Sequence[QueuedTask]) -> None
     Raises
     ------
     ConfigError
-        If a project is closed; names the expert.
+        If a project is closed; the message names the expert.
     """
     if closed := next((task.expert for task in tasks if queues[task.expert].closed), None):
         raise ConfigError(f"the project of {closed!r} was closed: start a new study for new questions")
@@ -203,7 +203,7 @@ def repair_project(
 
 
 def find_asked_again(labels: LabellingRepository, replies: ReplyRepository) -> dict[str, list[Quarantined]]:
-    """Return the annotations that do not count, by open question that its expert no longer sees."""
+    """Return the annotations that do not count, for each open question that its expert no longer sees."""
     rows: dict[str, list[Quarantined]] = defaultdict(list)
     for row in labels.read_quarantine():
         if row.question_id is not None and not row.over:
@@ -261,9 +261,9 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         Raises
         ------
         BadInput
-            If roster, items or page are not suitable; nothing was sent.
+            If roster, items or page are not suitable; then nothing is sent.
         LabelStudioError
-            If a server fails; the same call continues from there.
+            If a server fails; another call continues where this one stopped.
         """
         with self._alone():
             asked = read_pending(self.study, self.store)
@@ -361,7 +361,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     def requeue(self) -> int:
         """Send questions again if their answers do not count and their expert no longer sees the questions.
 
-        Their tasks are deleted with all annotations (which stay in the study's database) and sent again.
+        The questions' tasks are deleted and sent again; their annotations stay in the study's database.
         """
         with self._alone():
             again = find_asked_again(self.labels, self.replies)
@@ -387,7 +387,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         Parameters
         ----------
         delete
-            Whether to delete the projects on the server; all answers are stored here.
+            Whether to delete the projects on the server; the study's database keeps all answers.
         """
         found = self.pull(full=True, requeue=False)
         left = [queue for queue in self._pushed() if not queue.closed]

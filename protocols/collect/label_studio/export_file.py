@@ -1,9 +1,9 @@
 """Read answers from a Label Studio JSON export, for campaigns that were run elsewhere.
 
-The tasks must contain this project's ``question_id``: tasks of `label push`, or of a file made from `label
-export`, whose ids have a prefix and a check. Users are identified by e-mail address if the export contains
-it. The JSON export of newer versions contains only user numbers. Then only consistency can be checked: one
-number must not answer for two experts.
+The tasks must contain this project's ``question_id``, as tasks sent by `label push` do. Tasks may also be
+made from the files of `label export`, in which ids have a prefix and a check. Users are identified by e-mail
+address if the export contains it. The JSON export of newer versions contains only user numbers. Then only
+consistency can be checked: one number must not answer for two experts.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ SOURCE = "label_studio_export"
 def read_label_studio_export(
     files: Sequence[str | Path], asked: Sequence[Pending], items: Mapping[str, Item], roster: Roster
 ) -> list[Response]:
-    """Read JSON exports; tasks without an annotation are skipped.
+    """Read the answers in JSON exports of Label Studio; tasks without an annotation are skipped.
 
     Raises
     ------
     DataError
-        If a file is not such an export, a question was never asked, or an answer is another expert's or was
-        not offered; names file, task and field.
+        If a file is not such an export, a question was never asked, an answer is from the wrong expert, or an
+        answer was not offered. The message names the file, the task and the field.
     """
     by_id = {a.id: a for a in asked}
     emails = {strip_mark(make_account_email(e, "")): e.name for e in roster.experts}
@@ -76,7 +76,7 @@ def _reply(
     emails: Mapping[str, str],
     users: dict[int, str],
 ) -> Response | None:
-    """Judge one task as a pull would; `users` records the expert of each user number."""
+    """Return the answer to one task, judged as in a pull; `users` records the expert of each user number."""
 
     def wrong(field: str, message: str) -> DataError:
         return DataError(f"task {number}: {message}", file=file, field=field)

@@ -53,16 +53,16 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         self.close_files()
 
     def push(self, drawn: Sequence[Question] | Sequence[Assignment] = ()) -> dict[str, Pushed]:
-        """Store questions, and send all that have no task. Returns the results by expert.
+        """Store the drawn questions, then send all questions without a task. Returns the results by expert.
 
         Questions get ids and places derived from the study's secret key.
 
         Raises
         ------
         ConfigError
-            If questions are given to a panel's study, or assignments to another study.
+            If `drawn` has questions but the study has a panel, or has assignments but the study has no panel.
         LabelStudioError
-            If the server fails; the same call continues from there.
+            If the server fails; another call continues where this one stopped.
         """
         study, store = self.campaign.study, self.campaign.store
         questions = [d for d in drawn if isinstance(d, Question)]

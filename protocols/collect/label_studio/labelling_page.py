@@ -40,7 +40,8 @@ def make_verdict_page(
     descriptions
         Whether a description of the class is shown below the question.
     words
-        Names of verdicts that differ from the usual ones; may add a verdict to yes, no and unsure.
+        Names of verdicts that differ from the usual ones. They can include a verdict besides yes, no and
+        unsure.
     """
     names = {verdict: verdict.value.capitalize() for verdict in VERDICTS} | dict(words or {})
     choices = "".join(
@@ -86,7 +87,7 @@ def check_page(page: str, file: str | Path, more: Collection[Verdict] = ()) -> s
     ------
     DataError
         If the page is not XML, has no single-choice element called ``verdict`` with ``yes``, ``no`` and
-        ``unsure``, or has a tag that would show predictions; names file and line.
+        ``unsure``, or has a tag that would show predictions. The message names file and line.
     """
     line = next((n for n, t in enumerate(page.splitlines(), 1) if f'name="{CHOICE}"' in t), None)
 
@@ -114,7 +115,7 @@ def check_page(page: str, file: str | Path, more: Collection[Verdict] = ()) -> s
 
 
 def is_same_page(a: str, b: str) -> bool:
-    """Whether two pages are equivalent, because a server may rewrite the same XML."""
+    """Whether two pages are equivalent; equal texts are not required, because a server may rewrite XML."""
     try:
         left, right = (ET.canonicalize(page, strip_text=True) for page in (a, b))
     except ET.ParseError:

@@ -1,6 +1,6 @@
 """Fetch answers from the server: those changed since the last pull, or all.
 
-The present annotations of a task determine its answer in the study. So a pull may be repeated, killed or run
+The present annotations of a task determine its answer in the study. So a pull can be repeated, killed or run
 at the same time as another pull, and nothing is counted twice. If a task was deleted on the server, its
 answer is kept. If an expert deleted an annotation, the answer is withdrawn. If an account was deleted, its
 accepted answers are kept.
@@ -33,7 +33,7 @@ from oversight.protocols.routing import read_pending
 
 _LOGGER = logging.getLogger(__name__)
 OVERLAP = timedelta(seconds=10)
-"""Time before the last pull's end that each pull reads again, for changes that were being written."""
+"""Each pull also rereads this period before the newest known change, for changes being written then."""
 
 
 class Snapshot:

@@ -1,7 +1,7 @@
 """Prepare the data that a study sends to the server: page, instructions, and the data of each task.
 
-A task contains the text to read and the question's id. It contains no truth, prediction, propensity or
-answer of others, and does not reveal how or why the item was chosen.
+A task contains the text to read and the question's id. It contains no truth, prediction, propensity or other
+person's answer, and does not reveal how or why the item was chosen.
 """
 
 from __future__ import annotations

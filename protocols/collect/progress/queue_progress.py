@@ -69,7 +69,7 @@ def share_queues(store: Store) -> QueueShare:
 
 
 _LONGEST = 10
-"""Maximum time counted for one answer, in medians, because a page that was left open is not work."""
+"""Maximum time counted for one answer, as a multiple of the median; a page that was left open is not work."""
 _LONGEST_SECONDS = 3600.0
 """Maximum time counted for one answer in seconds, which applies if nearly all answers are long."""
 _SHORTEST = 0.5
@@ -89,10 +89,10 @@ class AnswerTimes:
     median_seconds
         Median time; None if no time is known.
     hours
-        Sum of the times, each limited to ten medians and to one hour; None if no time is known.
+        Sum of the times, each limited to ten times the median and to one hour; None if no time is known.
     fast
-        Number of answers given in less than half a second, or faster than 200 characters per second can be
-        read. They count as answers; people must judge whether they are honest.
+        Number of answers given in less than half a second, or in less time than reading the text takes at 200
+        characters per second. They count as answers; people must judge whether they are honest.
     """
 
     timed: int = 0
@@ -131,12 +131,12 @@ class QueueProgress:
     asked, answered, open
         Numbers of questions; questions answered unsure or skipped count as `answered`.
     passed
-        Number of open questions with a later answered one in the queue; None for a panel.
+        Number of open questions that have a later answered question in the queue; None for a panel.
     yes, no, unsure, skip, rated
         Numbers of answers by verdict, or of a panel's labels.
     foreign
-        Number of answers that do not count: quarantined annotations, and page answers to questions answered
-        elsewhere.
+        Number of answers that do not count: quarantined annotations, and page answers to questions that were
+        answered on another channel.
     revised
         Number of questions whose answer was changed or withdrawn at least once.
     queued

@@ -26,7 +26,7 @@ _HOW = (
 )
 _UNSURE = "If you cannot tell, say so: an empty cell above an answered one counts as passed over."
 _LISTS = "choices"
-"""Name of the hidden sheet with each row's options. Options in a cell's rule itself cannot contain commas."""
+"""Name of the hidden sheet with each row's options; options inside a cell's rule cannot contain commas."""
 
 
 def write_workbook(

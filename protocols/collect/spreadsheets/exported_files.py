@@ -58,11 +58,12 @@ def export_questions(
     folder
         Folder of the files; created if needed.
     form
-        ``"csv"``; ``"xlsx"`` with a drop-down list for answers and other cells protected; or ``"jsonl"``
-        with the same fields, one object per line.
+        ``"csv"``; ``"xlsx"`` with a drop-down list for answers and with all other cells protected; or
+        ``"jsonl"`` with the same fields, one object per line.
     key
-        For yes/no questions in CSV: key of the checksum that each id contains. It shows that the question's
-        text was not changed, so large files need not be compared with the study. None writes no checksums.
+        For yes/no questions in CSV: key of the checksum that each id contains. The checksum shows that the
+        question's text was not changed, so large files need not be compared with the study. None writes no
+        checksums.
     question_text
         The question with ``$option`` for the option; None asks in English.
     instructions
@@ -168,7 +169,7 @@ def _add_checks(rows: Sequence[dict[str, str]], key: int) -> None:
 
 
 def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> None:
-    """Write CSV, or JSON Lines by the file's ending, atomically."""
+    """Write CSV or JSON Lines, depending on the file's ending, atomically."""
     text = io.StringIO(newline="")
     if path.suffix == ".jsonl":
         text.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

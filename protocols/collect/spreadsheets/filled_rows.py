@@ -49,7 +49,7 @@ class WrongRows:
             raise self._found.error(good, _MEND)
 
     def raise_with(self, fatal: DataError, good: int) -> None:
-        """Raise a fatal error, which leaving out rows cannot avoid, together with the bad rows before it."""
+        """Raise an error that cannot be avoided by leaving out rows, together with the bad rows before it."""
         if not self._refuses or not self._found.number:
             raise fatal
         self._found.add(fatal)
@@ -136,7 +136,7 @@ def check_shown(row: Row, cells: Mapping[str, str]) -> None:
     Raises
     ------
     DataError
-        If a column differs from the export by more than white space; names the first such column.
+        If a column differs from the export by more than white space; the message names the first such column.
     """
     for column, shown in cells.items():
         said = row.fields.get(column, shown)

@@ -43,8 +43,8 @@ def read_panel(
 ) -> list[Choice]:
     """Read filled-in files, or files with the columns ``item, annotator, label``; skip empty labels.
 
-    A file with neither ids of assignments nor the last two columns has one row per item and one column per
-    annotator.
+    A file with neither ids of assignments nor the columns ``annotator, label`` has one row per item and one
+    column per annotator.
 
     The same file read twice counts once; two different labels are an error.
 
@@ -67,9 +67,9 @@ def read_panel(
     Raises
     ------
     DataError
-        If an assignment does not exist, is another annotator's or was edited, a label is not an option of
-        the item, a second label differs, or a column is missing; names file, line and field of every bad
-        row.
+        If an assignment does not exist, belongs to another annotator or was edited; if a label is not an
+        option of the item, or a second label differs; or if a column is missing. The message names file, line
+        and field of every bad row.
     """
     reader = _PanelReader(assignments, items, WrongRows(skipped), stored or {}, changes)
     try:

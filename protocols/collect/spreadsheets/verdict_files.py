@@ -131,9 +131,9 @@ def read_answers(
     Raises
     ------
     DataError
-        If an answer is not a known word, a question was never asked, belongs to another expert or was
-        edited, an answer is repeated with another value, or a column is missing; names file, line and field
-        of every bad row.
+        If an answer is not a known word or is repeated with another value; if a question was never asked,
+        belongs to another expert or was edited; or if a column is missing. The message names file, line and
+        field of every bad row.
     """
     check_names("paths", paths, "['questions-ana.csv']")
     check_mapping("items", items or {}, "id to item")
@@ -207,7 +207,7 @@ class VerdictFiles:
             yield [r for r in portion if r[0] not in self._contradicted] if self._contradicted else portion
 
     def _read_columns(self, portion: Portion) -> list[ReplyFields] | None:
-        """Return the replies of a portion without errors; None if a row needs a closer check."""
+        """Return a portion's replies if all rows are valid; None if a row needs a closer check."""
         columns = portion.columns() if isinstance(portion, CsvPortion) else None
         if columns is None or not columns.keys() >= set(_YES_NO):
             return None

@@ -62,7 +62,7 @@ class Project:
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def find_changed(self, instructions: str) -> dict[str, object]:
-        """Return name → right value of the settings that differ from what push sets."""
+        """Return the settings that differ from those of a push, by name, with the push's values."""
         meant = make_settings(instructions)
         return {name: value for name, value in meant.items() if self.settings.get(name, value) != value}
 
@@ -173,7 +173,7 @@ class Client(Transport):
         return self._read_tasks(project_id, {"conjunction": "or", "items": _ANSWERED}, digest)
 
     def read_changed_tasks(self, project_id: int, since: datetime, digest: Digest) -> list[dict[str, Any]]:
-        """Return tasks changed after a time of the server, for example by an answer, an edit or a skip.
+        """Return tasks changed after a time on the server's clock, for example by an answer or a skip.
 
         Returns
         -------

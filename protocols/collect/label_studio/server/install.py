@@ -45,7 +45,7 @@ def find_home() -> Path:
 
 
 def make_environment() -> Path:
-    """Return the Python of Label Studio's environment, which is installed on first use (about 0.8 GB).
+    """Return the Python interpreter of Label Studio's environment, installed on first use (0.8 GB).
 
     Raises
     ------
@@ -118,7 +118,7 @@ def run_command(command: list[str], env: dict[str, str], failure: str, hint: str
     Raises
     ------
     LabelStudioError
-        If the command fails; contains the last line of its output.
+        If the command fails; the message contains the last line of its output.
     """
     done = subprocess.run(  # noqa: S603
         command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False

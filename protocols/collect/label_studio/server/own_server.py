@@ -63,7 +63,7 @@ class LabelStudioServer:
     admin
         The admin's e-mail address; password and token are only in ``server.json``.
     public_url
-        Address that others use through a proxy; empty without one.
+        Address that others use through a proxy; empty without a proxy.
     """
 
     folder: str
