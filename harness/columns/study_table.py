@@ -80,11 +80,11 @@ class Queues:
 def read_queues(expert: IntArray, place: IntArray, answered: BoolArray, experts: int) -> Queues:
     """Compute how far every expert has come, and which questions were passed over.
 
-    An expert has reached all questions up to the last answered one. Exception: unless the last question of
-    the queue is answered, an unanswered question fewer than `ON_SCREEN` positions before the last answer may
-    still be on the screen. The first such question and all later ones then count as not reached. If the place
-    of any of an expert's questions is unknown, the expert has reached the whole queue, provided there is an
-    answer.
+    An expert has reached all questions up to the last answered one. There is one exception: if the last
+    question of the queue has no answer, an unanswered question fewer than `ON_SCREEN` positions before the
+    last answer is perhaps still on the screen. The first such question and all later ones count as not
+    reached. If some of an expert's questions have an unknown place, the expert counts as having reached the
+    whole queue after the first answer.
 
     Parameters
     ----------
@@ -295,7 +295,8 @@ class PredictionColumns:
         Raises
         ------
         EstimateError
-            If an item is predicted twice, or an option is missing or negative; names row and value.
+            If an item is predicted twice, or an option is missing or negative; the message names row and
+            value.
         """
         place = index.find_places(p.item_id for p in predictions)
         _refuse_double(predictions, place, index.size)
@@ -984,7 +985,7 @@ class RepeatedTexts:
         Number of items with such a text.
     excess
         Relative increase in the variance of a mean over n items if items with the same text have the same
-        outcome: Σ m²/n − 1, summed over texts, for a text that m items have.
+        outcome: Σ m²/n − 1, where the sum is over texts and m is the number of items with the text.
     """
 
     texts: int

@@ -77,7 +77,9 @@ PARTIAL_KINDS = (NoteKind.PARTIAL, NoteKind.PARTIAL_WITH_ADDED)
 
 
 def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[Note, ...]]:
-    """Select the labels in the share of their queues that all experts have reached; return them with notes.
+    """Select labels from the share of the queues that all experts have reached; return them and notes.
+
+    The same share, from the start, is taken of every expert's queue.
 
     Passed-over questions in that share are added as abstentions (`LabelColumns.passed`). The subset only
     grows as answers arrive, so verdicts at several times use growing data.
@@ -221,7 +223,7 @@ class UnequalAnswers:
         Shape (K,): answering rate of every option; None if the propensities cannot be corrected.
     refusal_rates
         Shape (K,): answering rate of every option if all answers are "no" (for example, because items were
-        selected by a "no"), otherwise None. Then `rates` is None.
+        selected by a "no"), otherwise None. If given, `rates` is None.
     """
 
     least: float
@@ -427,7 +429,7 @@ class Evidence:
         Raises
         ------
         BadInput
-            If strata have no effect on such labels, for example on items in clusters.
+            If strata have no effect on such labels, for example because items are in clusters.
         NotIdentified
             If `combinations` refuses an estimate, or there are too few clusters.
         EstimateError
@@ -526,7 +528,7 @@ def estimate_by_design(
     Parameters
     ----------
     gold
-        Experts' answers about gold items, to correct for experts' errors; None assumes that there are none.
+        Experts' answers about gold items, to correct for experts' errors; None assumes that no expert errs.
 
     Raises
     ------

@@ -1,10 +1,10 @@
 """Decide whether a model's accuracy, or a difference of two accuracies, is at least a required value (bar).
 
 `gate_accuracy` and `gate_difference` give verdicts that hold at any time: they may be called after every
-answer, and a verdict is wrong with probability at most 1 − level over all calls together, also exactly at the
-bar. They use the same share of every expert's questions, in the order in which the questions were exported
-(`collected_part`), so that the evidence only grows. An unanswered question counts as the answer that is worst
-for the verdict (`Gains`).
+answer, and any of these verdicts is wrong with probability at most 1 − level, also if the true value is
+exactly the bar. They use the same share of every expert's questions, in the order in which the questions were
+exported (`collected_part`), so that the evidence only grows. An unanswered question counts as the answer that
+is worst for the verdict (`Gains`).
 
 `gate_at_look` gives the verdict of a planned interim analysis. It uses the interval of `oversight.accuracy`
 or `oversight.compare` at the level of this analysis, so that all verdicts together are wrong with probability
@@ -24,22 +24,23 @@ own value and its bounds are known before any answer.
 
 Some items need no question: an unreadable prediction, or an item on which two models agree. Their outcomes
 are known before any answer. If all of them counted at once, the items that count would not be a random part
-of the pool. So all units (items or clusters) are put in an order by a hash of their ids. Each answered unit
-fills the next place of a unit that was asked about, and a unit without a question counts once the places
-before it are filled. If items are independent draws, the units that count are independent draws at any
+of the pool. So all units (items or clusters) are put in an order by a hash of their ids. Answered units fill
+the places of units with questions one after the other, and a unit without a question counts once all such
+places before it are filled. If items are independent draws, the units that count are independent draws at any
 moment.
 
 **Items drawn with unequal, recorded probabilities** use the bets of `oversight.harness.estimate.anytime`: an
 item's gain is multiplied by its weight, and each draw has separate bets, which follow from its probabilities.
 An unanswered question counts as the answer that is worst for the side that is bet on.
 
-**Items asked about until they are resolved** count as wrong for a pass, and as right for a failure, until
-they are resolved, because items that are resolved early are not a random part of all items. Later answers
-cannot change such a decision, so the test of a fixed number of items may be repeated at any time:
+**Items asked about until they are resolved.** An unresolved item counts as wrong in the test for a pass, and
+as right in the test for a failure, because items that are resolved early are not a random part of all items.
+Later answers cannot change such a decision, so the test of a fixed number of items may be repeated at any
+time:
 
 * accuracy: exact binomial tail
-* difference D = (n_+ − n_−)/N: the exact tail of n_+ − n_− of trinomial items, at its largest over the
-  Clopper–Pearson interval, at 1 − γ, of the share of items on which exactly one model is right; plus γ
+* difference D = (n_+ − n_−)/N: the exact tail of n_+ − n_− of trinomial items, plus γ. The tail is maximised
+  over the Clopper–Pearson interval at level 1 − γ of the share of items on which exactly one model is right
   (Berger & Boos 1994, JASA 89)
 * clusters: bets on their sums (`refuting_wealth`)
 """
@@ -168,11 +169,11 @@ def gather_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstRates:
-    """Ranges of experts' error rates, of which bets use the rates that are worst for their side of the bar.
+    """Ranges of experts' error rates; bets use the rates in them that are worst for their side of the bar.
 
     With sensitivity s, specificity t and J = s + t − 1, the outcome of an item of value v has the mean
     J v + C(1 − J) + (1 − t)(Σ_k c_k − K C). The gain is the outcome minus the last two terms and J·bar; its
-    mean is J (v − bar). The gain is linear in s and t, so its extremes over the ranges are at their corners.
+    mean is J (v − bar). The gain is linear in s and t, so it is most extreme at ends of both ranges.
 
     Attributes
     ----------
@@ -401,7 +402,7 @@ def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
 def _see_sides(
     model: PredictionColumns, labels: LabelColumns
 ) -> tuple[Sequence[DrawnAnswers], Sequence[DrawnAnswers], Sequence[DrawnAnswers]]:
-    """Return the draws with unknown answers filled in against the model, filled in for it, and left out."""
+    """Return the draws with unknown answers counted against the model, counted for the model, and left out."""
     if labels.is_resolved:
         items, low, high = resolved_ends(labels, [model])
         known = low == high
@@ -608,8 +609,8 @@ def gate_accuracy(
         sensitivities and specificities in the ranges (`rate_ranges`). If the ranges follow from gold, two
         fifths of the error probability 1 − level are used for the ranges.
     checks
-        Whether to check the assumptions (`run_checks`). If a check fails without which no verdict is valid,
-        the verdict is undecided, and `GateVerdict.why` names the check.
+        Whether to check the assumptions (`run_checks`). If a check fails and this makes every verdict
+        invalid, the verdict is undecided, and `GateVerdict.why` names the check.
 
     Returns
     -------
@@ -733,7 +734,10 @@ def _bet(
     level: float,
     errors: ErrorRanges | None,
 ) -> tuple[Gains, Gains, float]:
-    """Return gains for bets above the bar and below it, and the error probability used for the rates."""
+    """Return the gains for bets that the value is above the bar, and for bets that it is below.
+
+    The third value is the part of the error probability that is used for the ranges of error rates.
+    """
     if errors is None:
         above = _gains(models, labels, bar, NO_ERRORS)
         is_whole = not (labels.kind == ABSTAINED).any()
@@ -811,7 +815,7 @@ def gate_at_look(
     level: float = 0.95,
     errors: ErrorRanges | None = None,
 ) -> GateVerdict:
-    """Decide whether an accuracy, or a difference of two, reaches a bar at planned interim analysis J of L.
+    """Decide whether an accuracy or a difference is at least a bar, at planned interim analysis J of L.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ Finer strata would hardly reduce the variance, and the variance within them coul
 _FINEST = 3
 """A stratum has at least 1/3 of the average number of items per stratum."""
 _LOOKED_AT = 20_000
-"""Approximate largest number of items of a stratum, evenly spaced, among which a cut is searched."""
+"""Approximate largest number of items among which a cut is searched; larger strata are thinned out evenly."""
 _NOTHING = 1e-9
 DIGITS = 9
 """Decimals to which guesses are rounded, because further digits differ between CPU types and affect draws."""
@@ -119,10 +119,10 @@ def split_by_agreement(right: FloatArray, drawn: int, *, each: int = _EACH) -> I
 
 
 def _find_cut(values: FloatArray, least: int) -> tuple[float, BoolArray]:
-    """Find the cut of one column that most reduces the sum of squares; return reduction and items below it.
+    """Find the cut of one column that most reduces the sum of squares; return the reduction and a mask.
 
-    `values` has shape (n, M); each side of the cut has at least `least` items. The second result is a mask of
-    shape (n,).
+    `values` has shape (n, M); each side of the cut has at least `least` items. The mask, shape (n,), marks
+    the items below the cut.
     """
     step = max(1, len(values) // _LOOKED_AT)
     seen, least = values[::step], max(1, least // step)
@@ -192,8 +192,8 @@ def chances_by_deviation(deviation: FloatArray, number: int, *, most: float = 1.
     number
         Number of items to draw, at most N.
     most
-        Largest probability, at least number/N. With `oversight.harness.columns.share_of_draw`, no item gets a
-        weight below 1.
+        Largest probability, at least number/N. If it is the result of
+        `oversight.harness.columns.share_of_draw`, no item gets a weight below 1.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def draw_with_chances(chance: FloatArray, order: FloatArray, rng: np.random.Gene
 _SECOND_FLAT = 0.1
 """Weight of the uniform distribution in the draw of a second option, and in the working posterior."""
 _SECOND_EVEN = 0.5
-"""Share of the mean size that is added to every item's size.
+"""Part of the mean deviation that is added to every item's deviation before second questions are drawn.
 
 It limits the weights of items, and makes the answers useful for models that are added later.
 """

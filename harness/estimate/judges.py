@@ -3,14 +3,14 @@
 A judge is a model that was asked about the same items. Its probabilities become features of the options
 (`describe_options`): which option it names, how confident it is, and which judges agree. Confidence enters as
 the rank among the judge's own answers and as log odds, so that a meaningless scale (all at .99, or a share of
-five samples) does no harm. Experts' answers determine the value of both.
+five samples) does no harm. The weights of rank and log odds are learned from experts' answers.
 
 **Conditional logit.** P(y = k) ∝ exp(offset_k + Σ_f θ_f x_fk) over the options of an item (McFadden 1974, in:
-Frontiers in Econometrics). An answer about option k is yes with probability p_k, for any rule that chose k
-from earlier information, so yes and no have one likelihood. The parameters have a normal prior, so a few
-answers change them little. They are learned from answers about the items of the other folds (cross-fitting,
-as in `oversight.harness.estimate.routed_means`). A logit that fits badly widens the interval but does not
-make it invalid.
+Frontiers in Econometrics). An answer about option k is yes with probability p_k, whatever rule chose k from
+earlier information, so "yes" and "no" answers enter one likelihood. The parameters have a normal prior, so a
+few answers change them little. They are learned from answers about the items of the other folds
+(cross-fitting, as in `oversight.harness.estimate.routed_means`). A logit that fits badly widens the interval
+but does not make it invalid.
 
 **Guesses before any answer** (`guess_by_judges`). Draws use the probability that a model is right on an item.
 The value of the judges is learned from the present answers about other items, or comes from the prior if

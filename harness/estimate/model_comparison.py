@@ -1,4 +1,4 @@
-"""Compare and rank several models, by one call for every protocol.
+"""Compare and rank several models, with the same call for every protocol.
 
 The comparisons of all pairs of models form one family with simultaneous intervals. Models that do not differ
 significantly share ranks.

@@ -13,7 +13,7 @@ significant is a tie, and is shown as one.
 * that of `tilted_score` otherwise, with as many degrees of freedom as items asked about a prediction
 
 If every differing item gives +1, 0 or −1 (resolved items, K = 2, or a coin between the two predictions), D is
-a difference of two dependent proportions n_+/N − n_−/N, with `paired_proportions`.
+a difference of two dependent proportions n_+/N − n_−/N, with the interval of `paired_proportions`.
 
 If items were drawn from a pool with unequal, recorded probabilities, both parts are weighted
 (`oversight.harness.columns.weigh_draws`): δ is a share of the effective number of items, (Σw)²/Σw², and Δ has
@@ -29,10 +29,12 @@ uncorrected difference is J D for all s and t. Therefore
 
 * if one question per item was equally likely to be about either prediction, and items are independent with
   one K, the interval of `difference_interval` is valid for J D, and so is its p-value for "no difference". A
-  yes about the first counts as a no about the second. D is a ratio to J: the interval contains every d for
-  which the interval of JD − d J contains 0 (Fieller 1954, JRSS B 16, with the limits of both parts squared
-  and added). If ranges of s and t are known instead, the interval is the union over these ranges
-* otherwise, gold corrects every answer (`corrected_mean`): other draws, unreadable predictions, clusters
+  yes about the first prediction counts as a no about the second. D is the ratio of J D to J: the interval
+  contains every d for which the interval of J D − d J contains 0 (Fieller 1954, JRSS B 16, with the squared
+  distances of both parts' limits added). If ranges of s and t are known instead, the interval is the union
+  over these ranges
+* otherwise (other draws, unreadable predictions, clusters), every answer is corrected by gold
+  (`corrected_mean`)
 
 Both corrections require that experts' error rates about an option depend only on whether it is true, and not
 on the model that predicted it.
@@ -358,7 +360,8 @@ def read_votes(
 ) -> FloatArray | None:
     """Return the difference in correctness (+1, 0, −1) on every item; None if answers do not determine it.
 
-    An answer about one of two predictions with probability ½ each counts as +1 or −1, which is unbiased.
+    If each of two predictions was asked about with probability ½, the answer counts as +1 or −1, which is
+    unbiased.
 
     Parameters
     ----------
@@ -468,7 +471,8 @@ def paired_difference(
     EstimateError
         If there are fewer than 2 items, or an item on which the models differ has no answer.
     NotIdentified
-        If two options with different c of an item on which the models differ are never asked about.
+        If the models differ on an item, and two of its options with different `difference_target` are never
+        asked about.
     """
     check_level(level)
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
