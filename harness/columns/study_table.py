@@ -130,7 +130,7 @@ class ItemIndex:
     size
         Number of items, N.
     read_ids
-        Returns the N item ids in order. Called only when ids are first needed, because they rarely are.
+        Returns the N item ids in order. Called only when ids are first needed, because few uses need ids.
     """
 
     def __init__(self, size: int, read_ids: Callable[[], Sequence[str]]) -> None:
@@ -389,13 +389,13 @@ class OfferedOptions:
 
     @property
     def least(self) -> FloatArray:
-        """Smallest propensity of every question, shape (R,); the propensities of all must be recorded."""
+        """Smallest propensity of every question, shape (R,); every question must have propensities."""
         found: FloatArray = np.minimum.reduceat(self.values, self.start[:-1])
         return found
 
     @property
     def greatest(self) -> FloatArray:
-        """Largest propensity of every question, shape (R,); the propensities of all must be recorded."""
+        """Largest propensity of every question, shape (R,); every question must have propensities."""
         found: FloatArray = np.maximum.reduceat(self.values, self.start[:-1])
         return found
 
@@ -412,7 +412,7 @@ class OfferedOptions:
         return OfferedOptions(start=start, values=np.concatenate([self.values, other.values]))
 
     def of_option(self, option: AnyIntArray) -> FloatArray:
-        """Return the propensity of one given option per question, shape (R,); must be recorded for all."""
+        """Return the propensity of one given option per question, shape (R,); it must always be recorded."""
         found: FloatArray = self.values[self.start[:-1] + option]
         return found
 

@@ -379,9 +379,9 @@ def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
 def routed_for(drawn: DrawnOptions) -> Check:
     """Check whether the questions were drawn with knowledge of this model's predictions.
 
-    A draw that follows predictions gives the smallest propensity, ε/K, to options that none of its models
-    predicted. A model that predicts such options was not used in the draw. Few of its predictions are then
-    asked about, and the answers about them have large weights.
+    A draw that follows the predictions of some models gives the smallest propensity, ε/K, to options that
+    none of these models predicts. A model that predicts such options is not one of these models. Few of its
+    predictions are then asked about, and the answers about them have large weights.
     """
     name, readable = "routed_for", drawn.take(np.flatnonzero(drawn.readable))
     n, offered = len(readable), readable.asked.offered
@@ -785,7 +785,7 @@ def _test_expert(cells: _Cells, expert: int, *, separate: bool) -> list[tuple[fl
 
 
 def odds_p_value(table: IntArray, tolerated: float) -> float:
-    """Return the exact two-sided p-value of "the odds ratio of two groups is at most `tolerated`".
+    """Return the exact two-sided p-value of "the odds of two groups differ by at most `tolerated`", a factor.
 
     Given the total number of yes answers in a stratum, the first group's number has Fisher's noncentral
     hypergeometric distribution. The distribution of its sum over strata is the convolution. The p-value is

@@ -10,7 +10,7 @@ every answer is about cardiology. And an expert who leaves a question blank and 
 questions to answer.
 
 An expert's questions are presented in an order that was drawn before any answer (`Question.place`). So the
-first ones are a random part, whatever the expert does later. The estimate uses the same share of every
+first questions are a random part, whatever the expert does later. The estimate uses the same share of every
 expert's queue, from its start to the place that the slowest expert has reached. Items added to a study later
 have separate queues, because they are asked about last. An open question within that share was passed over.
 It is missing data and counts as if its expert had been unsure. If the order is unknown, every open question
@@ -24,8 +24,9 @@ of 1/K. This requires one question per item and one number of options; other des
 intervals may not hold.
 
 **Missing answers** (`bound_missing`). Estimates assume that a missing answer is unrelated to the truth, which
-no data can test. So the estimate is repeated with all missing answers filled in for the model, and with all
-filled in against it (`fill_answers`). The estimate from complete answers would lie between these two.
+no data can test. So the estimate is repeated with all missing answers filled in in favour of the model, and
+with all filled in against it (`fill_answers`). The estimate from complete answers would lie between these
+two.
 """
 
 from __future__ import annotations
@@ -523,7 +524,7 @@ class Evidence:
 def estimate_by_design(
     predictions: PredictionColumns, labels: LabelColumns, *, level: float, gold: GoldCounts | None
 ) -> Estimate:
-    """Estimate an accuracy by the method for the labels' design: for resolved items, or by propensities.
+    """Estimate an accuracy by the method for the labels' design: from resolved items, or from propensities.
 
     Parameters
     ----------
@@ -649,7 +650,7 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
 
 
 def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
-    """Return `number_clusters` after checking that an interval is possible; None if no two items share one.
+    """Return `number_clusters` after checking that an interval is possible; None if each cluster is one item.
 
     Raises
     ------
@@ -691,8 +692,8 @@ class HiddenRange:
     missing, of
         Number of unanswered questions, and of all questions.
     worst, best
-        Estimates with every missing answer filled in against the model, and for it. Together their intervals
-        cover all possible missing answers.
+        Estimates with every missing answer filled in against the model, and in its favour. Together their
+        intervals cover all possible missing answers.
     """
 
     missing: int

@@ -402,7 +402,7 @@ def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
 def _see_sides(
     model: PredictionColumns, labels: LabelColumns
 ) -> tuple[Sequence[DrawnAnswers], Sequence[DrawnAnswers], Sequence[DrawnAnswers]]:
-    """Return the draws with unknown answers counted against the model, counted for the model, and left out."""
+    """Return the draws with unknown answers counted against the model, in its favour, and left out."""
     if labels.is_resolved:
         items, low, high = resolved_ends(labels, [model])
         known = low == high

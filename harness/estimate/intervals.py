@@ -29,10 +29,9 @@ difference there. With ρ̂ = m/n, its Clopper–Pearson interval [ρ_l, ρ_u], 
 
     low = ρ̂μ̂ − √( (ρ̂(μ̂ − l))² + (l(ρ_e − ρ̂))² ),   ρ_e = ρ_u if l < 0 else ρ_l
 
-and high likewise. If l or u is an end of μ's range [−1, 1] and requires the larger share, the limit is that
-of the share. This is the method of variance estimates recovery, with the share's part taken at the limit of μ
-instead of at μ̂. Simulated coverage with exact parts is .946 or more for n = 12–150; the product of two
-intervals covers .96–1.00 and is up to 1.5 times as wide.
+and high likewise. If l = −1, low is −ρ_u; if u = 1, high is ρ_u. This is the method of variance estimates
+recovery, with the share's part taken at the limit of μ instead of at μ̂. Simulated coverage with exact parts
+is .946 or more for n = 12–150; the product of two intervals covers .96–1.00 and is up to 1.5 times as wide.
 
 **Proportional draw within strata** (`DrawnStrata`). Items drawn in proportion from strata vary only within
 strata: the variance of their mean is Σ_h n_h s_h²/n², where s_h² is the variance in stratum h. For n items

@@ -404,8 +404,8 @@ def routed_pool(
 
     Items with an abstention are left out. Items that the design asks nothing about are kept with propensities
     0; estimates accept them only if they need no question (an unreadable prediction, or two models that
-    agree). While answers are missing, only the answered share of these items is kept, chosen by a hash of
-    their ids.
+    agree). While answers are missing, only a share of these items is kept, chosen by a hash of their ids: the
+    answered share of the items with a question.
 
     Parameters
     ----------

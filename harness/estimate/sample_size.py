@@ -806,7 +806,7 @@ def plan(
     cluster_size: float = 1.0,
     intraclass: float = 0.3,
 ) -> QuestionPlan:
-    """Compute, by protocol, the number of questions for a half-width, or the half-width for a number of them.
+    """Compute, by protocol, the number of questions for `half_width`, or the half-width for `questions`.
 
     Parameters
     ----------
