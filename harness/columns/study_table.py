@@ -197,16 +197,17 @@ class ItemPool:
     Attributes
     ----------
     stratum
-        Shape (N,): number of the stratum of every drawn item, −1 for an item that was not drawn.
+        Shape (N,): stratum number of every drawn item, −1 for an item that was not drawn.
     size
         Number of items of the pool.
     weight
         Shape (N,): number of pool items that every drawn item represents (`weigh_draws`), at least 1, and 0
         for an item that was not drawn; None if all weights are equal.
-    chance, batch
-        Shape (N,): probability with which the item was drawn from the items remaining at its draw, NaN if
-        that draw was uniform; and the number of its draw, from 1, 0 for an item that was not drawn. Both None
-        if the weights were given directly.
+    chance
+        Shape (N,): probability with which the item was drawn from the items that remained before its draw;
+        NaN if that draw was uniform. None if the weights were given directly.
+    batch
+        Shape (N,): draw number of the item, from 1; 0 for an item that was not drawn. None if `chance` is.
     """
 
     stratum: IntArray
@@ -247,8 +248,8 @@ def weigh_draws(chance: FloatArray, batch: IntArray, pool: int) -> FloatArray:
     Parameters
     ----------
     chance, batch
-        Shape (n,): probability with which the item was drawn from the items remaining at its draw, NaN if
-        that draw was uniform; and the number of its draw, from 1.
+        Shape (n,): probability with which the item was drawn from the items that remained before its draw,
+        NaN if that draw was uniform; and draw number of the item, from 1.
     pool
         Number of items of the pool, N.
     """

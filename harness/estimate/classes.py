@@ -227,7 +227,7 @@ def correlate(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
     influence
         Shape (N, M): influence of every item on every estimate, multiplied by the item's weight.
     cluster
-        Shape (N,): number of the cluster of each item; None if items are independent.
+        Shape (N,): cluster number of each item; None if items are independent.
     """
     centred = influence - influence.mean(axis=0)
     if cluster is not None:
@@ -501,7 +501,7 @@ class ItemTruths:
     weight
         Shape (N,): weight of every item, with mean 1.
     cluster
-        Shape (N,): number of every item's cluster; None if items are independent.
+        Shape (N,): cluster number of every item; None if items are independent.
     width
         Number of classes.
     """
@@ -794,7 +794,7 @@ def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tu
 
 
 def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tuple[Entry, str]]:
-    """Return one term per cost that depends on the truth, and why the term's interval may not hold, or ""."""
+    """Return one term per cost that depends on the truth, and the reason if its interval may not hold."""
     found = list[tuple[Entry, str]]()
     for weight, column in form.weights:
         option = np.full(len(evidence.population), -1)
@@ -1296,7 +1296,7 @@ def compare_classes(
 def _subtract(
     first: ClassResults, second: ClassResults, metric: str, option: int, unfinished: str
 ) -> tuple[Part, str]:
-    """Return the difference of a result between two models, and why its interval may not hold, or "".
+    """Return the difference of a result between two models, and the reason if its interval may not hold.
 
     Raises
     ------
@@ -1325,7 +1325,7 @@ def _compare(
 ) -> Comparison:
     """Make a comparison from a difference.
 
-    The p-value assumes a normal error. Its standard error is computed from the distance between the
+    The p-value assumes a normal error. The standard error is computed from the distance between the
     difference and the end of the interval that lies towards 0.
     """
     (part, why), labels = difference, evidence.labels

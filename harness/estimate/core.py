@@ -333,7 +333,7 @@ def effective_clusters(cluster: IntArray) -> float:
     Parameters
     ----------
     cluster
-        Shape (N,), N ≥ 1: number of every item's cluster, 0 or more; numbers may be skipped.
+        Shape (N,), N ≥ 1: cluster number of every item, 0 or more; numbers may be skipped.
 
     Examples
     --------
@@ -551,7 +551,7 @@ def mover_sum(
     Parameters
     ----------
     values, lows, highs, weights
-        Shape (H,): estimates, ends with low ≤ value ≤ high, and weights.
+        Shape (H,): estimates, ends of their intervals (low ≤ value ≤ high), and weights.
     between
         z² Σ w_h(θ̂_h − θ̂)²/N if the weights are shares that were estimated from N sampled items; 0 if the
         weights are known.

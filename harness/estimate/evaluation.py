@@ -494,7 +494,7 @@ class Evaluation:
         return usual and self.strata is None and not self.published
 
     def make_estimate(self, labels: LabelColumns, *, tilted: bool = True) -> Estimate:
-        """Make the estimate from labels of the same items; with `tilted`, correct for unequal answering."""
+        """Make the estimate from labels of the same items; if `tilted`, allow for unequal answering rates."""
         predictions, level = self.predictions, self.level
         if self.is_anytime:
             return estimate_anytime(predictions, labels, level=level, n_options=self.n_options)
@@ -742,7 +742,7 @@ def accuracies(
     gold: GoldCounts | None = None,
     anytime: float | None = None,
 ) -> Estimates:
-    """Make all estimates of one model that the labels' protocol allows.
+    """Make all estimates that the labels' protocol allows for one model.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
 
 
 def _find_draws(drawn: QuestionColumns) -> IntArray:
-    """Return the number of the draw that first asked about each question's item, from 0; shape (R,).
+    """Return, for each question, which draw first asked about its item, counted from 0; shape (R,).
 
     Items that are added to a study are drawn after the earlier items and asked about last, so items with
     answers from the first draw are not a random part of all items.
@@ -381,7 +381,7 @@ class Evidence:
     index, items
         All items of the study; and positions of the N items among them, shape (N,).
     cluster
-        Shape (N,): number of the cluster of each item; None if items are independent.
+        Shape (N,): cluster number of each item; None if items are independent.
     weight
         Shape (N,): number of pool items that each item represents; None if all items count equally.
     strata
@@ -622,7 +622,7 @@ def _weigh_strata(items: IntArray, predictions: PredictionColumns, strata: ItemV
 
 
 def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
-    """Return the number of the cluster of each item at these positions, from 0; None without clusters.
+    """Return the cluster number, from 0, of each item at these positions; None without clusters.
 
     Raises
     ------

@@ -166,7 +166,7 @@ def corrected_mean(
     gold
         Counts from independent gold items that are not in ``data``.
     cluster
-        Shape (N,): number of each item's cluster. If given, clusters are the independent units and the
+        Shape (N,): cluster number of each item. If given, clusters are the independent units and the
         quantile is Student's.
     weight
         Shape (N,), above 0: number of pool items that each item represents. If given, means are weighted and
@@ -302,7 +302,7 @@ def gold_accuracy(
     gold
         Counts from independent gold items that are not in `data`.
     cluster
-        Shape (N,): number of each item's cluster. If given, the items' counts are reduced to their effective
+        Shape (N,): cluster number of each item. If given, the items' counts are reduced to their effective
         number (`independent_share`); gold items count as independent.
     """
     readable = predicted >= 0
@@ -562,7 +562,7 @@ def bounded_accuracy(
     known
         Ranges of the error rates, and answers about gold.
     cluster
-        Shape (N,): number of each item's cluster, see `gold_accuracy`.
+        Shape (N,): cluster number of each item, see `gold_accuracy`.
 
     Raises
     ------

@@ -355,7 +355,7 @@ def worst_p_values(
     low, high
         Shape (N,): smallest and largest possible value of every item.
     cluster
-        Shape (N,): number of every item's cluster; None if items are independent.
+        Shape (N,): cluster number of every item; None if items are independent.
     floor
         Smallest value that occurs: 0 for correctness, −1 for a difference; the largest is 1.
     """
@@ -895,7 +895,7 @@ def judge_interval(known: GateVerdict, now: float) -> GateVerdict:
 def _interval(
     models: Mapping[str, PredictionColumns], labels: LabelColumns, level: float, errors: ErrorRanges | None
 ) -> tuple[float, float, float, str]:
-    """Return value, low end, high end, and why the interval may not hold, or ""."""
+    """Return value, low end, high end, and the reason if the interval may not hold."""
     if len(models) == 1:
         (one,) = models.values()
         found = _accuracy(one, keep_predicted(labels, one), level, errors)

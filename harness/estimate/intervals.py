@@ -168,7 +168,7 @@ class ClusterVariance:
         Parameters
         ----------
         cluster, weight, residual
-            Shape (N,): number of each item's cluster, w_i, and g_i − ḡ.
+            Shape (N,): cluster number of each item, w_i, and g_i − ḡ.
         independent, spread
             I(θ̂) and s(θ̂).
         """
@@ -237,7 +237,7 @@ def effective_size(values: FloatArray, cluster: IntArray, level: float) -> float
     Parameters
     ----------
     values, cluster
-        Shape (N,): values in [−1, 1], and number of each item's cluster. At least two clusters are required.
+        Shape (N,): values in [−1, 1], and cluster number of each item. At least two clusters are required.
     """
     n, size = len(values), np.bincount(cluster).astype(np.float64)
     size = size[size > 0]
@@ -290,7 +290,7 @@ class DrawnStrata:
     Attributes
     ----------
     number
-        Shape (n,): number of each item's stratum, from 0.
+        Shape (n,): stratum number of each item, from 0.
     share
         Number of these items divided by the number of all drawn items, in [0, 1].
     """

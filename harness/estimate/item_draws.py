@@ -77,7 +77,7 @@ def guess_right(predicted: AnyIntArray, n_options: IntArray) -> FloatArray:
 
 
 def split_by_agreement(right: FloatArray, drawn: int, *, each: int = _EACH) -> IntArray:
-    """Split items into strata; return the number of every item's stratum, from 0, shape (N,).
+    """Split items into strata; return the stratum number of every item, from 0, shape (N,).
 
     Strata with neighbouring numbers are similar.
 
@@ -155,7 +155,7 @@ def draw_in_proportion(
     Parameters
     ----------
     stratum, within
-        Shape (N,): number of the item's stratum, and order within the stratum (random if None).
+        Shape (N,): stratum number of the item, and order within the stratum (random if None).
     number
         Number of items to draw.
     rng
@@ -270,8 +270,8 @@ class SecondRates:
         Shape (N, K): probability q with which each option is asked about if the item is drawn; 0 for options
         known to be false; rows sum to 1.
     narrower
-        Expected ratio of the models' standard errors with and without second answers if the votes' posterior
-        is right, in (0, 1].
+        Expected standard error with second answers, divided by that without them, in (0, 1]. It is averaged
+        over models (as variances), and assumes that the votes' posterior is right.
     """
 
     chance: FloatArray

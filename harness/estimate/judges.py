@@ -316,7 +316,7 @@ def working_distribution(
     judges
         Judges' opinions on these items.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     """
     n, width = data.propensities.shape
     features = describe_options(predicted, judges, data.n_options)
@@ -359,7 +359,7 @@ def split_items_evenly(data: RoutedSample, cluster: IntArray | None, parts: int,
 def learn_parameters(
     features: OptionFeatures, item: IntArray, asked: IntArray, answer: FloatArray, width: int
 ) -> FloatArray:
-    """Learn the parameters of the logit from answers, shape (F,); the prior means if there are few answers.
+    """Learn the logit's parameters, shape (F,), from answers; with few answers, return the prior means.
 
     Parameters
     ----------

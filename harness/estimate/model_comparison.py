@@ -378,7 +378,7 @@ class _Family(NamedTuple):
     values
         Returns every model's accuracy, for a ranking; None if the models must not be ranked by a joint test.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     """
 
     pair: Callable[[int, int, float], Comparison]

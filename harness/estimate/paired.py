@@ -287,7 +287,7 @@ def difference_interval(
     level
         Confidence level.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     weight
         Shape (N,), positive: number of pool items that each item represents; None if all are equal. Not
         together with `cluster`.
@@ -447,9 +447,9 @@ def paired_difference(
 ) -> Comparison:
     """Compare two models by answers to drawn questions about every item on which they differ.
 
-    The data must contain *all* items that both models answered, because the share of items on which they
-    agree enters the estimate. These items need no question. Interval and p-value are those of
-    `difference_interval`.
+    The data must contain *all* items that both models answered, because the share of items on which the
+    models agree enters the estimate. Items on which they agree need no question. Interval and p-value are
+    those of `difference_interval`.
 
     Parameters
     ----------
@@ -462,7 +462,7 @@ def paired_difference(
     names
         Names of the models.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     weight
         Shape (N,), positive: number of pool items that each item represents, for unequal probabilities.
 
@@ -564,7 +564,7 @@ def mcnemar(
     names
         Names of the models.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     """
     check_level(level)
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
@@ -647,7 +647,7 @@ def corrected_difference(
     names
         Names of the models.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     weight
         Shape (N,), positive: number of pool items that each item represents, for unequal probabilities.
 

@@ -615,7 +615,7 @@ _LARGEST = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """The goal of a plan: find the questions for a half-width, or the half-width for a number of questions.
+    """The goal of a plan: the number of questions for a half-width, or the reverse.
 
     Attributes
     ----------

@@ -203,7 +203,7 @@ def routed_mean(
     level
         Confidence level.
     cluster
-        Shape (N,): number of the item's cluster. Clusters are then the independent units, and their effective
+        Shape (N,): cluster number of the item. Clusters are then the independent units, and their effective
         number (`effective_clusters`) replaces N in N − 1 and in the degrees of freedom.
 
     Raises
@@ -261,7 +261,7 @@ def routed_accuracy(
     level
         Confidence level.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     working
         Shape (N, K): working distribution from side information (see `tilt_items`).
     strata
@@ -372,7 +372,7 @@ def tilted_accuracy(
     counts, level
         Counts for the estimate, and confidence level.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     weight
         Shape (N,): number of pool items that each item represents; default 1.
     """
@@ -463,7 +463,7 @@ def resolved_accuracy(
     level
         Confidence level.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     strata
         Strata of all N items, if they were drawn from a pool in proportion within strata. Ignored if any item
         is unknown.

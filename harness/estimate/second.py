@@ -78,7 +78,7 @@ class TwoPhase:
         Share of items with a first "no" that have a second answer, times the probability that the second
         question is about the prediction.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     """
 
     first: RoutedSample
@@ -296,7 +296,7 @@ def _read_second(
     second
         Second questions and their answers.
     place
-        Row of every item of the index among the N items; negative for other items.
+        For every item of the index, its row among the N items; negative if it is not one of them.
     yes
         Shape (N,): first answer, 1 for yes and 0 for no.
     width

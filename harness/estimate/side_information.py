@@ -387,7 +387,7 @@ def heard_working(
 ) -> WorkingMaker:
     """Return a function that makes working distributions from judges' opinions on all items.
 
-    `working` combines the opinions; by default `working_distribution`.
+    `working` is the function that combines the opinions.
 
     Examples
     --------
@@ -434,7 +434,7 @@ def estimate_working(
     level
         Confidence level.
     cluster, weight
-        Shape (N,): number of the item's cluster, and number of pool items that it represents, as in
+        Shape (N,): cluster number of the item, and number of pool items that it represents, as in
         `routed_accuracy`.
 
     Raises
@@ -489,7 +489,7 @@ def measure_working(
     level: float = 0.95,
     cluster: IntArray | None = None,
 ) -> Ratio | None:
-    """Measure by what factor more answers would be needed without judges; None if a variance is 0.
+    """Measure the factor by which more answers would be needed without judges; None if a variance is 0.
 
     See "Value of judges" in the module.
 

@@ -195,9 +195,9 @@ class TiltedRows:
     weight, count
         Weight w of each item, and number of items in the row; Σ count·weight = 1.
     cluster
-        Number of the item's cluster; empty if items are independent.
+        Cluster number of the item; empty if items are independent.
     stratum
-        Number of the stratum from which the item was drawn; 0 for all items without strata.
+        Stratum number of the item; 0 for all items if there are no strata.
     excess
         ε: share of S − M that is added to M, as in the module docstring.
     """
@@ -264,9 +264,9 @@ def tilt_items(
         Shape (N,): number of options K; option asked about (−1 if the item was not drawn); answer, 1 for yes
         and 0 for no.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     stratum
-        Shape (N,): number of the item's stratum; None if items were not drawn from strata.
+        Shape (N,): stratum number of the item; None if items were not drawn from strata.
     working
         Shape (N, K): working distribution q, positive on the item's options, rows sum to 1; must not depend
         on the item's own answer. If None, it is `uniform_working` for uniform draws, otherwise `fit_working`.
