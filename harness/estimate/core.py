@@ -325,7 +325,7 @@ def count_effective(weight: FloatArray) -> float:
 
 
 def effective_clusters(cluster: IntArray) -> float:
-    """Return the effective number of clusters (Σm)²/Σm², where m are their sizes.
+    """Return the effective number of clusters (Σm)²/Σm², where m are the clusters' sizes.
 
     It is the number of clusters if all have the same size, and nearly 1 if one cluster has nearly all items.
     Source: Kish 1965, Survey Sampling, for clusters whose items are all right or all wrong.

@@ -246,7 +246,7 @@ class UnequalAnswers:
         )
 
     def tilt(self, data: RoutedSample) -> RoutedSample:
-        """Return the sample with the propensities of answered questions; unchanged if `rates` is None."""
+        """Return the sample with propensities corrected for `rates`; unchanged if `rates` is None."""
         if self.rates is None:
             return data
         tilted = data.propensities * self.rates

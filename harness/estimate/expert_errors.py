@@ -255,11 +255,11 @@ _LEAST_CHANCE = 1e-300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _YesCounts:
-    """Yes answers x among n answers about predictions, other options, true and false options of gold items.
+    """Numbers of "yes" answers, x, and of all answers, n, in four groups of questions.
 
-    All arrays have one entry per group, in this order. Options of a group are true with probability
-    τ = base + slope·A: A for predictions, (1 − A)/(K − 1) for other options, 1 and 0 for gold. So
-    P(yes) = τ s + (1 − τ)(1 − t).
+    All arrays have one entry per group. The groups are questions about predictions, about other options,
+    about true options of gold items, and about false options of gold items. Options of a group are true with
+    probability τ = base + slope·A, which is A, (1 − A)/(K − 1), 1 and 0. So P(yes) = τ s + (1 − τ)(1 − t).
     """
 
     x: FloatArray

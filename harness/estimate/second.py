@@ -199,7 +199,7 @@ class SecondQuestions(SideInformation):
     second
         Second questions and their answers, which are not among the study's labels.
     least
-        Smallest number of second answers about a model's items for which these answers are used.
+        Second answers are used for a model only if at least this number of them are about its items.
 
     Examples
     --------

@@ -348,7 +348,8 @@ def uniform_rows(K: int, counts: tuple[int, int, int, int], weight: float) -> Ti
     K
         Number of options.
     counts
-        Numbers of items: prediction asked about, yes and no; then another option asked about, no and yes.
+        Numbers of items by question and answer, in this order: prediction, yes; prediction, no; another
+        option, no; another option, yes.
     weight
         Weight w of each item.
     """
