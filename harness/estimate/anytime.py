@@ -253,7 +253,7 @@ class DrawnAnswers:
     remaining
         N_b, the number of items that were not drawn before this draw.
     known_right, known_wrong
-        Number of items of earlier draws whose prediction is known to be right, and wrong.
+        Number of items of earlier draws whose prediction is known to be right, and known to be wrong.
     """
 
     n_options: IntArray

@@ -785,7 +785,7 @@ def _test_expert(cells: _Cells, expert: int, *, separate: bool) -> list[tuple[fl
 
 
 def odds_p_value(table: IntArray, tolerated: float) -> float:
-    """Return the exact two-sided p-value of "the odds of two groups differ by at most `tolerated`", a factor.
+    """Return the exact p-value of "the odds of two groups differ by a factor of at most `tolerated`".
 
     Given the total number of yes answers in a stratum, the first group's number has Fisher's noncentral
     hypergeometric distribution. The distribution of its sum over strata is the convolution. The p-value is

@@ -241,8 +241,8 @@ def correlate(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
 def sum_part(parts: Sequence[tuple[float, Part]], correlation: FloatArray) -> Part:
     """Return the sum Σ a_j θ_j of pairs (a_j, part), with its interval.
 
-    `correlation` contains the correlations of the a_j t_j. Negative values count as 0, unknown ones (NaN) as
-    1.
+    `correlation` contains the correlations of the estimated terms a_j θ_j. Negative values count as 0,
+    unknown ones (NaN) as 1.
     """
     rho = np.clip(np.nan_to_num(correlation, nan=1.0), 0.0, 1.0)
     np.fill_diagonal(rho, 1.0)
@@ -768,7 +768,7 @@ def _estimate_cost(evidence: ClassEvidence, cost: float, low: float, high: float
 def _all_alike(evidence: ClassEvidence, cost: float, costs: CostTable, signs: Sequence[int]) -> Estimate:
     """Estimate a mean cost if all answered items cost the same, whatever their true class is.
 
-    The interval allows for other items, whose cost may be anything in the table.
+    The interval allows for items with any other cost in the table.
     """
     table = costs.costs if costs.unreadable is None else np.append(costs.costs.ravel(), costs.unreadable)
     most, least = float(table.max()), float(table.min())

@@ -85,10 +85,12 @@ def complementary_accuracy(K: float, S_c: int, n_c: int) -> float:
         In [−(K − 2), 1]. It is *not* clipped, because clipping would bias it. For K = 4 the paper states
         q̂ ≥ 2/3; that is true of q, while q̂ can be anything in [0, 1].
 
-    Notes ----- It is valid if the refused option is uniform over the K − 1 wrong options (Eq. 1) and
-    independent of the prediction given the truth. For K = 2, A_comp = q̂. "Yes" answers to false options do
-    not affect A_comp, but "no" answers to true options bias it. A_comp and A_ord can be compared only if they
-    use different items: if all K − 1 wrong options of each item are refused, A_comp equals A_ord of the same
+    Notes
+    -----
+    A_comp is valid if the refused option is uniform over the K − 1 wrong options (Eq. 1) and independent of
+    the prediction given the truth. For K = 2, A_comp = q̂. "Yes" answers to false options do not affect
+    A_comp, but "no" answers to true options bias it. A_comp and A_ord can be compared only if they use
+    different items: if all K − 1 wrong options of each item are refused, A_comp equals A_ord of the same
     items.
 
     Raises

@@ -146,8 +146,8 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
 def _find_draws(drawn: QuestionColumns) -> IntArray:
     """Return, for each question, which draw first asked about its item, counted from 0; shape (R,).
 
-    Items that are added to a study are drawn after the earlier items and asked about last, so items with
-    answers from the first draw are not a random part of all items.
+    Items that are added to a study are drawn after the earlier items and asked about last. Until then, the
+    answered items are not a random part of all items.
     """
     first = np.full(int(drawn.item.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, drawn.item, np.maximum(drawn.place, 0) // PLACES)
@@ -385,7 +385,7 @@ class Evidence:
     weight
         Shape (N,): number of pool items that each item represents; None if all items count equally.
     strata
-        Strata from which the items were drawn in proportion; None if none exists.
+        Strata from which the items were drawn in proportion to the strata's sizes; None without strata.
 
     Examples
     --------

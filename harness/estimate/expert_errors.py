@@ -67,9 +67,9 @@ class GoldCounts:
     Attributes
     ----------
     yes_on_true, n_true
-        Number of yes answers, and of all answers, about true options.
+        Number of "yes" answers, and of all answers, about true options.
     no_on_false, n_false
-        Number of no answers, and of all answers, about false options.
+        Number of "no" answers, and of all answers, about false options.
 
     Raises
     ------

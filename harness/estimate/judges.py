@@ -97,7 +97,7 @@ def fit_parameters(features: OptionFeatures, asked: IntArray, answer: FloatArray
     hit = (features.option == asked[:, None]).astype(np.float64)
 
     def look(parameters: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Return the log posterior, and the probabilities of the asked and of the features' options."""
+        """Return the log posterior, and the probabilities of the options asked about and of the features'."""
         every = _softmax(features, parameters, width)
         p = np.clip(every[rows, asked], _SMALL, 1 - _SMALL)
         likelihood = float(np.log(np.where(answer > 0, p, 1 - p)).sum())

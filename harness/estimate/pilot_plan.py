@@ -926,9 +926,10 @@ def _keep_promise(
 ) -> float:
     """Return the factor on questions, or on the half-width, that makes 80 % of studies reach the goal.
 
-    The logarithms of two factors are squared and added: the pilot's uncertainty (from the upper end of its
-    interval), and the variation of half-widths between studies (simulated without side information). `found`
-    contains the kind of side information, the number sought, and the upper end of its confidence interval.
+    The logarithms of two factors are squared and added: the pilot's uncertainty (from the upper end of the
+    confidence interval), and the variation of half-widths between studies (simulated without side
+    information). `found` contains the kind of side information, the number sought, and the upper end of its
+    confidence interval.
     """
     side, sought, high = found
     aim, settled = words.aim, study.protocol == SEQUENTIAL or pilot.settles

@@ -114,7 +114,7 @@ class SideInformation(ABC):
     name
         Name of its estimate among a model's estimates.
     feature
-        Name of the kind among the features in the rules of `combinations`, which may have no rule for it.
+        Name of the kind as a feature in `combinations.RULES`; not every kind has a rule.
     subject
         Start of the message for settings in which the kind cannot be used, for example ``"votes are"``. Empty
         if it can be used in every setting.
@@ -583,7 +583,7 @@ def spread_over_pool(
 ) -> tuple[RoutedSample, IntArray, IntArray]:
     """Extend the answers about drawn items to the whole pool.
 
-    Items with a readable prediction are taken to be drawn with equal probabilities, or with probabilities
+    Items with a readable prediction are assumed to be drawn with equal probabilities, or with probabilities
     proportional to 1/weight if the pool has weights. Drawn items without an answer count as not drawn.
 
     Parameters
@@ -668,7 +668,7 @@ class Judges(SideInformation):
     judges
         Predictions of every judge about the same items.
     n_options
-        Shape (N,): number of options of every item; needed only for a pool of items with different numbers.
+        Shape (N,): number of options of every item; needed only if it differs between items of a pool.
     missing
         Why opinions are missing although the study names judges; empty otherwise.
 

@@ -473,7 +473,7 @@ def is_proportional(labelled: Mapping[str, int], pool: Mapping[str, int]) -> boo
 def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level: float) -> StratumEstimate:
     """Estimate accuracy over groups (weight, tally) of different K or weight by one joint test.
 
-    The test is `weighted_score` for the estimators ``ord`` and ``comp`` and if some items have several
+    The test is `weighted_score` for ``ord`` and ``comp``, and for any estimator if some items have several
     refused options; otherwise it is `tilted_score`.
     """
     readable = [(w, t) for w, t in groups if t.n_readable]
