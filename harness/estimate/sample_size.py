@@ -415,7 +415,7 @@ class SimulatedPopulation:
 
 @lru_cache(maxsize=32)
 def stand_in(K: int, accuracies: tuple[float, ...]) -> SimulatedPopulation:
-    """Simulate a population of 20,000 items and models with exactly these accuracies, the same in every call."""
+    """Simulate 20,000 items and models with exactly these accuracies; the same result in every call."""
     rng = np.random.default_rng(0)
     truth, predicted = synthesise_population(POPULATION, K, accuracies, rng)
     for own, accuracy in zip(predicted.T, accuracies, strict=True):
