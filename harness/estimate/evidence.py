@@ -24,9 +24,8 @@ of 1/K. This requires one question per item and one number of options; other des
 intervals may not hold.
 
 **Missing answers** (`bound_missing`). Estimates assume that a missing answer is unrelated to the truth, which
-no data can test. So the estimate is repeated with all missing answers filled in in favour of the model, and
-with all filled in against it (`fill_answers`). The estimate from complete answers would lie between these
-two.
+no data can test. So the estimate is made twice more: with all missing answers in favour of the model, and
+with all of them against it (`fill_answers`). The estimate from complete answers would lie between these two.
 """
 
 from __future__ import annotations
@@ -650,7 +649,7 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
 
 
 def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
-    """Return `number_clusters` after checking that an interval is possible; None if each cluster is one item.
+    """Return `number_clusters` after checking that an interval is possible; None if no items share a cluster.
 
     Raises
     ------

@@ -1,10 +1,10 @@
 """Decide whether a model's accuracy, or a difference of two accuracies, is at least a required value (bar).
 
 `gate_accuracy` and `gate_difference` give verdicts that hold at any time: they may be called after every
-answer, and any of these verdicts is wrong with probability at most 1 − level, also if the true value is
-exactly the bar. They use the same share of every expert's questions, in the order in which the questions were
-exported (`collected_part`), so that the evidence only grows. An unanswered question counts as the answer that
-is worst for the verdict (`Gains`).
+answer, and the probability that any of these verdicts is wrong is at most 1 − level, also if the true value
+is exactly the bar. Both use the same share of every expert's questions, in the order in which the questions
+were exported (`collected_part`), so that the evidence only grows. An unanswered question counts as the answer
+that is worst for the verdict (`Gains`).
 
 `gate_at_look` gives the verdict of a planned interim analysis. It uses the interval of `oversight.accuracy`
 or `oversight.compare` at the level of this analysis, so that all verdicts together are wrong with probability
