@@ -80,11 +80,11 @@ class Queues:
 def read_queues(expert: IntArray, place: IntArray, answered: BoolArray, experts: int) -> Queues:
     """Compute how far every expert has come, and which questions were passed over.
 
-    An expert has reached all questions up to the last answered one. Exception: unless the last question of
-    the queue is answered, an unanswered question fewer than `ON_SCREEN` positions before the last answer may
-    still be on the screen. The first such question and all later ones then count as not reached. If the place
-    of any of an expert's questions is unknown, the expert has reached the whole queue, provided there is an
-    answer.
+    An expert has reached all questions up to the last answered one. There is one exception: if the last
+    question of the queue has no answer, an unanswered question fewer than `ON_SCREEN` positions before the
+    last answer is perhaps still on the screen. The first such question and all later ones count as not
+    reached. If some of an expert's questions have an unknown place, the expert counts as having reached the
+    whole queue after the first answer.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class ItemIndex:
     size
         Number of items, N.
     read_ids
-        Returns the N item ids in order. Called only when ids are first needed, because they rarely are.
+        Returns the N item ids in order. Called only when ids are first needed, because few uses need ids.
     """
 
     def __init__(self, size: int, read_ids: Callable[[], Sequence[str]]) -> None:
@@ -197,16 +197,17 @@ class ItemPool:
     Attributes
     ----------
     stratum
-        Shape (N,): number of the stratum of every drawn item, −1 for an item that was not drawn.
+        Shape (N,): stratum number of every drawn item, −1 for an item that was not drawn.
     size
         Number of items of the pool.
     weight
         Shape (N,): number of pool items that every drawn item represents (`weigh_draws`), at least 1, and 0
         for an item that was not drawn; None if all weights are equal.
-    chance, batch
-        Shape (N,): probability with which the item was drawn from the items remaining at its draw, NaN if
-        that draw was uniform; and the number of its draw, from 1, 0 for an item that was not drawn. Both None
-        if the weights were given directly.
+    chance
+        Shape (N,): probability with which the item was drawn from the items that remained before its draw;
+        NaN if that draw was uniform. None if the weights were given directly.
+    batch
+        Shape (N,): draw number of the item, from 1; 0 for an item that was not drawn. None if `chance` is.
     """
 
     stratum: IntArray
@@ -247,8 +248,8 @@ def weigh_draws(chance: FloatArray, batch: IntArray, pool: int) -> FloatArray:
     Parameters
     ----------
     chance, batch
-        Shape (n,): probability with which the item was drawn from the items remaining at its draw, NaN if
-        that draw was uniform; and the number of its draw, from 1.
+        Shape (n,): probability with which the item was drawn from the items that remained before its draw,
+        NaN if that draw was uniform; and draw number of the item, from 1.
     pool
         Number of items of the pool, N.
     """
@@ -295,7 +296,8 @@ class PredictionColumns:
         Raises
         ------
         EstimateError
-            If an item is predicted twice, or an option is missing or negative; names row and value.
+            If an item is predicted twice, or an option is missing or negative; the message names row and
+            value.
         """
         place = index.find_places(p.item_id for p in predictions)
         _refuse_double(predictions, place, index.size)
@@ -388,13 +390,13 @@ class OfferedOptions:
 
     @property
     def least(self) -> FloatArray:
-        """Smallest propensity of every question, shape (R,); the propensities of all must be recorded."""
+        """Smallest propensity of every question, shape (R,); every question must have propensities."""
         found: FloatArray = np.minimum.reduceat(self.values, self.start[:-1])
         return found
 
     @property
     def greatest(self) -> FloatArray:
-        """Largest propensity of every question, shape (R,); the propensities of all must be recorded."""
+        """Largest propensity of every question, shape (R,); every question must have propensities."""
         found: FloatArray = np.maximum.reduceat(self.values, self.start[:-1])
         return found
 
@@ -411,7 +413,7 @@ class OfferedOptions:
         return OfferedOptions(start=start, values=np.concatenate([self.values, other.values]))
 
     def of_option(self, option: AnyIntArray) -> FloatArray:
-        """Return the propensity of one given option per question, shape (R,); must be recorded for all."""
+        """Return the propensity of one given option per question, shape (R,); it must always be recorded."""
         found: FloatArray = self.values[self.start[:-1] + option]
         return found
 
@@ -984,7 +986,7 @@ class RepeatedTexts:
         Number of items with such a text.
     excess
         Relative increase in the variance of a mean over n items if items with the same text have the same
-        outcome: Σ m²/n − 1, summed over texts, for a text that m items have.
+        outcome: Σ m²/n − 1, where the sum is over texts and m is the number of items with the text.
     """
 
     texts: int

@@ -1,18 +1,19 @@
 """Confidence intervals that stay valid if they are computed repeatedly while answers arrive.
 
 A fixed 95 % interval that is computed repeatedly misses the truth far more often than 5 %: with an analysis
-every 10 labels up to 1000, about every third time. There are two remedies, from narrow to wide: a planned
-number of interim analyses (`obrien_fleming_level`), and confidence sequences, which are valid at all times
-together (`likelihood_sequence`, `draw_betting_sequence`).
+every 10 labels up to 1000, about every third time. There are two remedies. Intervals for a planned number of
+interim analyses (`obrien_fleming_level`) are narrower. Confidence sequences (`likelihood_sequence`,
+`draw_betting_sequence`) are wider, and valid at all times together.
 
 **Items drawn with unequal, recorded probabilities** (`draw_betting_sequence`), in one draw or several. The
 b-th draw takes n_b of the N_b items that remain, item i with probability ρ_i. In random order its answers
-have E v_i (g_i − m) = 0 with v_i = n_b/(N_b ρ_i), where m is the true share of remaining items that are
-answered correctly, however the probabilities depend on earlier answers. By Ville's inequality Π (1 + λ v_i
-(g_i − m)) with λ > 0 shows that the share is above m, and with λ < 0 that it is below; a mixture over λ
-approximates the best one (Waudby-Smith & Ramdas 2024, J. R. Stat. Soc. B 86). Of the items drawn before, the
-number answered correctly lies between those known to be right and those not known to be wrong. So an accuracy
-A of the pool implies a range of m, and the draw must refute the nearer end of this range.
+have E v_i (g_i − m) = 0 with v_i = n_b/(N_b ρ_i), where g_i is the outcome of item i and m the true share of
+right predictions among the remaining items. This holds however the probabilities depend on earlier answers.
+By Ville's inequality a large Π (1 + λ v_i (g_i − m)) with λ > 0 shows that the share is above m, and with
+λ < 0 that it is below; a mixture over λ approximates the best λ (Waudby-Smith & Ramdas 2024, J. R. Stat. Soc.
+B 86). The number of right predictions on items drawn before is at least the number known to be right, and at
+most the number not known to be wrong. So an accuracy A of the pool implies a range of m, and the draw must
+refute the nearer end of this range.
 
 The outcome g is that of equation (G) (`oversight.harness.estimate.routed_means`) with p = m at the prediction
 and (1 − m)/(K − 1) at every other option. If K options are asked about with equal probabilities, the constant
@@ -92,11 +93,12 @@ def likelihood_sequence(
 
         log L(A) = S_o log A + (T_o + T_c) log(1 − A) + Σ_j S_c,j log(A + K'_j − 2).
 
-    S_o counts yes answers about predicted options, T_o + T_c predictions shown to be wrong (yes about another
-    option, or no about the predicted one), and S_c,j no answers about other options at effective K'_j. If A
-    is the true accuracy, the ratio of the mixture to L(A) is a martingale with mean 1. By Ville's inequality
-    the probability that it ever exceeds 1/(1 − level) is at most 1 − level (Robbins 1970, Ann. Math. Stat.
-    41). With A = sin²(πu/2) the Beta(½, ½) distribution is uniform in u, so the integral is taken over u.
+    S_o counts "yes" answers about predicted options. T_o + T_c counts predictions shown to be wrong, by a
+    "yes" about another option or a "no" about the predicted one. S_c,j counts "no" answers about other
+    options at effective K'_j. If A is the true accuracy, the ratio of the mixture to L(A) is a martingale
+    with mean 1. By Ville's inequality this ratio ever exceeds 1/(1 − level) with probability at most
+    1 − level (Robbins 1970, Ann. Math. Stat. 41). With A = sin²(πu/2) the Beta(½, ½) distribution is uniform
+    in u, so the integral is taken over u.
 
     Parameters
     ----------
@@ -196,10 +198,12 @@ def score_betting_sequence(
     Parameters
     ----------
     right, wrong
-        Shape (J,): number of items of every cluster whose prediction was shown to be right, and wrong.
-    open_, effective_K
-        Shapes (J, m) and (m,): number of items of every cluster of which only other options than the
-        prediction were refused, for each of m values of K'; and the m values of K'.
+        Shape (J,): number of items per cluster with a prediction shown to be right, and shown to be wrong.
+    open_
+        Shape (J, m): number of items per cluster on which experts refused only options other than the
+        prediction, for each of the m values in `effective_K`.
+    effective_K
+        Shape (m,): values of K'.
     largest
         Number of items of the largest cluster, fixed before any answer.
     """
@@ -243,13 +247,13 @@ class DrawnAnswers:
     readable, own, yes
         Whether the prediction is readable, whether it was asked about, and whether the answer was yes.
     scale
-        Weight v = n_b/(N_b ρ) of each item, for n_b of N_b items drawn, this one with probability ρ.
+        Weight v = n_b/(N_b ρ) of each item: the draw took n_b of N_b items, and this item with probability ρ.
     largest
         K → the largest v of the draw's items with this number of options, answered or not.
     remaining
         N_b, the number of items that were not drawn before this draw.
     known_right, known_wrong
-        Number of items of earlier draws whose prediction is known to be right, and wrong.
+        Number of items of earlier draws whose prediction is known to be right, and known to be wrong.
     """
 
     n_options: IntArray
@@ -300,7 +304,7 @@ def weigh_outcomes(draws: Sequence[DrawnAnswers], share: float) -> FloatArray:
 
 
 def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return bounds of the share of right predictions on the items that earlier draws left.
+    """Return bounds of the share of right predictions on the items that were not drawn before `draw`.
 
     `share` is the share of right predictions on all `size` items.
     """
@@ -335,7 +339,7 @@ def _outcomes(draw: DrawnAnswers, m: float) -> FloatArray:
 
 
 def _reach(K: int, m: float, v: float) -> tuple[float, float]:
-    """Return how far v g can at most lie below v m, and above v m, for an item with K options."""
+    """Return the largest possible v (m − g) and the largest possible v (g − m) of an item with K options."""
     if K == 1:
         return v * m, v * (1 - m)
     C, other = m * (K - 1) / (m * K + K - 2), (1 - m) / (K - 1)

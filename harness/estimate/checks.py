@@ -59,7 +59,7 @@ from oversight.harness.estimate.tallies import (
 from oversight.harness.types import Estimate
 
 NEGLIGIBLE = 0.1
-"""Part of an interval's half-width by which missing data may move the estimate without losing coverage."""
+"""Largest shift of an estimate by missing data that counts as negligible, in half-widths of its interval."""
 
 
 def is_negligible(least: float, value: float, most: float, width: float) -> bool:
@@ -177,7 +177,7 @@ _EQUAL = 1e-6
 
 
 def uniform_single(labels: LabelColumns) -> BoolArray:
-    """Return which labels are the only one about their item and have propensity 1/K, shape (L,)."""
+    """Return whether each label is the only one about its item and has propensity 1/K, shape (L,)."""
     alone = np.bincount(labels.item)[labels.item] == 1
     chosen: BoolArray = alone & (
         np.abs(labels.questions.propensity * labels.questions.n_options - 1) < _EQUAL
@@ -189,7 +189,7 @@ def asked_predicted(predictions: PredictionColumns, labels: LabelColumns, alpha:
     """Test that predicted options were asked about with probability 1/K, as under uniform routing.
 
     A failure means that questions followed the model's predictions. The z-test counts all questions, answered
-    or not. With 300 questions it detects a rate that is 10 points too high with probability .98.
+    or not. With 300 questions, its power to detect a rate that is 10 points too high is .98.
     """
     check_labels(predictions, labels)
     text = "the predicted option was asked about {hits} times, expected {expected:.1f}"
@@ -361,7 +361,10 @@ def _add(values: FloatArray) -> float:
 
 
 def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
-    """Test E[1/(K π)] = 1 with the observed variance, if only the asked option's propensity is recorded."""
+    """Test that the mean of 1/(K π) is 1, using only the propensities of the asked options.
+
+    The variance is the observed one.
+    """
     uneven = np.abs(drawn.asked.propensity * drawn.asked.n_options - 1) >= _EQUAL
     pi = drawn.asked.propensity[uneven]
     if pi.size < 2 or pi.min() >= 1 - _EQUAL:
@@ -376,9 +379,9 @@ def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
 def routed_for(drawn: DrawnOptions) -> Check:
     """Check whether the questions were drawn with knowledge of this model's predictions.
 
-    A draw that follows predictions gives the smallest propensity, ε/K, to options that none of its models
-    predicted. A model that predicts such options was not used in the draw. Few of its predictions are then
-    asked about, and the answers about them have large weights.
+    A draw that follows the predictions of some models gives the smallest propensity, ε/K, to options that
+    none of these models predicts. A model that predicts such options is not one of these models. Few of its
+    predictions are then asked about, and the answers about them have large weights.
     """
     name, readable = "routed_for", drawn.take(np.flatnonzero(drawn.readable))
     n, offered = len(readable), readable.asked.offered
@@ -433,7 +436,7 @@ class ModelVotes:
         return found
 
     def count_votes(self, item: IntArray, option: IntArray) -> IntArray:
-        """Count the models that predict each of these options of these items; shape of `item`."""
+        """Count the models that predict `option` on `item`, elementwise; shape of `item`."""
         votes = np.zeros(item.size, np.int64)
         for model in self.models:
             votes += model.option[item] == option
@@ -441,7 +444,7 @@ class ModelVotes:
 
     @cached_property
     def votes(self) -> IntArray:
-        """Number of models that predict the option of a label, shape (L,)."""
+        """Number of models that predict the option of each label, shape (L,)."""
         return self.count_votes(self.labels.item, self.labels.option)
 
     @cached_property
@@ -524,10 +527,10 @@ def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
     """Test that yes answers are not rarer than for guessing models, nor more frequent than possible.
 
     Exactly one option of an item is true. So the probability of a yes is at most the largest propensity of
-    the item's options, whatever the models predict. If questions are about predicted options, it is at
-    least 1/K unless models are worse than guessing. The number of yes answers is a sum of independent
-    outcomes, whose tails are at most those of the binomial with the mean probability (Hoeffding 1956). The
-    p-value is twice the smaller tail.
+    the item's options, whatever the models predict. If questions are about predicted options, a yes has at
+    least probability 1/K, unless models are worse than guessing. The number of yes answers is a sum of
+    independent outcomes, whose tails are at most those of the binomial with the mean probability (Hoeffding
+    1956). The p-value is twice the smaller tail.
 
     The test cannot detect experts who always say yes if every question was asked with certainty (with one
     model, or if items are asked about until they are resolved): perfect models would give the same answers.
@@ -558,18 +561,18 @@ def _greatest_propensity(labels: LabelColumns) -> float:
 
 
 LEAST_SLOPE = 0.1
-"""Smallest accepted ratio of the observed association of answers with votes to that of independent models."""
+"""Smallest accepted association of answers with votes, as a share of that expected for independent models."""
 _EVEN = 1e-6
 
 
 def agreement(votes: ModelVotes, alpha: float) -> Check:
-    """Test that experts confirm options that more models predict more often than other options.
+    """Test that experts confirm an option more often if more models predict it.
 
     It is a one-sided score test of Σ (yes − mean) (v − mean), where v is the number of models that predict
     the option asked about and means are taken within each K. With one model it fails if predicted options are
-    confirmed significantly less often than others. With several models that agree beyond chance it also fails
-    if the sum is significantly below `LEAST_SLOPE` times its expected value for independent models with the
-    same agreement.
+    confirmed significantly less often than other options. With several models that agree beyond chance it
+    also fails if the sum is significantly below `LEAST_SLOPE` times its expected value for independent models
+    with the same agreement.
     """
     name, rows = "agreement", votes.usable
     if not rows.size:
@@ -624,8 +627,8 @@ def seen_answers(
     events become more frequent where other models share the prediction.
 
     The test is a one-sided z-test of Σ g (1{asked = ŷ} + 1{yes} − 2/K). g is the number of other models that
-    predict ŷ minus the number that predict their most frequent option, centred. The test has no power with
-    one model, and with several only in large studies.
+    predict ŷ minus the number that predict their most frequent option, centred. With one model the test has
+    no power; with several models it has power only in large studies.
     """
     name = "seen_answers"
     if not others:
@@ -684,7 +687,7 @@ _NAME = "yes_rate_by_expert"
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Answers `n` and yes answers `yes` per cell: a kind of question, an option and an expert."""
+    """Number of answers `n` and of yes answers `yes` per combination of question kind, option and expert."""
 
     kind: IntArray
     option: IntArray
@@ -696,11 +699,12 @@ class _Cells:
 def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
     """Test that every expert says yes about as often as other experts do on questions of the same kind.
 
-    Questions are of the same kind if they agree in K, in the propensity (in quarters), in the share of models
-    that predict the option (in thirds), and in being the first about their item or not. The test of an expert
-    is exact, given the number of yes answers of all experts (`odds_p_value`). Odds of yes may differ by a
-    factor of up to `TOLERATED`, or `TOLERATED_ALIKE` among experts asked about the same option. The smallest
-    p-value is multiplied by the number of tests (Bonferroni).
+    Two questions are of the same kind if they have the same K, propensities in the same quarter of [0, 1],
+    shares of models that predict the option in the same third, and if both or neither are the first about
+    their item. The test of an expert is exact, given the number of yes answers of all experts
+    (`odds_p_value`). It tolerates odds of yes that differ by a factor of up to `TOLERATED`, or
+    `TOLERATED_ALIKE` among experts asked about the same option. The smallest p-value is multiplied by the
+    number of tests (Bonferroni).
     """
     labels = votes.labels
     rows = np.flatnonzero(labels.kind != ABSTAINED)
@@ -721,7 +725,7 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
 
 
 def _name_experts(labels: LabelColumns, rows: IntArray) -> tuple[list[str], IntArray]:
-    """Return the names of experts who answered, and the number of each answer's expert in that list.
+    """Return the names of experts who answered, and the position in that list of each answer's expert.
 
     Answers without a named expert are grouped by option, as if each option had an expert.
     """
@@ -749,7 +753,7 @@ def _count_cells(votes: ModelVotes, rows: IntArray, who: IntArray) -> _Cells:
 
 
 def _judge_few_options(cells: _Cells, n_experts: int) -> bool:
-    """Whether experts are specialised: on average each answered about at most half of the options."""
+    """Whether experts are specialised: on average, an expert answered on half of the options or fewer."""
     pairs = np.unique(np.stack([cells.expert, cells.option]), axis=1).shape[1]
     return bool(pairs <= n_experts * np.unique(cells.option).size / 2)
 
@@ -781,7 +785,7 @@ def _test_expert(cells: _Cells, expert: int, *, separate: bool) -> list[tuple[fl
 
 
 def odds_p_value(table: IntArray, tolerated: float) -> float:
-    """Return the exact two-sided p-value of "the odds of two groups differ by at most a factor".
+    """Return the exact p-value of "the odds of two groups differ by a factor of at most `tolerated`".
 
     Given the total number of yes answers in a stratum, the first group's number has Fisher's noncentral
     hypergeometric distribution. The distribution of its sum over strata is the convolution. The p-value is
@@ -792,7 +796,8 @@ def odds_p_value(table: IntArray, tolerated: float) -> float:
     table
         Shape (strata, 4): yes answers and all answers of the first group, then of the second.
     tolerated
-        Odds ratio, at least 1. With 1 and one stratum the p-value is twice a tail of Fisher's exact test.
+        Odds ratio, at least 1. If it is 1, the p-value for a single stratum is twice a tail of Fisher's exact
+        test.
 
     Examples
     --------
@@ -917,7 +922,7 @@ def readability(predictions: PredictionColumns, labels: LabelColumns, alpha: flo
 
 
 def resolution(predictions: PredictionColumns, labels: LabelColumns) -> Check:
-    """Check that no question is open: each item asked about is resolved for the model, or abstained on."""
+    """Check that every item asked about is resolved for the model, or that an expert abstained on it."""
     name = "resolution"
     items = np.flatnonzero(predictions.ran & labels.asked_items)
     if not items.size:
@@ -1011,7 +1016,10 @@ class _Data:
         return _check_votes(models, self.labels, self.levels.of_study)
 
     def check_yes_rate(self) -> Check:
-        """Check how often experts say yes, by `yes_rate` for uniform options, else by `routed_yes_rate`."""
+        """Check the share of yes answers, with `yes_rate` if options were drawn uniformly.
+
+        For other draws `routed_yes_rate` is used.
+        """
         if not self.labels.is_uniform:
             return self.of_votes["yes_rate"]
         check_labels(self.predictions, self.labels)
@@ -1064,10 +1072,11 @@ def _check_votes(
 
 
 def hausman(tallies: Tallies, alpha: float) -> Check:
-    """Test that A_ord and A_comp estimate the same accuracy: Σ_h (A_ord − A_comp)²/(v_o + v_c) is χ².
+    """Test that ordinary and complementary labels lead to the same accuracy.
 
-    The sum is over strata; variances are taken at A_ML. Experts who say no to true options bias A_comp,
-    experts who say yes to false options bias A_ord, and questions that follow predictions bias both.
+    The statistic Σ_h (A_ord − A_comp)²/(v_o + v_c) over strata h is χ². Variances are taken at A_ML. Experts
+    who say no to true options bias A_comp, experts who say yes to false options bias A_ord, and questions
+    that follow predictions bias both.
     """
     statistic, df, text = 0.0, 0, []
     for t in tallies.strata:
@@ -1144,7 +1153,7 @@ def explain_failures(
     Parameters
     ----------
     predictions, labels
-        Data from which the estimate of a model is computed (`collected_part`).
+        Data from which the estimate of a model is computed; labels as returned by `collected_part`.
     corrected
         Whether the estimate is corrected for experts' errors.
     bounded
@@ -1176,7 +1185,8 @@ _MANY_FAILED = 0.02
 def explain_failed_calls(*models: PredictionColumns, found: tuple[float, float, float] | None = None) -> str:
     """Return a reason for doubt if calls failed on more than 2 % of the items; otherwise an empty text.
 
-    Such items are left out, and they need not be a random part: for example, long texts may cause errors.
+    Such items are left out, and they need not be a random part of all items: for example, calls may fail on
+    long texts.
 
     Parameters
     ----------

@@ -22,23 +22,27 @@ squaring, which is valid for any dependence.
 limits (l_j, u_j), low = t − √(Σ_jk ρ_jk x_j x_k), where x_j is the distance of a_j t_j from its lower limit;
 high likewise (Zou 2007, Psychol. Methods 12). ρ is the correlation of the a_j t_j, which is that of their
 influences: the contribution of each item. It is estimated from the sample, so it is moved in the direction
-that widens the interval: in a sum, no correlation counts as negative; in a difference of two models, it
-counts as the lower end of its interval, and as less than 1.
+that widens the interval. In a sum, a negative correlation counts as 0. In a difference of two models, the
+lower end of the correlation's interval is used, and at most `_MOST`.
 
-The influence for the recall R of class c is (1{ŷ = c} − R) 1{y = c}/P(y = c), for its F1 ((2·1{ŷ = c} − F)
-1{y = c} − F·1{ŷ = c})/(P(ŷ = c) + P(y = c)), and for its precision h 1{ŷ = c}(1{y = c} − h)/P(ŷ = c). The
-truth y is estimated by equation (G) of `oversight.harness.estimate.routed_means`.
+The influences for the recall R, the F1 value F and the precision h of class c are
 
-**Mean costs** (`CostTable`) assign a number to every pair of truth and prediction. The accuracy is the
-special case of 1 if both are equal, and 0 otherwise. Costs say which model does less harm if, for example, a
-missed infarction is worse than a false alarm.
+    recall:     (1{ŷ = c} − R) 1{y = c}/P(y = c)
+    F1:         ((2·1{ŷ = c} − F) 1{y = c} − F·1{ŷ = c})/(P(ŷ = c) + P(y = c))
+    precision:  1{ŷ = c} (1{y = c} − h)/P(ŷ = c)
 
-Items on which the models make the same predictions form row j. Truth k costs C_jk; b_j is the most frequent
-of these costs, and C_jk = b_j + w for the other truths. So the mean cost is Σ_j P_j b_j + Σ_w w A_w, where
-A_w is the share of items whose true option costs w more than b_j. For each row this is the share of one
-option (or of several, then A_w has several parts), so A_w is an accuracy of answers that depend on the row,
-and has the interval of an accuracy. For costs of 0 and 1 it is the accuracy itself, for any number of
-classes.
+The truth y is estimated by equation (G) of `oversight.harness.estimate.routed_means`.
+
+**Mean costs**: a `CostTable` assigns a cost to every pair of truth and prediction. The accuracy is the mean
+of a cost that is 1 if both are equal, and 0 otherwise. Costs say which model does less harm if, for example,
+a missed infarction is worse than a false alarm.
+
+Items with the same combination of the models' predictions form row j, a share P_j of all items. Truth k costs
+C_jk; b_j is the most frequent of these costs, and C_jk = b_j + w for the other truths. So the mean cost is
+Σ_j P_j b_j + Σ_w w A_w, where A_w is the share of items whose true option costs w more than b_j. If one
+option per row adds w, A_w is the accuracy of answering this option, so it has the interval of an accuracy. If
+several options of a row add w, A_w has several such parts. For costs of 0 and 1 the mean cost is an accuracy
+itself, for any number of classes.
 """
 
 from __future__ import annotations
@@ -223,7 +227,7 @@ def correlate(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
     influence
         Shape (N, M): influence of every item on every estimate, multiplied by the item's weight.
     cluster
-        Shape (N,): number of the cluster of each item; None if items are independent.
+        Shape (N,): cluster number of each item; None if items are independent.
     """
     centred = influence - influence.mean(axis=0)
     if cluster is not None:
@@ -237,8 +241,8 @@ def correlate(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
 def sum_part(parts: Sequence[tuple[float, Part]], correlation: FloatArray) -> Part:
     """Return the sum Σ a_j θ_j of pairs (a_j, part), with its interval.
 
-    `correlation` contains the correlations of the a_j t_j. Negative values count as 0, unknown ones (NaN) as
-    1.
+    `correlation` contains the correlations of the estimated terms a_j θ_j. Negative values count as 0,
+    unknown ones (NaN) as 1.
     """
     rho = np.clip(np.nan_to_num(correlation, nan=1.0), 0.0, 1.0)
     np.fill_diagonal(rho, 1.0)
@@ -280,7 +284,7 @@ def cautious_correlation(first: FloatArray, second: FloatArray, cluster: IntArra
 
 
 LEAST_SECOND = 20
-"""Smallest number of answered second questions about the items of a share for which the share uses them."""
+"""Smallest number of answered second questions about a group of items for which its share uses them."""
 LEAST = 2.0
 """Expected number of yes answers about a class below which its recall and F1 are withheld."""
 
@@ -292,7 +296,7 @@ class ClassEvidence:
     Attributes
     ----------
     labels
-        The usable labels (`collected_part`).
+        The usable labels, selected by `collected_part`.
     notes
         Remarks on labels that were left out.
     strata
@@ -357,7 +361,7 @@ class ClassEvidence:
 
     @cached_property
     def population(self) -> BoolArray:
-        """Whether results refer to an item, shape (N,).
+        """Whether each item belongs to the population to which results refer, shape (N,).
 
         The model must have answered the item. With uniformly drawn options and no strata, experts must also
         have been asked about the item.
@@ -442,9 +446,9 @@ class ClassEvidence:
         return resolved_accuracy(correct, level=self.level, cluster=cluster, weight=weight)
 
     def expect_yes(self, option: int, share: float) -> float:
-        """Return the number of yes answers about a class to be expected if it is as frequent as predicted.
+        """Return the expected number of yes answers about a class that makes up this share of the items.
 
-        Verdicts are not used: if a result were withheld because few answers are yes, the results shown would
+        Answers are not used: if a result were withheld because few answers are yes, the results shown would
         be overestimates on average. If questions followed predictions, only questions about items predicted
         to be of the class count, and each of these counts as one yes.
         """
@@ -459,12 +463,12 @@ class ClassEvidence:
 
 
 def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes: int) -> None:
-    """Raise an error unless every item with a question or prediction has the same number of options.
+    """Raise an error unless every item with a question or prediction has `classes` options.
 
     Raises
     ------
     BadInput
-        If an item has another number of options; the message names the first such item.
+        If an item has more or fewer options; the message names the first such item.
     """
     for questions in (labels.questions, labels.drawn):
         if questions is None:
@@ -497,7 +501,7 @@ class ItemTruths:
     weight
         Shape (N,): weight of every item, with mean 1.
     cluster
-        Shape (N,): number of every item's cluster; None if items are independent.
+        Shape (N,): cluster number of every item; None if items are independent.
     width
         Number of classes.
     """
@@ -541,7 +545,7 @@ class ItemTruths:
         Parameters
         ----------
         option, weight, known
-            One entry per item of the study. An `option` of −1 contributes no truth.
+            One entry per item of the study. An item with `option` −1 contributes only `known`.
 
         Raises
         ------
@@ -644,8 +648,8 @@ class CostForm:
     base
         Shape (N,): known part b of every item's cost.
     weights
-        Pairs of an additional cost w and an array of shape (N,): the option of each item whose truth adds w,
-        −1 if none exists.
+        Pairs of an additional cost w and an array of shape (N,): for each item, the option that adds w if it
+        is true; −1 if no option does.
     low, high
         Smallest and largest possible cost of an item with any of these predictions.
     """
@@ -682,7 +686,7 @@ def _commonest(costs: list[float]) -> float:
 
 
 def _group(more: FloatArray) -> Iterator[tuple[float, IntArray]]:
-    """Yield every w ≠ 0 with the option of each row that adds it, −1 for none.
+    """Yield every additional cost w ≠ 0, with the option that adds it in each row of `more` (−1: none).
 
     If several options of a row add the same w, this w is yielded several times.
     """
@@ -696,7 +700,7 @@ def _group(more: FloatArray) -> Iterator[tuple[float, IntArray]]:
 
 Entry = tuple[float, Part, IntArray, FloatArray]
 """One term of a mean cost: its weight, a share of items as `Part`, and two arrays with one entry per item of
-the study: the option whose truth adds the weight (−1: none), and 1 if it is added whatever is true, else 0.
+the study: the option that adds the weight if it is true (−1: none), and 1 if every truth adds it, else 0.
 """
 
 
@@ -764,7 +768,7 @@ def _estimate_cost(evidence: ClassEvidence, cost: float, low: float, high: float
 def _all_alike(evidence: ClassEvidence, cost: float, costs: CostTable, signs: Sequence[int]) -> Estimate:
     """Estimate a mean cost if all answered items cost the same, whatever their true class is.
 
-    The interval allows for other items, whose cost may be anything in the table.
+    The interval allows for items with any other cost in the table.
     """
     table = costs.costs if costs.unreadable is None else np.append(costs.costs.ravel(), costs.unreadable)
     most, least = float(table.max()), float(table.min())
@@ -790,7 +794,7 @@ def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tu
 
 
 def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tuple[Entry, str]]:
-    """Return one term per cost that depends on the truth, and why the term's interval may not hold, or ""."""
+    """Return one term per cost that depends on the truth, and the reason if its interval may not hold."""
     found = list[tuple[Entry, str]]()
     for weight, column in form.weights:
         option = np.full(len(evidence.population), -1)
@@ -1108,9 +1112,9 @@ def classification_report(
     level
         Confidence level of every interval, in (0, 1).
     second
-        Second questions about items whose first answer was no, and their answers. If given, predictions and
-        labels must be columns over the same items. Second questions narrow the intervals of the results by
-        class, but not that of the mean cost.
+        Second questions about items whose first answer was no, and their answers. If given, `predictions`
+        must be PredictionColumns and `labels` LabelColumns for the same items. Second questions narrow the
+        intervals of the results by class, but not that of the mean cost.
 
     Returns
     -------
@@ -1227,7 +1231,7 @@ def compare_classes(
     costs: CostTable | None = None,
     level: float = 0.95,
 ) -> ClassComparison:
-    """Compare the results by class of models, on the items that all of them answered.
+    """Compare models by their results for each class, on the items that all of them answered.
 
     Parameters
     ----------
@@ -1292,7 +1296,7 @@ def compare_classes(
 def _subtract(
     first: ClassResults, second: ClassResults, metric: str, option: int, unfinished: str
 ) -> tuple[Part, str]:
-    """Return the difference of a result between two models, and why its interval may not hold, or "".
+    """Return the difference of a result between two models, and the reason if its interval may not hold.
 
     Raises
     ------
@@ -1321,7 +1325,7 @@ def _compare(
 ) -> Comparison:
     """Make a comparison from a difference.
 
-    The p-value assumes a normal error. Its standard error is computed from the distance between the
+    The p-value assumes a normal error. The standard error is computed from the distance between the
     difference and the end of the interval that lies towards 0.
     """
     (part, why), labels = difference, evidence.labels

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from oversight.harness.errors import BadInput, NotIdentified
 
 DESIGNS = ("uniform", "weighted", "resolved", "differences", "ratings")
-"""Designs by protocol: partitioned questions are uniform, targeted ones weighted, sequential ones resolved,
-questions about disagreements identify differences only, and panels collect ratings."""
+"""Designs of protocols: ``"uniform"`` of partitioned questions, ``"weighted"`` of targeted questions,
+``"resolved"`` of sequential questions, ``"differences"`` of questions about disagreements, ``"ratings"`` of
+panels."""
 FEATURES = ("votes", "judges", "second questions", "strata", "clusters", "weights", "gold")
 """``"weights"``: items have unequal inclusion probabilities. ``"gold"``: any knowledge of experts' errors."""
 USES = ("estimate", "compare", "gate", "gate difference", "metrics", "search", "plan")
-"""These gates may be evaluated at any time. A gate at a planned interim analysis counts as its estimate or
-comparison."""
+"""Purposes of answers. The two gates may be evaluated at any time; a gate at a planned interim analysis
+counts as an estimate or a comparison."""
 POOL = "pool"
 """Further condition: items were drawn from a larger pool, with equal or unequal probabilities."""
 

@@ -1,34 +1,34 @@
 """Foundations of all estimators: argument checks, roots, effective numbers, binomial samples, p-values.
 
-**Binomial samples** (`BinomialSample`). Every kind of label is a number of successes S in n trials with the
-success probability q(A) = (A + K − 2)/(K − 1), where A is the accuracy and K may be fractional:
+**Binomial samples** (`BinomialSample`). Labels of every kind give S successes in n trials with the success
+probability q(A) = (A + K − 2)/(K − 1), where A is the accuracy and K may be fractional:
 
 * a checked prediction (the label decides whether it is right): K = 2, q = A
 * a refused option of an item with K options, success = "not the predicted option" (Eq. 2): K
 * m refused options of one item, success = "none is the predicted option": K' = 1 + (K − 1)/m, because P(no
-  hit | wrong) = (K − 1 − m)/(K − 1) with uniform wrong options; m = K − 1 leaves one option, K' = 2, which is
-  a checked prediction again
+  hit | wrong) = (K − 1 − m)/(K − 1) with uniform wrong options. If m = K − 1, only one option is left, and
+  K' = 2 as for a checked prediction
 
 Source: "Towards Scalable Oversight via Partitioned Human Supervision", section 2; the fractional K' is this
 project's derivation.
 
-An interval of q becomes an interval of A by A = (K−1)q − (K−2), clipped to [0, 1]. Sources: `wilson` 1927;
-`jeffreys`: Brown, Cai & DasGupta 2001, with the ends 0 and 1 if no success or no failure was observed;
-`clopper_pearson` 1934.
+An interval of q becomes an interval of A by A = (K−1)q − (K−2), clipped to [0, 1]. Sources: `wilson`:
+Wilson 1927; `jeffreys`: Brown, Cai & DasGupta 2001, with the lower end 0 if no success was observed, and the
+upper end 1 if no failure was observed; `clopper_pearson`: Clopper & Pearson 1934.
 
-`blaker` is exact and shorter. The acceptability of q is γ(q) = t + t', where t is the smaller of P(X ≥ S) and
-P(X ≤ S), and t' the largest probability of an opposite tail that is at most t. The interval is the hull of
-{q: γ(q) > 1 − level}. It covers with probability ≥ level and lies within Clopper & Pearson's (Blaker 2000,
-Canad. J. Statist. 28). Below the estimate γ(q) = P(X ≥ S) + P(X ≤ k), where k increases with q. γ jumps up
-with k, and between jumps it first decreases and then increases, so the first crossing is searched piece by
-piece.
+`blaker` is exact too, and shorter than `clopper_pearson`. The acceptability of q is γ(q) = t + t', where t is
+the smaller of P(X ≥ S) and P(X ≤ S), and t' the largest probability of an opposite tail that is at most t.
+The interval is the hull of {q: γ(q) > 1 − level}. It covers with probability ≥ level and lies within Clopper
+& Pearson's (Blaker 2000, Canad. J. Statist. 28). Below the estimate γ(q) = P(X ≥ S) + P(X ≤ k), where k
+increases with q. γ jumps up with k, and between jumps it first decreases and then increases, so the first
+crossing is searched piece by piece.
 
-**p-values.** `binomial_at_least` is exact; `chernoff_low` and `chernoff_high` are upper bounds, valid for
-every number of independent X_n in [0, 1], of one-sided tests that the mean is m.
+**p-values.** `binomial_at_least` is exact. `chernoff_low` and `chernoff_high` are upper bounds of one-sided
+p-values for a mean m; they are valid for any number of independent variables in [0, 1].
 
-**Range of M standard normals** over √(χ²_ν/ν) (`range_tail`, `range_quantile`): joint intervals of all pairs
-use it. It is integrated by the midpoint rule, because loading scipy's studentized range takes longer than
-most commands.
+**Studentised range**: the range of M standard normals, divided by √(χ²_ν/ν) (`range_tail`, `range_quantile`).
+Joint intervals of all pairs use it. It is integrated by the midpoint rule, because loading scipy's
+studentized range takes longer than most commands.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def check_positive(name: str, n: int, needed_for: str) -> None:
 
 
 def check_items(n: int) -> None:
-    """Refuse fewer than two items, which have no variance.
+    """Refuse fewer than two items, from which no variance can be estimated.
 
     Raises
     ------
@@ -292,7 +292,7 @@ def find_root(
 
 
 def find_edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
-    """Find the last point on the way from `inside`, where a condition holds, to `end` at which it holds."""
+    """Find the edge of the range around `inside` in which a condition holds; `end` if it holds there."""
     if holds(end):
         return end
     for _ in range(_BISECTIONS):
@@ -325,7 +325,7 @@ def count_effective(weight: FloatArray) -> float:
 
 
 def effective_clusters(cluster: IntArray) -> float:
-    """Return the effective number of clusters (Σm)²/Σm², where m are their sizes.
+    """Return the effective number of clusters (Σm)²/Σm², where m are the clusters' sizes.
 
     It is the number of clusters if all have the same size, and nearly 1 if one cluster has nearly all items.
     Source: Kish 1965, Survey Sampling, for clusters whose items are all right or all wrong.
@@ -333,7 +333,7 @@ def effective_clusters(cluster: IntArray) -> float:
     Parameters
     ----------
     cluster
-        Shape (N,), N ≥ 1: number of every item's cluster, 0 or more; numbers may be skipped.
+        Shape (N,), N ≥ 1: cluster number of every item, 0 or more; numbers may be skipped.
 
     Examples
     --------
@@ -358,7 +358,7 @@ def check_clusters(cluster: IntArray) -> None:
     Raises
     ------
     NotIdentified
-        If there are fewer; the message gives the effective number and the share of the largest cluster.
+        If there are fewer; the message gives both numbers of clusters and the largest cluster's share.
 
     Examples
     --------
@@ -551,7 +551,7 @@ def mover_sum(
     Parameters
     ----------
     values, lows, highs, weights
-        Shape (H,): estimates, ends with low ≤ value ≤ high, and weights.
+        Shape (H,): estimates, ends of their intervals (low ≤ value ≤ high), and weights.
     between
         z² Σ w_h(θ̂_h − θ̂)²/N if the weights are shares that were estimated from N sampled items; 0 if the
         weights are known.
@@ -651,7 +651,7 @@ def chi2_tail(statistic: float, df: int) -> float:
 
 
 def z_of_sum(observed: float, expected: float, variance: float) -> float:
-    """Return (observed − expected)/√variance; with variance 0, ±inf, or 0 if both numbers are equal."""
+    """Return (observed − expected)/√variance. If the variance is 0: 0 for equal numbers, otherwise ±inf."""
     if variance > 0:
         return (observed - expected) / math.sqrt(variance)
     return 0.0 if observed == expected else math.copysign(math.inf, observed - expected)

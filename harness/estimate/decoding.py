@@ -53,8 +53,8 @@ def decode(answers: Iterable[Answer], questions: Iterable[Question] | None = Non
     Raises
     ------
     BadInput
-        If an expert answered another expert's question, a question has two answers, or its protocol, verdict
-        or propensity is invalid; names the question.
+        If an expert answered another expert's question, a question has two answers, or a protocol, verdict or
+        propensity is invalid; the message names the question.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """The five point estimators for uniformly drawn options: Ord, Comp, IVW, IVW-0.5 and ML.
 
 Source: "Towards Scalable Oversight via Partitioned Human Supervision", section 2.2 and Appendix C. Ord uses
-known answers alone and Comp refused options alone; both are unbiased (Eq. 2–5). IVW is w A_ord + (1 − w)
-A_comp with the plug-in weight w of inverse variances (Eq. 7); IVW-0.5 has w = 0.5.
+ordinary labels alone and Comp complementary labels alone; both are unbiased (Eq. 2–5). IVW is w A_ord + (1 −
+w) A_comp with the plug-in weight w of inverse variances (Eq. 7); IVW-0.5 has w = 0.5.
 
 ML maximises one likelihood for hits, misses and refusals from any admissible routing. A question asks whether
 the truth of an item is option k. With Z = 1 if the prediction ŷ is right, P(yes | k = ŷ) = A and P(yes | k ≠
@@ -54,8 +54,8 @@ def ordinary_accuracy(S_o: int, n_o: int) -> float:
     Notes
     -----
     With yes/no questions, the items with a yes are a random part of all items only if the asked option was
-    drawn uniformly. Even rare yes answers to false options bias the estimate strongly downwards. No answers
-    to true options leave it unbiased.
+    drawn uniformly. Even rare "yes" answers to false options bias the estimate strongly downwards. "No"
+    answers to true options do not bias it.
 
     Raises
     ------
@@ -75,9 +75,9 @@ def complementary_accuracy(K: float, S_c: int, n_c: int) -> float:
     K
         Number of options, ≥ 2; if m options of each item were refused, K' = 1 + (K − 1)/m.
     S_c
-        Number of no answers about another option than the predicted one ("weakly correct"), 0 ≤ S_c ≤ n_c.
+        Number of "no" answers about an option that is not the predicted one, 0 ≤ S_c ≤ n_c.
     n_c
-        Number of no answers, ≥ 1.
+        Number of "no" answers, ≥ 1.
 
     Returns
     -------
@@ -87,10 +87,11 @@ def complementary_accuracy(K: float, S_c: int, n_c: int) -> float:
 
     Notes
     -----
-    It is valid if the refused option is uniform over the K − 1 wrong options (Eq. 1) and independent of the
-    prediction given the truth. For K = 2, A_comp = q̂. It is unaffected by yes answers to false options, and
-    biased by no answers to true options. A_comp and A_ord can be compared only if they use different items:
-    if all K − 1 wrong options of each item are refused, A_comp equals A_ord of the same items.
+    A_comp is valid if the refused option is uniform over the K − 1 wrong options (Eq. 1) and independent of
+    the prediction given the truth. For K = 2, A_comp = q̂. "Yes" answers to false options do not affect
+    A_comp, but "no" answers to true options bias it. A_comp and A_ord can be compared only if they use
+    different items: if all K − 1 wrong options of each item are refused, A_comp equals A_ord of the same
+    items.
 
     Raises
     ------
@@ -113,7 +114,7 @@ def complementary_variance(K: float, A: float, n_c: int) -> float:
     A
         Accuracy, in [−(K − 2), 1]; an unclipped A_comp gives the paper's plug-in variance.
     n_c
-        Number of no answers, ≥ 1.
+        Number of "no" answers, ≥ 1.
 
     """
     return (A + K - 2) * (1 - A) / n_c
@@ -317,7 +318,7 @@ class Point:
     value
         Estimate of A, which may lie outside [0, 1].
     se
-        Standard error; None if it is undefined (as published, for a sample of one label).
+        Standard error; None if it is undefined, which happens only for published formulas and a single label.
     components
         Samples that the estimate uses.
     weights

@@ -92,14 +92,14 @@ def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level
     predictions
         Predictions for at least the drawn items; unreadable ones count as wrong, failed ones are left out.
     labels
-        Labels that `check_watchable` accepts, as a random part of each draw (`collected_part`).
+        Labels that `check_watchable` accepts, limited to a random part of each draw by `collected_part`.
 
     Raises
     ------
     EstimateError
         If there is no answered item.
     NotIdentified
-        If several models' predictions were asked about, or items were drawn with equal chances.
+        If several models' predictions were asked about, or items were drawn with equal probabilities.
     """
     now = Evidence.gather([predictions], labels, tilted=False).accuracy(level)
     interval = draw_betting_sequence(see_draws(predictions, labels), level=level)
@@ -120,15 +120,16 @@ def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[Draw
 
 
 def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:
-    """Collect items of known correctness (`right`: 1 or 0) by draw, as if predictions were asked about."""
+    """Collect items of known correctness `right` (1 or 0) by draw, as if all predictions were asked about."""
     one = np.ones(len(items), np.int64)
     return _part_draws(np.stack([one, one, one, right]), items, labels)
 
 
 def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
-    """Return four rows: K, and 1 if a prediction is readable, if it was asked about, if the answer is yes.
+    """Return four rows, with a column per item: K, is readable, is asked about, is yes.
 
-    K is 1 if the question was certain to be about the prediction.
+    K is 1 if the question was certain to be about the prediction. The other rows are 1 or 0: whether the
+    prediction is readable, whether it was asked about, and whether the answer is yes.
 
     Raises
     ------
@@ -151,7 +152,7 @@ def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
 
 
 def _part_draws(seen: IntArray, items: IntArray, labels: LabelColumns) -> list[DrawnAnswers]:
-    """Split the items at positions `items`, with the rows of `_see_items` in `seen`, by draw."""
+    """Split by draw the items at positions `items`; `seen` is the result of `_see_items` for them."""
     if labels.pool is None:
         raise NotIdentified("items were drawn with equal chances")
     batch, scale, remaining = _scale(labels.pool)
@@ -179,9 +180,9 @@ def _part_draws(seen: IntArray, items: IntArray, labels: LabelColumns) -> list[D
 
 
 def _scale(pool: ItemPool) -> tuple[IntArray, FloatArray, dict[int, int]]:
-    """Return every item's number of the draw and weight v (`DrawnAnswers`), and draw → N_b.
+    """Return every item's draw number, its weight v (see `DrawnAnswers`), and draw number → N_b.
 
-    A pool without numbers of draws counts as a single draw.
+    A pool without draw numbers counts as a single draw.
     """
     drawn = pool.drawn
     batch = np.where(drawn, 1, 0) if pool.batch is None else pool.batch
@@ -221,7 +222,7 @@ def estimate_anytime(
 
     A = Σ_K W_K ρ_K A_K, where W_K is the share of items with K options, ρ_K the share of readable predictions
     on these items, and A_K the accuracy of these readable predictions. W_K and ρ_K are computed from all
-    predictions, so they are known before any answer, and only A_K needs a sequence. With H values of K each
+    predictions, so they are known before any answer, and only A_K needs a sequence. If K takes H values, each
     sequence has the level 1 − (1 − level)/H, so by the union bound all sequences hold jointly.
 
     Parameters
@@ -315,7 +316,7 @@ def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> Non
 def _readable_shares(
     predictions: PredictionColumns, groups: Mapping[int, Tally], n_options: Mapping[str, int] | None
 ) -> dict[int, float]:
-    """Return W_K ρ_K for every K: the share of predictions that are readable and of items with K options."""
+    """Return W_K ρ_K for every K: the share of predictions that are readable and on items with K options."""
     if n_options is None and len(groups) > 1:
         raise EstimateError(
             f"give n_options, because the labels have different numbers of options: K = {sorted(groups)}"
@@ -398,8 +399,8 @@ def accuracy(
     n_options
         Item id → K for every predicted item; an ``anytime`` interval needs it if K varies.
     checks
-        Whether to check the assumptions (`run_checks`). If a check fails without which the estimate is
-        invalid, the estimate's `why` names the check.
+        Whether to check the assumptions (`run_checks`). If a check fails and this makes the estimate invalid,
+        the estimate's `why` names the check.
 
     Raises
     ------
@@ -493,7 +494,7 @@ class Evaluation:
         return usual and self.strata is None and not self.published
 
     def make_estimate(self, labels: LabelColumns, *, tilted: bool = True) -> Estimate:
-        """Make the estimate from labels of the same items; with `tilted`, correct for unequal answering."""
+        """Make the estimate from labels of the same items; if `tilted`, allow for unequal answering rates."""
         predictions, level = self.predictions, self.level
         if self.is_anytime:
             return estimate_anytime(predictions, labels, level=level, n_options=self.n_options)
@@ -621,7 +622,7 @@ def complete(
 def _allow_for_missing(
     estimate: Estimate, predictions: PredictionColumns, labels: LabelColumns, make: Estimator | None
 ) -> tuple[Estimate, str]:
-    """Widen the interval to allow for unanswered questions, if it becomes little wider.
+    """Widen the interval to allow for unanswered questions, if this makes it only a little wider.
 
     Otherwise the estimate is unchanged, and the second value is the reason why its interval may not hold.
     """
@@ -697,7 +698,7 @@ def growing_accuracy(
 
 @lru_cache(maxsize=1)
 def _leave_open(labels: LabelColumns) -> LabelColumns:
-    """Return labels of which only answered and passed-over questions count as drawn."""
+    """Return the labels, with only answered and passed-over questions counted as drawn."""
     return replace(labels, drawn=labels.questions, asked=mark(labels.item, labels.index.size))
 
 
@@ -741,7 +742,7 @@ def accuracies(
     gold: GoldCounts | None = None,
     anytime: float | None = None,
 ) -> Estimates:
-    """Make all estimates of one model that the labels' protocol allows.
+    """Make all estimates that the labels' protocol allows for one model.
 
     Parameters
     ----------
@@ -819,7 +820,10 @@ def _check_uniform(predictions: PredictionColumns, labels: LabelColumns, options
 
 
 def main_estimator(labels: LabelColumns) -> str:
-    """Return the name of the estimate for the labels' protocol; ``"accuracy"`` if it identifies none."""
+    """Return the name of the estimate for the labels' protocol.
+
+    The name is ``"accuracy"`` if the protocol does not identify the accuracy of one model.
+    """
     if labels.is_even:
         return "ml"
     if not labels.tells_accuracy:

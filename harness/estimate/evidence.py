@@ -10,7 +10,7 @@ every answer is about cardiology. And an expert who leaves a question blank and 
 questions to answer.
 
 An expert's questions are presented in an order that was drawn before any answer (`Question.place`). So the
-first ones are a random part, whatever the expert does later. The estimate uses the same share of every
+first questions are a random part, whatever the expert does later. The estimate uses the same share of every
 expert's queue, from its start to the place that the slowest expert has reached. Items added to a study later
 have separate queues, because they are asked about last. An open question within that share was passed over.
 It is missing data and counts as if its expert had been unsure. If the order is unknown, every open question
@@ -24,8 +24,8 @@ of 1/K. This requires one question per item and one number of options; other des
 intervals may not hold.
 
 **Missing answers** (`bound_missing`). Estimates assume that a missing answer is unrelated to the truth, which
-no data can test. So the estimate is repeated with all missing answers filled in for the model, and with all
-filled in against it (`fill_answers`). The estimate from complete answers would lie between these two.
+no data can test. So the estimate is made twice more: with all missing answers in favour of the model, and
+with all of them against it (`fill_answers`). The estimate from complete answers would lie between these two.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ PARTIAL_KINDS = (NoteKind.PARTIAL, NoteKind.PARTIAL_WITH_ADDED)
 
 
 def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[Note, ...]]:
-    """Select the labels in the share of their queues that all experts have reached; return them with notes.
+    """Select labels from the share of the queues that all experts have reached; return them and notes.
+
+    The same share, from the start, is taken of every expert's queue.
 
     Passed-over questions in that share are added as abstentions (`LabelColumns.passed`). The subset only
     grows as answers arrive, so verdicts at several times use growing data.
@@ -141,10 +143,10 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
 
 
 def _find_draws(drawn: QuestionColumns) -> IntArray:
-    """Return the number of the draw that first asked about each question's item, from 0; shape (R,).
+    """Return, for each question, which draw first asked about its item, counted from 0; shape (R,).
 
-    Items that are added to a study are drawn after the earlier items and asked about last, so items with
-    answers from the first draw are not a random part of all items.
+    Items that are added to a study are drawn after the earlier items and asked about last. Until then, the
+    answered items are not a random part of all items.
     """
     first = np.full(int(drawn.item.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, drawn.item, np.maximum(drawn.place, 0) // PLACES)
@@ -221,7 +223,7 @@ class UnequalAnswers:
         Shape (K,): answering rate of every option; None if the propensities cannot be corrected.
     refusal_rates
         Shape (K,): answering rate of every option if all answers are "no" (for example, because items were
-        selected by a "no"), otherwise None. Then `rates` is None.
+        selected by a "no"), otherwise None. If given, `rates` is None.
     """
 
     least: float
@@ -243,7 +245,7 @@ class UnequalAnswers:
         )
 
     def tilt(self, data: RoutedSample) -> RoutedSample:
-        """Return the sample with the propensities of answered questions; unchanged if `rates` is None."""
+        """Return the sample with propensities corrected for `rates`; unchanged if `rates` is None."""
         if self.rates is None:
             return data
         tilted = data.propensities * self.rates
@@ -378,11 +380,11 @@ class Evidence:
     index, items
         All items of the study; and positions of the N items among them, shape (N,).
     cluster
-        Shape (N,): number of the cluster of each item; None if items are independent.
+        Shape (N,): cluster number of each item; None if items are independent.
     weight
         Shape (N,): number of pool items that each item represents; None if all items count equally.
     strata
-        Strata from which the items were drawn in proportion; None if none exists.
+        Strata from which the items were drawn in proportion to the strata's sizes; None without strata.
 
     Examples
     --------
@@ -427,7 +429,7 @@ class Evidence:
         Raises
         ------
         BadInput
-            If strata have no effect on such labels, for example on items in clusters.
+            If strata have no effect on such labels, for example because items are in clusters.
         NotIdentified
             If `combinations` refuses an estimate, or there are too few clusters.
         EstimateError
@@ -521,12 +523,12 @@ class Evidence:
 def estimate_by_design(
     predictions: PredictionColumns, labels: LabelColumns, *, level: float, gold: GoldCounts | None
 ) -> Estimate:
-    """Estimate an accuracy by the method for the labels' design: for resolved items, or by propensities.
+    """Estimate an accuracy by the method for the labels' design: from resolved items, or from propensities.
 
     Parameters
     ----------
     gold
-        Experts' answers about gold items, to correct for experts' errors; None assumes that there are none.
+        Experts' answers about gold items, to correct for experts' errors; None assumes that no expert errs.
 
     Raises
     ------
@@ -619,7 +621,7 @@ def _weigh_strata(items: IntArray, predictions: PredictionColumns, strata: ItemV
 
 
 def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
-    """Return the number of the cluster of each item at these positions, from 0; None without clusters.
+    """Return the cluster number, from 0, of each item at these positions; None without clusters.
 
     Raises
     ------
@@ -647,7 +649,7 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
 
 
 def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
-    """Return `number_clusters` after checking that an interval is possible; None if no two items share one.
+    """Return `number_clusters` after checking that an interval is possible; None if no items share a cluster.
 
     Raises
     ------
@@ -689,8 +691,8 @@ class HiddenRange:
     missing, of
         Number of unanswered questions, and of all questions.
     worst, best
-        Estimates with every missing answer filled in against the model, and for it. Together their intervals
-        cover all possible missing answers.
+        Estimates with every missing answer filled in against the model, and in its favour. Together their
+        intervals cover all possible missing answers.
     """
 
     missing: int

@@ -9,17 +9,17 @@ An expert says yes to a true option with probability s (sensitivity) and no to a
 
 Uniform data give the two moments α and β for the three unknowns A, s and t, so they do not identify A. Known
 rates (gold items, `GoldCounts`) or two experts per question identify A, and ranges of s and t (`ErrorRanges`)
-bound it. Ranges from the study's settings are taken as certain; those from gold items hold
-with a stated probability.
+bound it. Ranges from the study's settings are taken as certain; ranges from gold items hold with a stated
+probability.
 
-**Likelihood** (`bounded_accuracy`). A question about an option that is true with probability τ is put to y +
-m experts, who answer independently. y of them say yes with a probability proportional to
+**Likelihood** (`bounded_accuracy`). A question about an option that is true with probability τ is put to
+experts who answer independently. The probability that y of them say yes and m say no is proportional to
 
     τ s^y (1 − s)^m + (1 − τ) (1 − t)^y t^m.
 
-τ is A for a model's prediction, (1 − A)/(K − 1) for another option, and 1 or 0 for gold. Questions with and
-without a second expert together identify A, s and t (Hui & Walter 1980, Biometrics 36, with a known relation
-of the two prevalences); otherwise ranges of s and t bound A.
+τ is A for a model's prediction, (1 − A)/(K − 1) for another option, and 1 or 0 for a true or false option of
+a gold item. Questions with and without a second expert together identify A, s and t (Hui & Walter 1980,
+Biometrics 36, with a known relation of the two prevalences); otherwise ranges of s and t bound A.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ class GoldCounts:
     Attributes
     ----------
     yes_on_true, n_true
-        Number of yes answers, and of all answers, about true options.
+        Number of "yes" answers, and of all answers, about true options.
     no_on_false, n_false
-        Number of no answers, and of all answers, about false options.
+        Number of "no" answers, and of all answers, about false options.
 
     Raises
     ------
@@ -155,9 +155,9 @@ def corrected_mean(
     G_t = Σ_q w_q (1 − b̃_q)/(N J). For targeted routing this is Â = (α̂ + t̂ − 1)/(ŝ + t̂ − 1) with the
     variance [α(1−α)/n + A² s(1−s)/n_s + (1−A)² t(1−t)/n_t]/J² (Rogan & Gladen 1978, Am. J. Epidemiol. 107).
 
-    Two additions keep the interval from being too short if there are few gold items, or no errors: rates have
-    one right and one wrong gold answer added (Lang & Reiczigel 2014, Prev. Vet. Med. 113), and the variance
-    includes one more item at each end of the scale of outcomes.
+    Two additions keep the interval from being too short if there are few gold items, or no errors. One right
+    and one wrong gold answer are added to the counts of each rate (Lang & Reiczigel 2014, Prev. Vet. Med.
+    113), and the variance includes one more item at each end of the scale of outcomes.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def corrected_mean(
     gold
         Counts from independent gold items that are not in ``data``.
     cluster
-        Shape (N,): number of each item's cluster. If given, clusters are the independent units and the
+        Shape (N,): cluster number of each item. If given, clusters are the independent units and the
         quantile is Student's.
     weight
         Shape (N,), above 0: number of pool items that each item represents. If given, means are weighted and
@@ -255,11 +255,11 @@ _LEAST_CHANCE = 1e-300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _YesCounts:
-    """Yes answers x among n answers about predictions, other options, true and false options of gold items.
+    """Numbers of "yes" answers, x, and of all answers, n, in four groups of questions.
 
-    All arrays have one entry per group, in this order. Options of a group are true with probability
-    τ = base + slope·A: A for predictions, (1 − A)/(K − 1) for other options, 1 and 0 for gold. So
-    P(yes) = τ s + (1 − τ)(1 − t).
+    All arrays have one entry per group. The groups are questions about predictions, about other options,
+    about true options of gold items, and about false options of gold items. Options of a group are true with
+    probability τ = base + slope·A, which is A, (1 − A)/(K − 1), 1 and 0. So P(yes) = τ s + (1 − τ)(1 − t).
     """
 
     x: FloatArray
@@ -302,7 +302,7 @@ def gold_accuracy(
     gold
         Counts from independent gold items that are not in `data`.
     cluster
-        Shape (N,): number of each item's cluster. If given, the items' counts are reduced to their effective
+        Shape (N,): cluster number of each item. If given, the items' counts are reduced to their effective
         number (`independent_share`); gold items count as independent.
     """
     readable = predicted >= 0
@@ -476,7 +476,8 @@ class ErrorRanges:
     sensitivity, specificity
         Smallest and largest possible value, within [½, 1].
     gold_true, gold_false
-        Number of yes and of no answers about true options, and about false options, of gold items.
+        Pairs of the number of yes answers and the number of no answers about gold items: `gold_true` for
+        questions about true options, `gold_false` for questions about false options.
 
     Raises
     ------
@@ -546,10 +547,11 @@ def bounded_accuracy(
     """Estimate an accuracy by maximum likelihood in A, s and t, with a profile-likelihood interval.
 
     The interval contains all A for which twice the loss of log-likelihood is at most the quantile of the
-    mixture ½χ²₁ + ½χ²₂. If rates lie at the ends of their ranges, the ratio is at most as large as this
-    mixture (Self & Liang 1987, JASA 82, in the plane of the two frequencies). The square of Student's t is
-    used instead if it is larger, as with few second answers. If ranges only bound A, the interval contains
-    all values with the same likelihood. Unreadable predictions count as wrong.
+    mixture ½χ²₁ + ½χ²₂. If rates lie at the ends of their ranges, this loss is stochastically at most the
+    mixture (Self & Liang 1987, JASA 82, in the plane of the two frequencies). If the square of Student's t is
+    larger than the quantile, for example because few items have second answers, it is used instead. If ranges
+    only bound A, several A have the largest likelihood, and the interval contains all of them. Unreadable
+    predictions count as wrong.
 
     Parameters
     ----------
@@ -560,7 +562,7 @@ def bounded_accuracy(
     known
         Ranges of the error rates, and answers about gold.
     cluster
-        Shape (N,): number of each item's cluster, see `gold_accuracy`.
+        Shape (N,): cluster number of each item, see `gold_accuracy`.
 
     Raises
     ------

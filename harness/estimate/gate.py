@@ -1,10 +1,10 @@
 """Decide whether a model's accuracy, or a difference of two accuracies, is at least a required value (bar).
 
 `gate_accuracy` and `gate_difference` give verdicts that hold at any time: they may be called after every
-answer, and a verdict is wrong with probability at most 1 − level over all calls together, also exactly at the
-bar. They use the same share of every expert's questions, in the order in which the questions were exported
-(`collected_part`), so that the evidence only grows. An unanswered question counts as the answer that is worst
-for the verdict (`Gains`).
+answer, and the probability that any of these verdicts is wrong is at most 1 − level, also if the true value
+is exactly the bar. Both use the same share of every expert's questions, in the order in which the questions
+were exported (`collected_part`), so that the evidence only grows. An unanswered question counts as the answer
+that is worst for the verdict (`Gains`).
 
 `gate_at_look` gives the verdict of a planned interim analysis. It uses the interval of `oversight.accuracy`
 or `oversight.compare` at the level of this analysis, so that all verdicts together are wrong with probability
@@ -24,22 +24,23 @@ own value and its bounds are known before any answer.
 
 Some items need no question: an unreadable prediction, or an item on which two models agree. Their outcomes
 are known before any answer. If all of them counted at once, the items that count would not be a random part
-of the pool. So all units (items or clusters) are put in an order by a hash of their ids. Each answered unit
-fills the next place of a unit that was asked about, and a unit without a question counts once the places
-before it are filled. If items are independent draws, the units that count are independent draws at any
+of the pool. So all units (items or clusters) are put in an order by a hash of their ids. Answered units fill
+the places of units with questions one after the other, and a unit without a question counts once all such
+places before it are filled. If items are independent draws, the units that count are independent draws at any
 moment.
 
 **Items drawn with unequal, recorded probabilities** use the bets of `oversight.harness.estimate.anytime`: an
 item's gain is multiplied by its weight, and each draw has separate bets, which follow from its probabilities.
 An unanswered question counts as the answer that is worst for the side that is bet on.
 
-**Items asked about until they are resolved** count as wrong for a pass, and as right for a failure, until
-they are resolved, because items that are resolved early are not a random part of all items. Later answers
-cannot change such a decision, so the test of a fixed number of items may be repeated at any time:
+**Items asked about until they are resolved.** An unresolved item counts as wrong in the test for a pass, and
+as right in the test for a failure, because items that are resolved early are not a random part of all items.
+Later answers cannot change such a decision, so the test of a fixed number of items may be repeated at any
+time:
 
 * accuracy: exact binomial tail
-* difference D = (n_+ − n_−)/N: the exact tail of n_+ − n_− of trinomial items, at its largest over the
-  Clopper–Pearson interval, at 1 − γ, of the share of items on which exactly one model is right; plus γ
+* difference D = (n_+ − n_−)/N: the exact tail of n_+ − n_− of trinomial items, plus γ. The tail is maximised
+  over the Clopper–Pearson interval at level 1 − γ of the share of items on which exactly one model is right
   (Berger & Boos 1994, JASA 89)
 * clusters: bets on their sums (`refuting_wealth`)
 """
@@ -168,11 +169,11 @@ def gather_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstRates:
-    """Ranges of experts' error rates, of which bets use the rates that are worst for their side of the bar.
+    """Ranges of experts' error rates; bets use the rates in them that are worst for their side of the bar.
 
     With sensitivity s, specificity t and J = s + t − 1, the outcome of an item of value v has the mean
     J v + C(1 − J) + (1 − t)(Σ_k c_k − K C). The gain is the outcome minus the last two terms and J·bar; its
-    mean is J (v − bar). The gain is linear in s and t, so its extremes over the ranges are at their corners.
+    mean is J (v − bar). The gain is linear in s and t, so it is most extreme at ends of both ranges.
 
     Attributes
     ----------
@@ -354,7 +355,7 @@ def worst_p_values(
     low, high
         Shape (N,): smallest and largest possible value of every item.
     cluster
-        Shape (N,): number of every item's cluster; None if items are independent.
+        Shape (N,): cluster number of every item; None if items are independent.
     floor
         Smallest value that occurs: 0 for correctness, −1 for a difference; the largest is 1.
     """
@@ -401,7 +402,7 @@ def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
 def _see_sides(
     model: PredictionColumns, labels: LabelColumns
 ) -> tuple[Sequence[DrawnAnswers], Sequence[DrawnAnswers], Sequence[DrawnAnswers]]:
-    """Return the draws with unknown answers filled in against the model, filled in for it, and left out."""
+    """Return the draws with unknown answers counted against the model, in its favour, and left out."""
     if labels.is_resolved:
         items, low, high = resolved_ends(labels, [model])
         known = low == high
@@ -608,8 +609,8 @@ def gate_accuracy(
         sensitivities and specificities in the ranges (`rate_ranges`). If the ranges follow from gold, two
         fifths of the error probability 1 − level are used for the ranges.
     checks
-        Whether to check the assumptions (`run_checks`). If a check fails without which no verdict is valid,
-        the verdict is undecided, and `GateVerdict.why` names the check.
+        Whether to check the assumptions (`run_checks`). If a check fails and this makes every verdict
+        invalid, the verdict is undecided, and `GateVerdict.why` names the check.
 
     Returns
     -------
@@ -734,7 +735,10 @@ def _bet(
     level: float,
     errors: ErrorRanges | None,
 ) -> tuple[Gains, Gains, float]:
-    """Return gains for bets above the bar and below it, and the error probability used for the rates."""
+    """Return the gains for bets that the value is above the bar, and for bets that it is below.
+
+    The third value is the part of the error probability that is used for the ranges of error rates.
+    """
     if errors is None:
         above = _gains(models, labels, bar, NO_ERRORS)
         is_whole = not (labels.kind == ABSTAINED).any()
@@ -812,7 +816,7 @@ def gate_at_look(
     level: float = 0.95,
     errors: ErrorRanges | None = None,
 ) -> GateVerdict:
-    """Decide whether an accuracy, or a difference of two, reaches a bar at planned interim analysis J of L.
+    """Decide whether an accuracy or a difference is at least a bar, at planned interim analysis J of L.
 
     Parameters
     ----------
@@ -892,7 +896,7 @@ def judge_interval(known: GateVerdict, now: float) -> GateVerdict:
 def _interval(
     models: Mapping[str, PredictionColumns], labels: LabelColumns, level: float, errors: ErrorRanges | None
 ) -> tuple[float, float, float, str]:
-    """Return value, low end, high end, and why the interval may not hold, or ""."""
+    """Return value, low end, high end, and the reason if the interval may not hold."""
     if len(models) == 1:
         (one,) = models.values()
         found = _accuracy(one, keep_predicted(labels, one), level, errors)

@@ -16,9 +16,9 @@ moment equation
 
     ΣR_j² = o (1 − Σh_j²) + ρ s(θ̂) Σ[(1 − 2h_j) P_j + h_j² P],   o = Σ w_i² (g_i − ḡ)²
 
-in which a large cluster pulls ḡ towards itself (the bias correction of Bell & McCaffrey 2002, Surv. Methodol.
-28). Both sides also contain a tenth of one more cluster that is wrong as a whole. So ρ is 1 if all items are
-right, because such data do not show that items are independent.
+which allows for a large cluster pulling ḡ towards itself (the bias correction of Bell & McCaffrey 2002, Surv.
+Methodol. 28). Both sides also contain a tenth of one more cluster that is wrong as a whole. So ρ is 1 if all
+items are right, because such data do not show that items are independent.
 
 Residuals around θ use the normal quantile instead of Student's, because the sum of symmetric R_j divided by
 √ΣR_j² has lighter tails than a normal variable for all sizes (Efron 1969, J. Am. Stat. Assoc. 64).
@@ -29,16 +29,15 @@ difference there. With ρ̂ = m/n, its Clopper–Pearson interval [ρ_l, ρ_u], 
 
     low = ρ̂μ̂ − √( (ρ̂(μ̂ − l))² + (l(ρ_e − ρ̂))² ),   ρ_e = ρ_u if l < 0 else ρ_l
 
-and high likewise. If l or u is an end of μ's range [−1, 1] and requires the larger share, the limit is that
-of the share. This is the method of variance estimates recovery, with the share's part taken at the limit of μ
-instead of at μ̂. Simulated coverage with exact parts is .946 or more for n = 12–150; the product of two
-intervals covers .96–1.00 and is up to 1.5 times as wide.
+and high likewise. If l = −1, low is −ρ_u; if u = 1, high is ρ_u. This is the method of variance estimates
+recovery, with the share's part taken at the limit of μ instead of at μ̂. Simulated coverage with exact parts
+is .946 or more for n = 12–150; the product of two intervals covers .96–1.00 and is up to 1.5 times as wide.
 
 **Proportional draw within strata** (`DrawnStrata`). Items drawn in proportion from strata vary only within
 strata: the variance of their mean is Σ_h n_h s_h²/n², where s_h² is the variance in stratum h. For n items
 drawn at random it is s²/n. The ratio d ≤ 1 is the design effect; n/d items drawn at random give as much
-information (Kish 1965). If only a share f of the drawn items has answers, these are a random part, in which
-the sizes of strata vary again: d = 1 − f (1 − d_within).
+information (Kish 1965). If only a share f of the drawn items has answers, the answered items are a random
+part, in which the sizes of strata vary again: d = 1 − f (1 − d_within).
 
 **Weighted score interval** (`weighted_score`). Inverts the score test of a weighted mean of accuracies from
 binomial samples, without clipping any group's estimate. A success of a sample counts 1 and a failure 2 − K',
@@ -70,9 +69,9 @@ than `tol`. The ends are cell edges on the outer side, so the interval is never 
 `tol` too wide.
 
 **Approximate intervals** (`score_interval`, `likelihood_ratio_interval`) invert equation (★) of
-`oversight.harness.estimate.estimators`, so they allow any number of samples with different K: at least one,
-pooled by K, with their A_ML. By exact enumeration (K = 3 to 16, 30 to 300 labels) they cover .95 on average,
-but only .84 (score) and .82 (likelihood ratio) at worst, mostly near A = 1.
+`oversight.harness.estimate.estimators`, so they allow samples with different K. Their arguments are the
+samples, pooled by K, and A_ML. By exact enumeration (K = 3 to 16, 30 to 300 labels) these intervals cover .95
+on average, but only .84 (score) and .82 (likelihood ratio) at worst, mostly near A = 1.
 """
 
 from __future__ import annotations
@@ -169,7 +168,7 @@ class ClusterVariance:
         Parameters
         ----------
         cluster, weight, residual
-            Shape (N,): number of each item's cluster, w_i, and g_i − ḡ.
+            Shape (N,): cluster number of each item, w_i, and g_i − ḡ.
         independent, spread
             I(θ̂) and s(θ̂).
         """
@@ -238,7 +237,7 @@ def effective_size(values: FloatArray, cluster: IntArray, level: float) -> float
     Parameters
     ----------
     values, cluster
-        Shape (N,): values in [−1, 1], and number of each item's cluster. At least two clusters are required.
+        Shape (N,): values in [−1, 1], and cluster number of each item. At least two clusters are required.
     """
     n, size = len(values), np.bincount(cluster).astype(np.float64)
     size = size[size > 0]
@@ -278,7 +277,7 @@ def scale_by_share(
 
 
 FAR_ITEMS = 4.0
-"""Items far from the mean that are added to both variances of `design_effect`.
+"""Number of items far from the mean that are added to both variances of `design_effect`.
 
 Otherwise a sample with few or no wrong answers would show a design effect near 0 by chance.
 """
@@ -286,12 +285,12 @@ Otherwise a sample with few or no wrong answers would show a design effect near 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnStrata:
-    """Strata from which the items of an estimate were drawn in proportion.
+    """Strata from which the items of an estimate were drawn in proportion to the strata's sizes.
 
     Attributes
     ----------
     number
-        Shape (n,): number of each item's stratum, from 0.
+        Shape (n,): stratum number of each item, from 0.
     share
         Number of these items divided by the number of all drawn items, in [0, 1].
     """
@@ -300,7 +299,7 @@ class DrawnStrata:
     share: float
 
     def take(self, rows: AnyIntArray) -> DrawnStrata:
-        """Return the strata of some of the items, whose number per stratum the draw did not fix."""
+        """Return the strata of some of the items; their number per stratum counts as random."""
         share = self.share * len(rows) / max(1, len(self.number))
         return DrawnStrata(number=self.number[rows], share=share)
 
@@ -668,7 +667,10 @@ _STEPS = 8
 """Number of levels tried before labels count as contradictory; 1 − level falls to a tenth at each step."""
 
 LATTICE_LIMIT = 10_000_000
-"""Number of outcomes up to which ``exact`` is exact (in less than 0.7 s); ten times more for two samples."""
+"""Largest number of outcomes for which ``exact`` tests all outcomes (in less than 0.7 s).
+
+For two samples the limit is ten times larger.
+"""
 
 _INVERTED: Mapping[str, Callable[..., tuple[float, float]]] = MappingProxyType(
     {
@@ -730,7 +732,7 @@ def make_interval(point: Point, method: str = "exact", level: float = 0.95) -> I
     Notes
     -----
     Exact, score and likelihood-ratio intervals depend on the samples and not on the estimator: ``ivw`` and
-    ``ml`` have the same interval, and the value of ``ivw`` can lie outside.
+    ``ml`` have the same interval, and the value of ``ivw`` can lie outside this interval.
 
     Raises
     ------

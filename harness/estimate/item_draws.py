@@ -40,7 +40,7 @@ Finer strata would hardly reduce the variance, and the variance within them coul
 _FINEST = 3
 """A stratum has at least 1/3 of the average number of items per stratum."""
 _LOOKED_AT = 20_000
-"""Approximate largest number of items of a stratum, evenly spaced, among which a cut is searched."""
+"""Approximate largest number of items among which a cut is searched; larger strata are thinned out evenly."""
 _NOTHING = 1e-9
 DIGITS = 9
 """Decimals to which guesses are rounded, because further digits differ between CPU types and affect draws."""
@@ -77,7 +77,7 @@ def guess_right(predicted: AnyIntArray, n_options: IntArray) -> FloatArray:
 
 
 def split_by_agreement(right: FloatArray, drawn: int, *, each: int = _EACH) -> IntArray:
-    """Split items into strata; return the number of every item's stratum, from 0, shape (N,).
+    """Split items into strata; return the stratum number of every item, from 0, shape (N,).
 
     Strata with neighbouring numbers are similar.
 
@@ -119,10 +119,10 @@ def split_by_agreement(right: FloatArray, drawn: int, *, each: int = _EACH) -> I
 
 
 def _find_cut(values: FloatArray, least: int) -> tuple[float, BoolArray]:
-    """Find the cut of one column that most reduces the sum of squares; return reduction and items below it.
+    """Find the cut of one column that most reduces the sum of squares; return the reduction and a mask.
 
-    `values` has shape (n, M); each side of the cut has at least `least` items. The second result is a mask of
-    shape (n,).
+    `values` has shape (n, M); each side of the cut has at least `least` items. The mask, shape (n,), marks
+    the items below the cut.
     """
     step = max(1, len(values) // _LOOKED_AT)
     seen, least = values[::step], max(1, least // step)
@@ -155,7 +155,7 @@ def draw_in_proportion(
     Parameters
     ----------
     stratum, within
-        Shape (N,): number of the item's stratum, and order within the stratum (random if None).
+        Shape (N,): stratum number of the item, and order within the stratum (random if None).
     number
         Number of items to draw.
     rng
@@ -192,8 +192,8 @@ def chances_by_deviation(deviation: FloatArray, number: int, *, most: float = 1.
     number
         Number of items to draw, at most N.
     most
-        Largest probability, at least number/N. With `oversight.harness.columns.share_of_draw`, no item gets a
-        weight below 1.
+        Largest probability, at least number/N. If it is the result of
+        `oversight.harness.columns.share_of_draw`, no item gets a weight below 1.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def draw_with_chances(chance: FloatArray, order: FloatArray, rng: np.random.Gene
 _SECOND_FLAT = 0.1
 """Weight of the uniform distribution in the draw of a second option, and in the working posterior."""
 _SECOND_EVEN = 0.5
-"""Share of the mean size that is added to every item's size.
+"""Part of the mean deviation that is added to every item's deviation before second questions are drawn.
 
 It limits the weights of items, and makes the answers useful for models that are added later.
 """
@@ -270,8 +270,8 @@ class SecondRates:
         Shape (N, K): probability q with which each option is asked about if the item is drawn; 0 for options
         known to be false; rows sum to 1.
     narrower
-        Expected ratio of the models' standard errors with and without second answers if the votes' posterior
-        is right, in (0, 1].
+        Expected standard error with second answers, divided by that without them, in (0, 1]. It is averaged
+        over models (as variances), and assumes that the votes' posterior is right.
     """
 
     chance: FloatArray

@@ -3,14 +3,14 @@
 A judge is a model that was asked about the same items. Its probabilities become features of the options
 (`describe_options`): which option it names, how confident it is, and which judges agree. Confidence enters as
 the rank among the judge's own answers and as log odds, so that a meaningless scale (all at .99, or a share of
-five samples) does no harm. Experts' answers determine the value of both.
+five samples) does no harm. The weights of rank and log odds are learned from experts' answers.
 
 **Conditional logit.** P(y = k) ∝ exp(offset_k + Σ_f θ_f x_fk) over the options of an item (McFadden 1974, in:
-Frontiers in Econometrics). An answer about option k is yes with probability p_k, for any rule that chose k
-from earlier information, so yes and no have one likelihood. The parameters have a normal prior, so a few
-answers change them little. They are learned from answers about the items of the other folds (cross-fitting,
-as in `oversight.harness.estimate.routed_means`). A logit that fits badly widens the interval but does not
-make it invalid.
+Frontiers in Econometrics). An answer about option k is yes with probability p_k, whatever rule chose k from
+earlier information, so "yes" and "no" answers enter one likelihood. The parameters have a normal prior, so a
+few answers change them little. They are learned from answers about the items of the other folds
+(cross-fitting, as in `oversight.harness.estimate.routed_means`). A logit that fits badly widens the interval
+but does not make it invalid.
 
 **Guesses before any answer** (`guess_by_judges`). Draws use the probability that a model is right on an item.
 The value of the judges is learned from the present answers about other items, or comes from the prior if
@@ -97,7 +97,7 @@ def fit_parameters(features: OptionFeatures, asked: IntArray, answer: FloatArray
     hit = (features.option == asked[:, None]).astype(np.float64)
 
     def look(parameters: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Return the log posterior, and the probabilities of the asked and of the features' options."""
+        """Return the log posterior, and the probabilities of the options asked about and of the features'."""
         every = _softmax(features, parameters, width)
         p = np.clip(every[rows, asked], _SMALL, 1 - _SMALL)
         likelihood = float(np.log(np.where(answer > 0, p, 1 - p)).sum())
@@ -316,7 +316,7 @@ def working_distribution(
     judges
         Judges' opinions on these items.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     """
     n, width = data.propensities.shape
     features = describe_options(predicted, judges, data.n_options)
@@ -359,7 +359,7 @@ def split_items_evenly(data: RoutedSample, cluster: IntArray | None, parts: int,
 def learn_parameters(
     features: OptionFeatures, item: IntArray, asked: IntArray, answer: FloatArray, width: int
 ) -> FloatArray:
-    """Learn the parameters of the logit from answers, shape (F,); the prior means if there are few answers.
+    """Learn the logit's parameters, shape (F,), from answers; with few answers, return the prior means.
 
     Parameters
     ----------

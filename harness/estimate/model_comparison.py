@@ -1,4 +1,4 @@
-"""Compare and rank several models, by one call for every protocol.
+"""Compare and rank several models, with the same call for every protocol.
 
 The comparisons of all pairs of models form one family with simultaneous intervals. Models that do not differ
 significantly share ranks.
@@ -378,7 +378,7 @@ class _Family(NamedTuple):
     values
         Returns every model's accuracy, for a ranking; None if the models must not be ranked by a joint test.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     """
 
     pair: Callable[[int, int, float], Comparison]

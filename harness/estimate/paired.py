@@ -13,7 +13,7 @@ significant is a tie, and is shown as one.
 * that of `tilted_score` otherwise, with as many degrees of freedom as items asked about a prediction
 
 If every differing item gives +1, 0 or −1 (resolved items, K = 2, or a coin between the two predictions), D is
-a difference of two dependent proportions n_+/N − n_−/N, with `paired_proportions`.
+a difference of two dependent proportions n_+/N − n_−/N, with the interval of `paired_proportions`.
 
 If items were drawn from a pool with unequal, recorded probabilities, both parts are weighted
 (`oversight.harness.columns.weigh_draws`): δ is a share of the effective number of items, (Σw)²/Σw², and Δ has
@@ -29,10 +29,12 @@ uncorrected difference is J D for all s and t. Therefore
 
 * if one question per item was equally likely to be about either prediction, and items are independent with
   one K, the interval of `difference_interval` is valid for J D, and so is its p-value for "no difference". A
-  yes about the first counts as a no about the second. D is a ratio to J: the interval contains every d for
-  which the interval of JD − d J contains 0 (Fieller 1954, JRSS B 16, with the limits of both parts squared
-  and added). If ranges of s and t are known instead, the interval is the union over these ranges
-* otherwise, gold corrects every answer (`corrected_mean`): other draws, unreadable predictions, clusters
+  yes about the first prediction counts as a no about the second. D is the ratio of J D to J: the interval
+  contains every d for which the interval of J D − d J contains 0 (Fieller 1954, JRSS B 16, with the squared
+  distances of both parts' limits added). If ranges of s and t are known instead, the interval is the union
+  over these ranges
+* otherwise (other draws, unreadable predictions, clusters), every answer is corrected by gold
+  (`corrected_mean`)
 
 Both corrections require that experts' error rates about an option depend only on whether it is true, and not
 on the model that predicted it.
@@ -285,7 +287,7 @@ def difference_interval(
     level
         Confidence level.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     weight
         Shape (N,), positive: number of pool items that each item represents; None if all are equal. Not
         together with `cluster`.
@@ -358,7 +360,8 @@ def read_votes(
 ) -> FloatArray | None:
     """Return the difference in correctness (+1, 0, −1) on every item; None if answers do not determine it.
 
-    An answer about one of two predictions with probability ½ each counts as +1 or −1, which is unbiased.
+    If each of two predictions was asked about with probability ½, the answer counts as +1 or −1, which is
+    unbiased.
 
     Parameters
     ----------
@@ -444,9 +447,9 @@ def paired_difference(
 ) -> Comparison:
     """Compare two models by answers to drawn questions about every item on which they differ.
 
-    The data must contain *all* items that both models answered, because the share of items on which they
-    agree enters the estimate. These items need no question. Interval and p-value are those of
-    `difference_interval`.
+    The data must contain *all* items that both models answered, because the share of items on which the
+    models agree enters the estimate. Items on which they agree need no question. Interval and p-value are
+    those of `difference_interval`.
 
     Parameters
     ----------
@@ -459,7 +462,7 @@ def paired_difference(
     names
         Names of the models.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     weight
         Shape (N,), positive: number of pool items that each item represents, for unequal probabilities.
 
@@ -468,7 +471,8 @@ def paired_difference(
     EstimateError
         If there are fewer than 2 items, or an item on which the models differ has no answer.
     NotIdentified
-        If two options with different c of an item on which the models differ are never asked about.
+        If the models differ on an item, and two of its options with different `difference_target` are never
+        asked about.
     """
     check_level(level)
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
@@ -560,7 +564,7 @@ def mcnemar(
     names
         Names of the models.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     """
     check_level(level)
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
@@ -643,7 +647,7 @@ def corrected_difference(
     names
         Names of the models.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     weight
         Shape (N,), positive: number of pool items that each item represents, for unequal probabilities.
 

@@ -1,10 +1,10 @@
 """Number of questions that a half-width needs, estimated from a pilot study.
 
-Each row of a plan uses the variance of the estimate that it names (`side_variances`): the protocol's own,
-with other models' votes, with a judge, or with a pool of items. Without side information, the number is as
-uncertain as the accuracy. With it, the number is also uncertain because the value of votes or of a judge was
-estimated from the pilot's answers. If the pilot has too few answers, the row has the reason instead of a
-number.
+Each row of a plan uses the variance of the estimate that it names (`side_variances`): the estimate without
+side information, or with votes of other models, a judge or a pool of items. Without side information, the
+number is as uncertain as the accuracy. With it, the number is also uncertain because the value of votes or of
+a judge was estimated from the pilot's answers. If the pilot has too few answers, the row gives the reason
+instead of a number.
 
 **Variance per item of a planned study.** Outcomes vary with the planned draw of options and with the unknown
 truth. The interval of `oversight.harness.estimate.tilting` consists of outcomes g, whose variance depends on
@@ -12,9 +12,9 @@ the draw, on the working distribution and on the truth. But given item x and tru
 
     f_k(x) = Σ_j π_j(x) [g(x, j, 1{j = k}) − A]²
 
-is a number, with the planned propensities π, and g at the tilt of mean A. So E f is the mean of Σ_k f_k 1{y =
-k}, which a pilot estimates like an accuracy, by equation (G) of `oversight.harness.estimate.routed_means`,
-for any draw of the pilot's options.
+is a number, where π are the planned propensities, and g is computed at the tilt of mean A. So E f is the mean
+of Σ_k f_k 1{y = k}, which a pilot estimates like an accuracy, by equation (G) of
+`oversight.harness.estimate.routed_means`, for any draw of the pilot's options.
 
 The variance is that of the estimate itself: the variance of the score interval's outcomes (`plan_outcomes`),
 by the model or as observed, whichever is larger, with the working distribution of votes or judges learned
@@ -308,8 +308,8 @@ class PilotStudy:
 def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
     """Keep the predictions on the pilot's items: items drawn from a pool, or otherwise items asked about.
 
-    If items with an unreadable prediction got no questions, they are kept in the same proportion as items
-    with a readable prediction were asked about.
+    If items with an unreadable prediction got no questions, a share of them is kept: the share of items with
+    a readable prediction that were asked about.
     """
     if labels.pool is not None:
         return keep_drawn(predictions, labels)
@@ -430,9 +430,9 @@ class ItemVariance:
     whole
         Variance of outcomes around their mean.
     near, pool
-        Variance of outcomes around each item's expected value by a judge, and number N of items of the pool
-        that the judge covers. With n drawn items, the variance is (1 − n/N) near + (n/N) whole. Pool 0:
-        unused.
+        Variance of outcomes around each item's expected value according to a judge, and number N of items of
+        the pool that the judge covers. With n drawn items, the variance is (1 − n/N) near + (n/N) whole. Pool
+        0: unused.
     between, far
         Variance between strata, which a stratified draw removes, and the sum of squares added for items far
         from the mean (see `design_effect`). Both 0 if unused.
@@ -522,7 +522,7 @@ def side_variances(
 
 
 def accuracy_variance(pilot: PilotAnswers, mean: float) -> float:
-    """Return the variance per item without side information, from the model, not from observed answers."""
+    """Return the variance per item without side information, model-based instead of observed."""
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
     inner = min(1 - 1e-9, mean / share)
@@ -541,7 +541,7 @@ def _vary(
     pool: int | None,
     curved: bool,
 ) -> dict[str, ItemVariance]:
-    """Return the variances with one working distribution, by the model or as observed, whichever is larger.
+    """Return the variances with one working distribution, model-based or observed, whichever is larger.
 
     The accuracy is A = ρ A_r. So the variance has two parts: the variance of the outcomes of readable
     predictions, and the variance of the readable share ρ.
@@ -616,7 +616,7 @@ _LARGEST = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """The goal of a plan: find the questions for a half-width, or the half-width for a number of questions.
+    """The goal of a plan: the number of questions for a half-width, or the reverse.
 
     Attributes
     ----------
@@ -653,10 +653,11 @@ class Aim:
 
 
 def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> float:
-    """Return half the width of the interval whose ends are the means m with (m − A)² = t² v(m)/n, in [0, 1].
+    """Return half the width of the planned interval for an estimate `mean` from n = `items` items.
 
-    If the variance v is known only at A (binomial shares without side information, comparisons), the result
-    is z √(v/n).
+    The ends of the interval are the m in [0, 1] with (m − `mean`)² = t² v(m)/n, where v(m) is the variance at
+    m and t is Student's quantile. If `variance` is known only at the estimate (binomial shares without side
+    information, comparisons), the result is z √(v/n).
     """
     if variance.means is None:
         return z_value(level) * math.sqrt(variance.at(items) / items)
@@ -862,7 +863,8 @@ _ACCURACIES = 9
 _WIDER, _SETTLED, _STRATA = 1.03, 1.015, 1.05
 """Factors by which intervals are wider than the variance predicts.
 
-The factors are for score intervals, exact intervals of a binomial share, and such intervals with strata.
+The factors are, in this order, for score intervals, for exact intervals of a binomial share, and for exact
+intervals with strata.
 """
 
 
@@ -925,9 +927,10 @@ def _keep_promise(
 ) -> float:
     """Return the factor on questions, or on the half-width, that makes 80 % of studies reach the goal.
 
-    The logarithms of two factors are squared and added: the pilot's uncertainty (from the upper end of its
-    interval), and the variation of half-widths between studies (simulated without side information). `found`
-    contains the kind of side information, the number sought, and the upper end of its confidence interval.
+    The logarithms of two factors are squared and added: the pilot's uncertainty (from the upper end of the
+    confidence interval), and the variation of half-widths between studies (simulated without side
+    information). `found` contains the kind of side information, the number sought, and the upper end of its
+    confidence interval.
     """
     side, sought, high = found
     aim, settled = words.aim, study.protocol == SEQUENTIAL or pilot.settles
@@ -1073,8 +1076,8 @@ def plan_from_pilot(
     epsilon
         Uniform share ε of targeted propensities for several models.
     n_options
-        Shape (N,): number of options of every item, for predictions as columns; None if all items have the
-        same number.
+        Shape (N,): number of options of every item, if `models` are PredictionColumns; None if all items have
+        the same number.
     voters
         Predictions by name of the models whose votes serve as side information; None for `models`.
 

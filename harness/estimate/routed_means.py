@@ -9,18 +9,18 @@ probabilities π_k(x). Per item,
 with answers b_k = 1{y = k}, a working posterior p (Σ_j p_j = 1) and any C(x). Then E[g | x] = θ(x) for
 *every* p and C: E Σ_{asked} (c_k − C)(b_k − p_k)/π_k = Σ_k (c_k − C)(P(y=k) − p_k), and C drops out because
 Σ_k (P(y=k) − p_k) = 0. Among unbiased functions of (k, b), the projection of the complete-data function has
-the smallest variance. It is (G) with C* below, so (G) is semiparametrically efficient if p is the true
-posterior; any other p increases the variance, without bias. C = 0 is the augmented inverse-probability
-estimator of Robins, Rotnitzky & Zhao (1994, JASA 89); p = C = 0 is Horvitz & Thompson (1952, JASA 47). With
-uniform π, p_ŷ = A and equal p elsewhere, (G) has exactly the information of the likelihood of "Towards
-Scalable Oversight via Partitioned Human Supervision", Eq. 9. A completely flat p needs more questions;
-cross-fitting avoids this.
+the smallest variance. It is (G) with the C* of `optimal_constant`, so (G) with C* is semiparametrically
+efficient if p is the true posterior; any other p increases the variance, without bias. C = 0 is the augmented
+inverse-probability estimator of Robins, Rotnitzky & Zhao (1994, JASA 89); p = C = 0 is Horvitz & Thompson
+(1952, JASA 47). With uniform π, p_ŷ = A and equal p elsewhere, (G) has exactly the information of the
+likelihood of "Towards Scalable Oversight via Partitioned Human Supervision", Eq. 9. A completely flat p needs
+more questions; cross-fitting avoids this.
 
 **Cross-fitting** (`crossfitted_posterior`). Equation (G) is unbiased for every p that does not depend on the
-same item's answers, and efficient for the true one. So items are divided into folds: each model's accuracy is
-estimated on the other folds, and p on a fold is the posterior of the models' votes at these accuracies
-(Schick 1986, Ann. Stat. 14; Chernozhukov et al. 2018, Econom. J. 21). For one model p_ŷ = Â and the other
-options have equal p, so that uniform routing attains the information of the likelihood.
+same item's answers, and efficient for the true posterior. So items are divided into folds: each model's
+accuracy is estimated on the other folds, and p on a fold is the posterior of the models' votes at these
+accuracies (Schick 1986, Ann. Stat. 14; Chernozhukov et al. 2018, Econom. J. 21). For one model p_ŷ = Â and
+the other options have equal p, so that uniform routing attains the information of the likelihood.
 
 **Items drawn from a pool** with unequal, recorded probabilities have weights
 (`oversight.harness.columns.weigh_draws`), divided by their sum. U(θ) of `oversight.harness.estimate.tilting`
@@ -203,7 +203,7 @@ def routed_mean(
     level
         Confidence level.
     cluster
-        Shape (N,): number of the item's cluster. Clusters are then the independent units, and their effective
+        Shape (N,): cluster number of the item. Clusters are then the independent units, and their effective
         number (`effective_clusters`) replaces N in N − 1 and in the degrees of freedom.
 
     Raises
@@ -261,7 +261,7 @@ def routed_accuracy(
     level
         Confidence level.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     working
         Shape (N, K): working distribution from side information (see `tilt_items`).
     strata
@@ -359,7 +359,9 @@ def tilted_accuracy(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> Estimate:
-    """Compute the accuracy A = ρ A_r of all predictions from A_r, that of readable ones (`scale_by_share`).
+    """Compute the accuracy of all predictions, A = ρ A_r, and its interval (`scale_by_share`).
+
+    ρ is the share of readable predictions, and A_r is their accuracy.
 
     Parameters
     ----------
@@ -370,7 +372,7 @@ def tilted_accuracy(
     counts, level
         Counts for the estimate, and confidence level.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     weight
         Shape (N,): number of pool items that each item represents; default 1.
     """
@@ -461,7 +463,7 @@ def resolved_accuracy(
     level
         Confidence level.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     strata
         Strata of all N items, if they were drawn from a pool in proportion within strata. Ignored if any item
         is unknown.
@@ -565,7 +567,7 @@ def _tilt(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> tuple[float, float]:
-    """Return the lower end of the score interval if unknown items are wrong, and the upper end if right."""
+    """Return the score interval's lower end with unknown items wrong, and its upper end with them right."""
     c = np.tile([1.0, 0.0], (len(z), 1))
     K, asked = np.full(len(z), 2), np.zeros(len(z), np.int64)
     df = None if weight is None else count_effective(weight)

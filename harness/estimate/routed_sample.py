@@ -1,18 +1,19 @@
 """Questions about options drawn with known probabilities, and their answers as arrays.
 
-`RoutedSample` is the checked input of the estimators for routed questions: items are rows of a pool, answers
-refer to rows, and every option of every item has the probability with which it was asked about. Targets, the
-quantities to estimate, are matrices of the same shape. Propensities are fixed before any answer.
+`RoutedSample` is the checked input of the estimators for routed questions. The rows of its arrays are the N
+items of a pool. Each answer refers to a row. Propensities, of shape (N, K), are the probabilities with which
+options are asked about; they are fixed before any answer. A target, the quantity to estimate, is also given
+by a matrix of shape (N, K).
 
-A yes/no question about option k of an item costs one expert answer. Its value depends on the models'
-predictions, which need no expert (`propensities_for`). Predictions have shape (N, M), one column per model,
-−1 if unreadable.
+Every yes/no question costs one expert answer. Predictions need no expert, so the propensities may depend on
+them, in order to ask the questions that tell most about the models (`propensities_for`). Predictions have
+shape (N, M), one column per model, −1 if unreadable.
 
 **Sequential resolution** (`next_option`). An item's predicted options are asked about in the order of
-decreasing posterior until one is confirmed or all are refuted. After that it is known for every model whether
-it is right, for any posterior, so estimates are those of ordinary labels (binomial, McNemar) without
-propensities. The posterior only determines the order, and so the number of questions. One yes decides all
-models, because exactly one option is true; if all options but one are refuted, the last is true without a
+decreasing posterior until one is confirmed or all are refuted. Then it is known whether each model is right
+on this item. The posterior only determines the order, and so the number of questions. Therefore estimates
+need no propensities: they are those of ordinary labels (binomial, McNemar). One yes decides all models,
+because exactly one option is true. If all options but one are refuted, the last option is true without a
 question.
 """
 
@@ -118,7 +119,7 @@ class RoutedSample:
 
     @property
     def counts(self) -> Counts:
-        """Number of yes and of no answers."""
+        """Number of "yes" answers and of "no" answers."""
         yes = int(self.answer.sum())
         return Counts(ordinary=yes, complementary=len(self.answer) - yes)
 
@@ -191,7 +192,7 @@ def accuracy_target(predicted: ArrayLike, width: int) -> FloatArray:
 
 
 def settled_sample(option: IntArray, right: IntArray, n_options: IntArray) -> RoutedSample:
-    """Represent N items of known correctness as if each had been asked about its prediction with certainty.
+    """Represent N items of known correctness as if each prediction had been asked about with certainty.
 
     Parameters
     ----------
@@ -403,8 +404,8 @@ def routed_pool(
 
     Items with an abstention are left out. Items that the design asks nothing about are kept with propensities
     0; estimates accept them only if they need no question (an unreadable prediction, or two models that
-    agree). While answers are missing, only the answered share of these items is kept, chosen by a hash of
-    their ids.
+    agree). While answers are missing, only a share of these items is kept, chosen by a hash of their ids: the
+    answered share of the items with a question.
 
     Parameters
     ----------
@@ -473,7 +474,7 @@ def routed_pool(
 
 
 def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
-    """Return items without a question, in the same proportion as the items with a question are answered."""
+    """Return a share of the items without a question: the answered share of the items with a question."""
     passed = np.flatnonzero(everywhere & ~labels.asked_items)
     if not passed.size:
         return passed
@@ -508,7 +509,7 @@ def resolved_correctness(
     labels, models
         The study's labels, and the predictions of its models.
     on_differences
-        Whether unresolved items with the same prediction of all models count as known (0 for all models).
+        Whether unresolved items with the same prediction of all models count as known (as wrong for all).
         Comparisons use only differences, which are 0 on these items.
 
     Raises

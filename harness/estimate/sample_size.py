@@ -7,26 +7,26 @@ at known rates s, t (J = s + t − 1): α = A s + (1−A)(1−t) and β = (1−t
 
 **Simulated population.** The variance for several models depends on their agreement. Without predictions the
 agreement is that of a simulated population, whose models tend to be right and wrong on the same items. Model
-m is right if √r·u + √(1−r)·e_m is below its quantile, where u is a difficulty that all models share, so any
-two models have the tetrachoric correlation r. A wrong model names the item's one tempting wrong option with
-probability d, and errs uniformly otherwise. The defaults are those of 20 language models on MMLU-Pro with ten
-options (12,032 questions, TIGER-AI-Lab's published per-item results): median r .59 (tenth to ninetieth
-percentile .48–.65); two wrong models name the same wrong option on 35 % of the items, which d = .5 gives. A
-simulated population never enters an estimate.
+m is right if √r·u + √(1−r)·e_m is below the normal quantile of its accuracy, where u is a difficulty that all
+models share. So any two models have the tetrachoric correlation r. A wrong model names the item's one
+tempting wrong option with probability d, and errs uniformly otherwise. The defaults are those of 20 language
+models on MMLU-Pro with ten options (12,032 questions, TIGER-AI-Lab's published per-item results): median r
+.59 (tenth to ninetieth percentile .48–.65); two wrong models name the same wrong option on 35 % of the items,
+which d = .5 gives. A simulated population never enters an estimate.
 
 **Simulated studies.** The formula plans the mean half-width and assumes normal intervals. Real intervals are
 exact or invert a score test, and their widths vary from study to study. So studies of the simulated
-population are drawn and analysed like real ones. Let m be the mean of their half-widths over the formula's, q
-the 80 % quantile of the same ratio, and n₀ the number of questions of a simulated study. With n questions the
-half-width is at most
+population are drawn and analysed like real ones. Let m be the mean ratio of their half-widths to the
+formula's, q the 80 % quantile of this ratio, and n₀ the number of questions of a simulated study. With n
+questions the half-width is at most
 
     z √(v/n) (m + (q − m) √(n₀/n))
 
 in 80 % of studies. If every question decides a prediction, q comes from the binomial distribution for each
 number of questions, because exact intervals vary between neighbouring numbers. If the z-values of simulated
 tests have mean ζ and standard deviation σ, the power is Φ((ζ √(n/n₀) − z)/σ). To allow for a finite number R
-of simulated studies, q is the quantile of 80 % plus a standard error, √(0.8 · 0.2/R), and σ is enlarged by
-σ/√(2R).
+of simulated studies, q is the quantile at 0.8 + √(0.8 · 0.2/R), one standard error above 80 %, and σ is
+enlarged by σ/√(2R).
 """
 
 from __future__ import annotations
@@ -285,7 +285,7 @@ def accuracy_variances(
 def difference_variances(
     K: int, A: float, *, sensitivity: float = 1.0, specificity: float = 1.0
 ) -> dict[str, float]:
-    """Return the variance per question of the difference of two models with about accuracy A, by protocol.
+    """Return the variance per question of the difference of two models with accuracies near A, by protocol.
 
     Disagreement protocols ask no question about items on which the models agree. So if the models disagree on
     a share w of the items, n questions cover N = n/w items. "Targeted" asks about one of the two predicted
@@ -415,7 +415,7 @@ class SimulatedPopulation:
 
 @lru_cache(maxsize=32)
 def stand_in(K: int, accuracies: tuple[float, ...]) -> SimulatedPopulation:
-    """Simulate a population of 20,000 items with exactly these accuracies; the same at every call."""
+    """Simulate 20,000 items and models with exactly these accuracies; the same result in every call."""
     rng = np.random.default_rng(0)
     truth, predicted = synthesise_population(POPULATION, K, accuracies, rng)
     for own, accuracy in zip(predicted.T, accuracies, strict=True):
@@ -806,7 +806,7 @@ def plan(
     cluster_size: float = 1.0,
     intraclass: float = 0.3,
 ) -> QuestionPlan:
-    """Compute, for every protocol, the number of questions for a half-width, or the half-width for questions.
+    """Compute, by protocol, the number of questions for `half_width`, or the half-width for `questions`.
 
     Parameters
     ----------

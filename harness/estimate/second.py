@@ -10,15 +10,15 @@ prediction, a working posterior p, and p' = p/(1 − p_k) over the remaining opt
     g  = (1 − λ) g₀ + λ g₁
 
 E[g₁ | x, k, y] = c_y for every k and y, because E[(c_j − C')(b' − p'_j)/q_j | y] = c_y − Σ c p' for y among
-the remaining options; E[g₀ | x, y] = c_y over k. So E g = c_y for every p, C' and λ that do not depend on the
-item's own answers. λ is the same for all items and minimises the variance under the model p. With V₀ = Var
-g₀, v = Var c_y, and
+the remaining options; E[g₀ | x, y] = c_y, averaged over k. So E g = c_y for every p, C' and λ that do not
+depend on the item's own answers. λ is the same for all items and minimises the variance under the model p.
+With V₀ = Var g₀, v = Var c_y, and
 
     r = E Var(c_y | first answer),   T = E Σ_j (c_j − C')² p'_j (1 − p'_j)/(ρ q_j)  (0 after a yes),
     Var g = (1 − λ)² V₀ + λ² (v − r + T) + 2 λ (1 − λ) v,   λ = (V₀ − v)/(V₀ − v + T − r).
 
-λ must not depend on which items were drawn. So its T is r divided by the share of items with a no that were
-drawn and by the probability that they were asked about the prediction (`TwoPhase.reach`). The interval
+λ must not depend on which items were drawn. So the T in λ is r/`TwoPhase.reach`: the divisor is the share of
+items with a no that were drawn, times the probability that they were asked about the prediction. The interval
 inverts a test as in `oversight.harness.estimate.tilting`: p are the exponential tilts of a working
 distribution. The variance is the larger of the observed one and the model's, which uses the larger of the T
 above and its unbiased estimate from the drawn items. Two-phase sampling: Neyman 1938, JASA 33; Särndal,
@@ -78,7 +78,7 @@ class TwoPhase:
         Share of items with a first "no" that have a second answer, times the probability that the second
         question is about the prediction.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     """
 
     first: RoutedSample
@@ -199,7 +199,7 @@ class SecondQuestions(SideInformation):
     second
         Second questions and their answers, which are not among the study's labels.
     least
-        Smallest number of second answers about a model's items for which these answers are used.
+        Second answers are used for a model only if at least this number of them are about its items.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def _read_second(
     second
         Second questions and their answers.
     place
-        Row of every item of the index among the N items; negative for other items.
+        For every item of the index, its row among the N items; negative if it is not one of them.
     yes
         Shape (N,): first answer, 1 for yes and 0 for no.
     width

@@ -3,16 +3,16 @@
 `estimate_models` makes all estimates of all models; every command, page and search calls it.
 
 Each kind of side information adds one estimate per model to the protocol's own estimate. It never replaces
-the protocol's own, because side information changes when runs are added, and a reported number must not
+that estimate, because side information changes when runs are added, and a reported number must not
 change. A kind is a class with a name and a method that estimates; `add_side_information` decides for which
 models a kind is used, and gives the reason if it is not used.
 
 **Votes** (`Votes`). Other models' answers to an item show which options are likely before an expert is asked.
 They enter the score interval of `oversight.harness.estimate.tilting` as the working distribution of every
 item: the posterior of the votes, with the accuracies of the models estimated on the *other* folds
-(cross-fitting, `weigh_votes`), mixed with 5 % of a uniform distribution. E U = 0 for every distribution that
-does not use the item's own answer, so misleading votes widen the interval but do not make it invalid. Survey
-statistics calls such an estimator model-assisted (Särndal, Swensson & Wretman 1992).
+(cross-fitting, `weigh_votes`), mixed with 5 % of a uniform distribution. The score has expectation 0 for
+every distribution that does not use the item's own answer, so misleading votes widen the interval but do not
+make it invalid. Survey statistics calls such an estimator model-assisted (Särndal, Swensson & Wretman 1992).
 
 **Judges** (`Judges`). A judge is a model that answers the same items and is named in the study as a judge.
 Judges' probabilities and the model's own prediction give every item a working distribution of its true option
@@ -20,8 +20,9 @@ Judges' probabilities and the model's own prediction give every item a working d
 judge that is wrong, reversed or constant widens the interval but does not make it invalid.
 
 **Value of judges** (`measure_working`): the number of answers that would give the same precision without
-judges, over the number of answers. It is a ratio of two variances of the same answers, without judges over
-with judges; each is the sum of squared deviations of the outcomes g at the estimate. The variance without
+judges, divided by the number of answers. It is the variance without judges divided by the variance with
+judges, both from the same answers. Each variance is the sum of squared deviations of the outcomes g at the
+estimate. The variance without
 judges weighs items drawn from a pool as if they had been drawn with equal probabilities. The standard error
 of the ratio's logarithm is the larger of two (Efron 1982, The Jackknife, the Bootstrap and Other Resampling
 Plans). The first is the infinitesimal jackknife over items or clusters, each of which contributes its share
@@ -113,7 +114,7 @@ class SideInformation(ABC):
     name
         Name of its estimate among a model's estimates.
     feature
-        Name of the kind among the features in the rules of `combinations`, which may have no rule for it.
+        Name of the kind as a feature in `combinations.RULES`; not every kind has a rule.
     subject
         Start of the message for settings in which the kind cannot be used, for example ``"votes are"``. Empty
         if it can be used in every setting.
@@ -319,8 +320,8 @@ def allow_for_errors(
     Raises
     ------
     NotIdentified
-        As `bounded_accuracy`; or if items have several questions, different K or unequal weights; or if
-        questions were drawn by predictions of other models.
+        As `bounded_accuracy`; or if items have several questions, different K or unequal weights; or if the
+        draw of questions depended on predictions of other models.
     EstimateError
         If only some items have a cluster, or nothing can be estimated.
     """
@@ -386,7 +387,7 @@ def heard_working(
 ) -> WorkingMaker:
     """Return a function that makes working distributions from judges' opinions on all items.
 
-    `working` combines the opinions; by default `working_distribution`.
+    `working` is the function that combines the opinions.
 
     Examples
     --------
@@ -433,7 +434,7 @@ def estimate_working(
     level
         Confidence level.
     cluster, weight
-        Shape (N,): number of the item's cluster, and number of pool items that it represents, as in
+        Shape (N,): cluster number of the item, and number of pool items that it represents, as in
         `routed_accuracy`.
 
     Raises
@@ -488,7 +489,7 @@ def measure_working(
     level: float = 0.95,
     cluster: IntArray | None = None,
 ) -> Ratio | None:
-    """Measure by what factor more answers would be needed without judges; None if a variance is 0.
+    """Measure the factor by which more answers would be needed without judges; None if a variance is 0.
 
     See "Value of judges" in the module.
 
@@ -582,7 +583,7 @@ def spread_over_pool(
 ) -> tuple[RoutedSample, IntArray, IntArray]:
     """Extend the answers about drawn items to the whole pool.
 
-    Items with a readable prediction are taken to be drawn with equal probabilities, or with probabilities
+    Items with a readable prediction are assumed to be drawn with equal probabilities, or with probabilities
     proportional to 1/weight if the pool has weights. Drawn items without an answer count as not drawn.
 
     Parameters
@@ -662,12 +663,12 @@ class Judges(SideInformation):
     Parameters
     ----------
     models
-        Predictions of the models to estimate, by name. If items were drawn from a pool, they must cover the
-        whole pool.
+        Predictions of the models to estimate, by name. If items were drawn from a pool, the predictions must
+        cover the whole pool.
     judges
         Predictions of every judge about the same items.
     n_options
-        Shape (N,): number of options of every item; needed only for a pool of items with different numbers.
+        Shape (N,): number of options of every item; needed only if it differs between items of a pool.
     missing
         Why opinions are missing although the study names judges; empty otherwise.
 
@@ -706,7 +707,7 @@ class Judges(SideInformation):
         return heard_working([opinion.take(items) for opinion in self._opinions])
 
     def ignores_strata(self, labels: LabelColumns) -> bool:
-        """Return whether judges cannot be used together with strata: if items were drawn from a pool."""
+        """Return True if items were drawn from a pool, because judges then cannot be used with strata."""
         return labels.pool is not None
 
     def estimate(self, model: str, setting: Setting) -> Estimate:
@@ -801,10 +802,10 @@ def model_accuracies(
     judges: Mapping[str, AnyPredictions] | None = None,
     **options: Any,
 ) -> ModelEstimates:
-    """Estimate the accuracies of several models, each from the labels of items with its predictions.
+    """Estimate the accuracies of several models, each from the labels of the items that it answered.
 
     Every model gets all estimates of `accuracies`. Several models also get ``assisted``, with the votes of
-    all as side information (`Votes`). With `judges`, models also get ``judged`` (`Judges`).
+    all models as side information (`Votes`). With `judges`, models also get ``judged`` (`Judges`).
 
     Parameters
     ----------
@@ -826,7 +827,7 @@ def model_accuracies(
     -------
     ModelEstimates
         Estimates by model. If a model lacks predictions of items asked about, `why` of its estimates says how
-        many, because these items may be no random part.
+        many, because these items are perhaps not a random part of all items.
 
     Examples
     --------

@@ -20,7 +20,7 @@ them into an `Estimate`, with one stratum or several.
 ML estimate, is the same for both; `ord`, `comp` and the intervals differ. Several questions about one item
 are one trial, because items are counted, and not questions.
 
-**Strata** are combined with the weight of their share of the predictions, or of the labelled items. The
+**Strata** are weighted by their share of the predictions, or of the labelled items. The
 interval of the sum uses the method of variance estimates recovery (MOVER; Zou & Donner 2008, Statistics in
 Medicine 27): the distances of each part's limits from its estimate are squared and added. So the interval
 keeps the asymmetry and the small-sample corrections of its parts, which value ± z·se does not. It is
@@ -37,8 +37,8 @@ Smith 1979, JRSS A 142).
 prediction is known to be wrong with certainty, but a readable one only if the right question happened to be
 asked. So wrong predictions would be over-represented among predictions of known correctness, and the estimate
 too low. With A = .6 and 20 % unreadable, it would be too low by 14 points for K = 4, and by 35 for K = 10,
-for any number of labels. Instead A = ρ A_r: the
-readable share of the labelled items times the accuracy of the readable ones.
+for any number of labels. Instead A = ρ A_r: the readable share of the labelled items times the accuracy of
+the readable predictions.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class Tally:
         n_c and S_c for each effective number of options K': number of items known only by refused options,
         and number of these items whose prediction was not refused.
     n_yes, n_no
-        Number of yes and no labels on items whose prediction did not fail, readable or not.
+        Numbers of "yes" and "no" labels on items whose prediction did not fail, readable or not.
     n_unreadable
         Number of labelled items whose prediction names no option; these predictions count as wrong.
     n_failed
@@ -473,7 +473,7 @@ def is_proportional(labelled: Mapping[str, int], pool: Mapping[str, int]) -> boo
 def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level: float) -> StratumEstimate:
     """Estimate accuracy over groups (weight, tally) of different K or weight by one joint test.
 
-    The test is `weighted_score` for the estimators ``ord`` and ``comp`` and if some items have several
+    The test is `weighted_score` for ``ord`` and ``comp``, and for any estimator if some items have several
     refused options; otherwise it is `tilted_score`.
     """
     readable = [(w, t) for w, t in groups if t.n_readable]
@@ -839,7 +839,7 @@ class Design:
         Shape (L,): whether the label counts if samples are conditioned on answers: a yes, or a no on an item
         without a yes.
     n_labels
-        Number of yes labels in every group, and number of no labels.
+        Number of "yes" labels in every group, and number of "no" labels.
 
     Raises
     ------
@@ -1001,7 +1001,8 @@ def tally(
     EstimateError
         If something is missing, duplicated, contradictory or out of range; the message names row and value.
     NotIdentified
-        If only options other than the prediction were asked about with certainty, and refused.
+        If the questions about an item were certain to be about other options than the prediction, and these
+        options were refused.
     """
     predicted, said = align(predictions, labels)
     return tally_columns(predicted, said, find_strata(predicted, said, strata), split)
@@ -1089,8 +1090,8 @@ def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray
     Raises
     ------
     NotIdentified
-        If only options other than the prediction were asked about with certainty, and refused. The answers
-        then carry no information about the prediction.
+        If the questions about an item were certain to be about other options than the prediction, and these
+        options were refused. The answers then carry no information about the prediction.
     """
     hit = y[design.item] == design.option
     hit_yes, hit_no, missing = np.zeros((3, y.size), np.bool_)
@@ -1118,7 +1119,7 @@ def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray
 
 
 def _used_labels(design: Design, y: AnyIntArray) -> tuple[list[int], list[int]]:
-    """Return the number of yes and of no labels in every group, without items whose prediction failed."""
+    """Return the numbers of "yes" and "no" labels in every group, without items whose prediction failed."""
     yes, no = design.n_labels
     failed = y == FAILED
     if failed.any():

@@ -14,13 +14,13 @@ and θ(λ) is accepted if |U| ≤ t √W, where t is the quantile of Student's t
 = 0 for every q, so a bad working distribution widens the interval but does not make it invalid. The model's
 variance M prevents samples without an error, or without a correct answer, from having variance 0. The
 observed variance S widens the interval if the answers contradict q. It counts in full (ε = 1) for clusters
-and for a q fixed before the answers, and by half for a q fitted to the answers.
+and for a q fixed before the answers, and half (ε = ½) for a q fitted to the answers.
 `oversight.harness.estimate.intervals` has the variances of clusters and of proportional draws within strata.
 `benchmarks/coverage_matrix.py` simulates the interval.
 
 **Working distribution** (`fit_working`). If options were drawn uniformly, the options named by c together
-have the same weight as all others together; p_λ is then one accuracy for all items, for any K. If options
-were drawn with unequal propensities, q is fitted to the propensities and to the answers:
+have the same weight as all other options together; p_λ then gives all items the same accuracy, for any K. If
+options were drawn with unequal propensities, q is fitted to the propensities and to the answers:
 
     q_i(k) ∝ π_ik^(γ + δ|c_ik|) e^{β|c_ik| + η c_ik}
 
@@ -166,7 +166,7 @@ def _find_mode(
 
 
 _EXCESS = 0.5
-"""ε in W(λ) if q is fitted: the share of the observed variance in excess of the model's that is added.
+"""ε in W(λ) if q is fitted: the share of S − M that is added to M.
 
 In simulations with misleading votes, 95 % intervals cover as little as .81 for ε = 0, and .93 for ε = .25. ε
 = 1 makes intervals 10 % wider.
@@ -195,11 +195,11 @@ class TiltedRows:
     weight, count
         Weight w of each item, and number of items in the row; Σ count·weight = 1.
     cluster
-        Number of the item's cluster; empty if items are independent.
+        Cluster number of the item; empty if items are independent.
     stratum
-        Number of the stratum from which the item was drawn; 0 for all items without strata.
+        Stratum number of the item; 0 for all items if there are no strata.
     excess
-        ε: share of the observed variance in excess of the model's that is added.
+        ε: share of S − M that is added to M, as in the module docstring.
     """
 
     up: FloatArray
@@ -264,9 +264,9 @@ def tilt_items(
         Shape (N,): number of options K; option asked about (−1 if the item was not drawn); answer, 1 for yes
         and 0 for no.
     cluster
-        Shape (N,): number of the item's cluster; None if items are independent.
+        Shape (N,): cluster number of the item; None if items are independent.
     stratum
-        Shape (N,): number of the item's stratum; None if items were not drawn from strata.
+        Shape (N,): stratum number of the item; None if items were not drawn from strata.
     working
         Shape (N, K): working distribution q, positive on the item's options, rows sum to 1; must not depend
         on the item's own answer. If None, it is `uniform_working` for uniform draws, otherwise `fit_working`.
@@ -348,7 +348,8 @@ def uniform_rows(K: int, counts: tuple[int, int, int, int], weight: float) -> Ti
     K
         Number of options.
     counts
-        Numbers of items: prediction asked about, yes and no; then another option asked about, no and yes.
+        Numbers of items by question and answer, in this order: prediction, yes; prediction, no; another
+        option, no; another option, yes.
     weight
         Weight w of each item.
     """
