@@ -389,8 +389,8 @@ def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
     if share <= 0:
         return float(lead <= 0)
     d = np.arange(n + 1)
+    # smallest number n_+ of items with value +1, among d items with values ±1, for which n_+ − n_− ≥ lead
     least = np.ceil((d + lead) / 2)
-    # smallest n_+ among d items of value ±1 for which n_+ − n_− ≥ lead
     tail: FloatArray = np.where(least <= 0, 1.0, 0.0)
     inside = (least > 0) & (least <= d)
     tail[inside] = 1 - bdtr(least[inside] - 1, d[inside], (1 + mean / share) / 2)

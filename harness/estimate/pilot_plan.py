@@ -341,14 +341,16 @@ def plan_outcomes(
     working: FloatArray | None,
     mean: float,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return second moments of the planned outcomes g of N equally weighted items with one question each.
+    """Return second moments of g, the outcome of an item's planned question (see `tilt_items`).
+
+    The N items have equal weights and one question each.
 
     Parameters
     ----------
     c, propensities, n_options, working
         As in `tilt_items`; if `working` is None, the distribution before any answer is used (`plan_working`).
     mean
-        Mean A of the null hypothesis at which outcomes are computed.
+        Mean A under the null hypothesis; outcomes are computed at this value.
 
     Returns
     -------
@@ -587,11 +589,10 @@ def _is_uniform(pilot: PilotAnswers) -> bool:
 
 
 def _between_strata(pilot: PilotAnswers, best: FloatArray) -> float:
-    """Estimate the variance between the pool's strata in the probability of being right, corrected for bias.
+    """Estimate how much the probability of a right prediction varies between the pool's strata.
 
-    The result is at least 0. It uses the items of the planned interval: all items if every readable
-    prediction is asked about with certainty, otherwise only items with a readable prediction, whose number is
-    random.
+    The variance is corrected for bias, and at least 0. If every readable prediction is asked about with
+    certainty, all items are used. Otherwise only items with a readable prediction are used.
     """
     kept = np.arange(len(pilot.option)) if pilot.settles else np.flatnonzero(pilot.option >= 0)
     part = pilot.take(kept)

@@ -193,7 +193,8 @@ def show(renderable: RenderableType) -> None:
                 yield Segment(text if control else _showable(text, encoding), style, control)
 
     # Markup is off, so that square brackets in items, names and paths are printed unchanged.
-    stream = cast("IO[str]", _GuardedStream(_plain(sys.stdout), str))  # the console makes texts printable
+    # `str` changes nothing, because the console already makes texts printable.
+    stream = cast("IO[str]", _GuardedStream(_plain(sys.stdout), str))
     console = _Console(markup=False, file=stream)
     if not console.is_terminal:
         console.width = 120

@@ -171,7 +171,7 @@ class SearchReport(Displayable):
 
     @property
     def scale(self) -> str:
-        """Scale of scores: ``"accuracy"``, or ``"q"``, the share of refused options that are avoided."""
+        """Scale of scores: ``"accuracy"``, or ``"q"``, the share of refuted options that a candidate avoids."""
         return "q" if self.fitness == "raw" else "accuracy"
 
     def by_id(self, name: str) -> SearchedCandidate:

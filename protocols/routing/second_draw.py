@@ -161,7 +161,10 @@ def _refuse(study: Study, store: Store) -> None:
 
 
 def _asks_for_one(labels: LabelColumns, predicted: IntArray) -> bool:
-    """Whether there is one model and all questions had to be about its predictions; then a no is decisive."""
+    """Whether one model exists and the draw could ask only about its predictions.
+
+    A no then shows that the prediction is wrong.
+    """
     if predicted.shape[1] != 1 or labels.is_uniform:
         return False
     own = predicted[labels.item, 0] == labels.option

@@ -146,9 +146,9 @@ def _find_choice(store: Store, settings: ModelSection) -> str | None:
 
 
 def _count_before(store: Store, target: Target, budget: Budget | None, uncertain: Uncertain) -> None:
-    """Add the earlier usage of a run to its budget.
+    """Charge a run's budget with the usage of its earlier commands.
 
-    Answers that were unfinished when a command was killed are charged with their maximum usage.
+    An answer that was unfinished when a command was killed is charged with its maximum usage.
     """
     left = store.calls.charge_left(target.spec.id, uncertain)
     if left.answers:

@@ -23,7 +23,7 @@ PATIENT = f"PRAGMA busy_timeout={ATTEMPT * 1000:.0f}"
 _SETTINGS = (
     "synchronous=NORMAL",
     "foreign_keys=ON",
-    "cache_size=-65536",  # 64 MiB, because ids are hashes, so that writing an index touches many pages
+    "cache_size=-65536",  # 64 MiB; ids are hashes, so writing to an index touches many pages
 )
 _FEW = "cache_size=-2048"
 
