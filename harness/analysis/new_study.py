@@ -177,8 +177,8 @@ def _find_label(looks: Mapping[str, ColumnLook], classes: Sequence[str], *, own:
 def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
     """Whether a column seems to contain the truth, by its name or because all values are letters of options.
 
-    With `own`, items have different options. A column named class or category then contains a subject area, so
-    its name does not count.
+    With `own`, items have different options. A column named class or category then contains a subject area,
+    so its name does not count.
     """
     if own and name.lower() in _SUBJECTS:
         return False

@@ -171,7 +171,7 @@ class SearchReport(Displayable):
 
     @property
     def scale(self) -> str:
-        """Scale of scores: ``"accuracy"``, or ``"q"``, the share of refuted options that a candidate avoids."""
+        """Scale of scores: ``"accuracy"``, or ``"q"``, the share of refuted options it avoids."""
         return "q" if self.fitness == "raw" else "accuracy"
 
     def by_id(self, name: str) -> SearchedCandidate:
