@@ -1,7 +1,6 @@
 """Tables of protocols and of parts of the page, by name; each is imported when it is first used.
 
-A new protocol needs a file with its class, a line in `PROTOCOLS`, and a line in the stub of its package. The
-output of `init` lists all protocols, so the expected texts of tests change too (see tests/studies/README.md).
+CONTRIBUTING.md lists what a new protocol needs.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ PROTOCOLS = {
     "panel-random": "oversight.protocols.routing.panel_draw:RandomPanel",
     "open-answers": "oversight.protocols.open_answers.open_protocol:OpenAnswers",
 }
-"""Name in study.toml and on every question → location of the class. Add new protocols after the second,
-because ``oversight plan`` uses the first for uniform options and the second for predicted options."""
+"""Name in study.toml and on every question → location of the class. Add new protocols at the
+end: ``oversight plan`` shows the first as the plan of uniform options, the second as that of predicted ones."""
 
 DEFAULT_PROTOCOL = "partitioned"
 """Protocol of a study that does not name one."""

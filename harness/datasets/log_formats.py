@@ -188,7 +188,9 @@ def _choose_model(answers: Iterator[ForeignAnswer], path: Path, model: str | Non
     if model in names:
         return str(model)
     if len(names) > 1:
-        told = f"the log contains answers of {len(names)} models: {', '.join(names)}; choose one with --model"
+        given = f"no model {model!r}; " if model else ""
+        told = f"{given}the log contains answers of {len(names)} models: {', '.join(names)}"
+        told += "; choose one with --model"
         raise DataError(told, file=path, field="model")
     return first.model
 

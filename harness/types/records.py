@@ -370,7 +370,9 @@ class ForeignAnswer(NamedTuple):
     options
         The options in the order of their letters in the log; empty if unknown.
     answer
-        Index into `options`, or the text that the other program read as the answer; None if it read none.
+        Index into `options`, or into the item's stored options if `options` is empty. Or the text that the
+        other program read as the answer, such as a letter. None if it read none; if the text names no option,
+        the option is read from `raw`.
     raw
         Text that the model wrote.
     error

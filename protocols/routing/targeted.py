@@ -149,7 +149,7 @@ class Disagreement(Targeted):
     def __post_init__(self) -> None:
         Targeted.__post_init__(self)
         if len(self.predictions) != 2:
-            raise BadInput(f"disagreements_only compares 2 models, predictions has {len(self.predictions)}")
+            raise BadInput(f"disagreement compares 2 models, but predictions has {len(self.predictions)}")
 
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Return equal probabilities of the two predicted options; rows sum to 0 if the models agree."""
