@@ -23,7 +23,7 @@ PROTOCOLS = {
     "open-answers": "oversight.protocols.open_answers.open_protocol:OpenAnswers",
 }
 """Name in study.toml and on every question → location of the class. Add new protocols at the
-end: ``oversight plan`` shows the first as the plan of uniform options, the second as that of predicted ones."""
+end, because ``oversight plan`` uses the first for uniform options and the second for predicted options."""
 
 DEFAULT_PROTOCOL = "partitioned"
 """Protocol of a study that does not name one."""
