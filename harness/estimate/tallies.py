@@ -692,7 +692,8 @@ def stratify_by_confidence(predictions: PredictionColumns, n_labels: int) -> Ite
     """
     if predictions.confidence is None:
         raise EstimateError(
-            "strata: no prediction has a confidence; ask with logprobs = true or samples > 1, where offered"
+            "strata: no prediction has a confidence; run the model with logprobs = true or samples > 1, if "
+            "its endpoint supports that"
         )
     sure = np.nan_to_num(predictions.confidence[predictions.is_there], nan=-1.0)
     k = max(1, min(MOST_STRATA, n_labels // LABELS_EACH))
@@ -787,7 +788,8 @@ def check_labels(predictions: PredictionColumns, labels: LabelColumns) -> None:
     for row in np.flatnonzero(first != k):
         name = ids[labels.item[row]]
         raise EstimateError(
-            f"labels[{row}]: n_options must be {first[row]} as before for item {name!r}, is {k[row]}"
+            f"labels[{row}]: n_options of item {name!r} must be {first[row]} as in its first label, is "
+            f"{k[row]}"
         )
     for row in np.flatnonzero(k < 2):
         raise EstimateError(f"labels[{row}]: n_options must be at least 2, is {k[row]}")
@@ -1168,8 +1170,8 @@ def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):
         raise NotIdentified(
-            f"labels[{row}]: options were drawn with propensities that differ ({propensity[row]:.3g} "
-            "for the one asked about); weigh by them: routed_pool, then routed_accuracy"
+            f"labels[{row}]: options were drawn with propensities that differ ({propensity[row]:g} for the "
+            "one asked about); use routed_pool, then routed_accuracy, to weight by them"
         )
     if not ((propensity == 1) & (predictions.option[labels.item] == labels.option)).all():
         return

@@ -329,7 +329,7 @@ def _add_page_arguments(serve: argparse.ArgumentParser, links: argparse.Argument
         "experts",
         nargs="*",
         metavar="EXPERT",
-        help="experts whose codes are made, or revoked with --revoke (default: list who has a code)",
+        help="experts whose codes are made or, with --revoke, revoked (default: list who has a code)",
     )
     links.add_argument("--all", action="store_true", help="make new codes for all experts with questions")
     links.add_argument("--revoke", action="store_true", help="revoke the codes of the named experts")

@@ -139,8 +139,8 @@ def _refuse_other_draw(protocol: str, drawn: Sequence[QuestionFields], stored: S
         ):
             raise ConfigError(
                 f"questions were drawn before by {question.protocol!r} with seed {question.seed} and "
-                f"propensity {question.propensity:.3g}; protocol, seed, options_per_item, the models "
-                "looked at and judges cannot change once questions are drawn: start a new study"
+                f"propensity {question.propensity:.3g}; protocol, seed, options_per_item, judges and the "
+                "models that the protocol uses cannot change once questions are drawn: start a new study"
             )
 
 
@@ -178,9 +178,9 @@ def next_assignments(
     for old in stored:
         if (old.id, old.propensity) not in same:
             raise ConfigError(
-                f"the item {old.item_id!r} went to {old.annotator!r} before, by {old.protocol!r} with "
-                f"seed {old.seed}; protocol, seed, annotators and annotators_per_item cannot change once "
-                'items are given, nor the items of balanced blocks ("panel-random" takes more): start a new '
+                f"the item {old.item_id!r} went to {old.annotator!r} before, by {old.protocol!r} with seed "
+                f"{old.seed}; protocol, seed, annotators and annotators_per_item cannot change once items "
+                'are given, and balanced blocks cannot take further items ("panel-random" can): start a new '
                 "study"
             )
     loads = Counter(a.annotator for a in drawn)

@@ -63,7 +63,10 @@ def _expect_bundle(path: Path, stream: BinaryIO) -> None:
     found = read_body(parts[0]) if parts and chain(START, parts[0]) == parts[1] else None
     if found and (found.get("format") != FORMAT or found.get("version") != VERSION_OF_FORMAT):
         told = f"{found.get('format')!r}, version {found.get('version')!r}"
-        raise BadInput(f"{path}: is {told}, and this version of oversight reads version {VERSION_OF_FORMAT}")
+        raise BadInput(
+            f"{path}: is {told}, but this version of oversight reads only {FORMAT!r}, version "
+            f"{VERSION_OF_FORMAT}"
+        )
 
 
 class _BundleCheck:
