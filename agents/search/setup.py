@@ -187,8 +187,8 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
     except ValidationError as error:
         setting = ".".join(map(str, error.errors()[0]["loc"]))
         raise BadInput(
-            f"search {name} was started by another version, whose setting {setting!r} this version does not "
-            "accept"
+            f"search {name} was started by another version of oversight, with the setting {setting!r}, which "
+            "this version does not accept"
         ) from None
     shape, roles = read_format(spec)
     return SearchContext(

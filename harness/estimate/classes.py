@@ -351,7 +351,7 @@ class ClassEvidence:
         )
         if not (part.answered & ready.population).any():
             raise EstimateError(
-                "labels must hold a yes or no on a prediction that did not fail; there is none"
+                "labels must contain a yes or no about a prediction that did not fail, but contain none"
             )
         return ready
 
@@ -428,8 +428,8 @@ class ClassEvidence:
                 return self.estimate(items, option)
             except NotIdentified as error:
                 raise NotIdentified(
-                    "the share of this class cannot be estimated, because some items could not be asked "
-                    "about it"
+                    "the share of this class cannot be estimated, because experts could not be asked whether "
+                    "some items are of it"
                 ) from error
         wanted = np.broadcast_to(option, items.shape)[places][:, None]
         correct = read_item_answers(self.labels).correctness(wanted, places)[:, 0]

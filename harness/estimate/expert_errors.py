@@ -588,8 +588,8 @@ def bounded_accuracy(
     low, high = max(0.0, _GRID[kept.min()] - step), min(1.0, _GRID[kept.max()] + step)
     if low == 0 and high == 1:
         raise NotIdentified(
-            "experts' error rates are known too roughly: every accuracy from 0 to 1 fits the answers; add "
-            "gold items, or ask a second expert more questions"
+            "experts' error rates are not known well enough: every accuracy from 0 to 1 fits the answers; "
+            "add gold items, or ask a second expert more questions"
         )
     value, share = float(_GRID[best]), float(readable.mean())
     if share < 1:

@@ -374,7 +374,9 @@ def estimate_tallies(
     check_method(method)
     used = [t for t in tallies.strata if t.n_labelled]
     if not used:
-        raise EstimateError("labels must hold a yes or no on a prediction that did not fail; there is none")
+        raise EstimateError(
+            "labels must contain a yes or no about a prediction that did not fail, but contain none"
+        )
     for name in tallies.pool or ():
         if all(t.stratum != name for t in used):
             raise EstimateError(
@@ -1107,10 +1109,9 @@ def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray
     stuck = np.flatnonzero(use & ~settled & design.certain & ~known & (design.n_no > 0))
     if stuck.size:
         raise NotIdentified(
-            f"labels: item {design.name(stuck[0])} and {stuck.size - 1} more could only be asked about "
-            "options "
-            "other than this model's prediction (propensity 1), and the answers are no, so this model's "
-            "accuracy cannot be estimated; also ask about its predictions"
+            f"labels: for item {design.name(stuck[0])} and {stuck.size - 1} more items, only options other "
+            "than this model's prediction could be asked about (propensity 1), and the answers are no, so "
+            "this model's accuracy cannot be estimated; also ask about its predictions"
         )
     success = np.where(settled, hit_yes, ~design.has_yes)
     width = design.width

@@ -240,7 +240,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "--format", choices=("csv", "xlsx", "jsonl"), default="csv", help="file format (default: %(default)s)"
     )
-    option("--ratings", metavar="FILE", help="panel studies: write the current ratings to this file instead")
+    option(
+        "--ratings",
+        metavar="FILE",
+        help="panel studies: write the current ratings to this file instead of exporting questions",
+    )
     _add_import_arguments(verb["import"])
     _add_simulate_arguments(verb["simulate"])
     again = "fetch every task, not only changed tasks"

@@ -147,7 +147,7 @@ def test_questions_about_predictions_alone_tell_precision_only() -> None:
     )
     assert [n for n in found if n.startswith("precision")]
     assert "macro_precision" in found
-    assert "some items could not be asked about it" in found.undefined["recall[green]"]
+    assert "experts could not be asked whether some items are of it" in found.undefined["recall[green]"]
 
 
 def test_resolved_items_tell_precision_and_recall_where_the_truth_is_known() -> None:
@@ -258,9 +258,9 @@ def test_missing_data_are_refused_and_unreadable_answers_have_a_cost() -> None:
     rows = models["m0"]
     failed = [replace(p, option=None, status=PredictionStatus.FAILED) for p in rows]
     for predictions, said in ((rows, []), ([], labels), (failed, labels)):
-        with pytest.raises(ov.EstimateError, match="a yes or no on a prediction"):
+        with pytest.raises(ov.EstimateError, match="a yes or no about a prediction"):
             ov.classification_report(predictions, said, CLASSES)
-    with pytest.raises(ov.EstimateError, match="a yes or no on a prediction"):
+    with pytest.raises(ov.EstimateError, match="a yes or no about a prediction"):
         ov.compare_classes({"a": rows[:60], "b": models["m1"][60:]}, labels, CLASSES)
     silent = [replace(p, option=None, status=PredictionStatus.UNREADABLE) for p in rows]
     table = ov.CostTable(costs=1 - np.eye(K), unreadable=np.ones(K))
