@@ -153,7 +153,9 @@ def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
 def _part_draws(seen: IntArray, items: IntArray, labels: LabelColumns) -> list[DrawnAnswers]:
     """Split the items at positions `items`, with the rows of `_see_items` in `seen`, by draw."""
     if labels.pool is None:
-        raise NotIdentified("items were drawn with equal chances")
+        raise NotIdentified(
+            "the items were drawn with equal probabilities, but this estimate is for unequal ones"
+        )
     batch, scale, remaining = _scale(labels.pool)
     K, readable, own, yes = seen
     right, wrong = (own & yes) == 1, (readable == 0) | (own != yes)

@@ -211,7 +211,7 @@ def _read_reply(status: int, body: bytes, item: Item, kind: str) -> tuple[tuple[
     if status != 200:
         told = shorten(body.decode(errors="replace"))
         raise BadInput(
-            f"{where}: the endpoint answers HTTP {status}: {told}; answers received before it are stored"
+            f"{where}: the endpoint answers HTTP {status}: {told}; answers received earlier are stored"
         )
     try:
         told = json.loads(body)

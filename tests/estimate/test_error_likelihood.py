@@ -106,5 +106,5 @@ def test_unreadable_predictions_are_wrong() -> None:
 
 
 def test_impossible_ranges_are_refused() -> None:
-    with pytest.raises(EstimateError, match="sensitivity must be a range within"):
+    with pytest.raises(EstimateError, match="sensitivity must be a range between"):
         ErrorRanges(sensitivity=(0.9, 0.4))

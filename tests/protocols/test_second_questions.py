@@ -184,7 +184,7 @@ def test_second_questions_need_all_first_answers_and_end_the_first_draw(tmp_path
     with pytest.raises(BadInput, match="second together with --more N"):
         route_questions(study, second=True)
     route_questions(study)
-    with pytest.raises(BadInput, match="30 first questions without an answer"):
+    with pytest.raises(BadInput, match="no answer yet to 30 first questions"):
         route_questions(study, more=5, second=True)
     answer(study, truth)
     with pytest.raises(BadInput, match="add --second"):
