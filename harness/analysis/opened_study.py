@@ -185,7 +185,7 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
         raise BadInput(
             f"{name}: {look.answered} of {look.drawn} drawn questions ({share:.0%}) are answered, but this "
             f"look is planned at {planned:.0%}; the difference may be at most {100 * FARTHEST:.0f} "
-            "percentage points"
+            "points"
         )
     before = store.content.read_looks()
     for taken in before:
