@@ -88,7 +88,7 @@ def read_call(payload: Any, characters: int, task_size: int = 0) -> Call:
         examples=_count(payload.get("examples")),
     )
     if (size := _measure(call, task_size)) > characters:
-        raise BadCall(f"a call may contain {characters:,} characters, not {size:,}")
+        raise BadCall(f"a call may contain at most {characters:,} characters, has {size:,}")
     return call
 
 
@@ -120,7 +120,9 @@ def _shown(block: Any) -> ShownRecord | None:
         return None
     parts = _list(block, "inputs")
     if len(parts) != 4 or isinstance(parts[3], bool) or not isinstance(parts[3], int):
-        raise BadCall("inputs: a record has field, content, author and a whole number as turn")
+        raise BadCall(
+            "inputs: a record must have field, content, author and turn, and turn must be a whole number"
+        )
     if abs(parts[3]) > LAST_TURN:
         raise BadCall(f"inputs: a record's turn is at most {LAST_TURN:,}")
     field, content, author = (_text(part, "inputs") for part in parts[:3])
@@ -142,7 +144,7 @@ def _choices(value: Any, fields: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
         raise BadCall("choices: must map names of fields to lists of texts")
     found = {f: tuple(_text(t, "choices") for t in _list(texts, "choices")) for f, texts in value.items()}
     if not all(found.values()):
-        raise BadCall("choices: a field has none")
+        raise BadCall("choices: a field has no choices")
     return {field: tuple(dict.fromkeys(texts)) for field, texts in found.items()}
 
 

@@ -124,7 +124,7 @@ async def dry_run_program(
             if prediction.status is not PredictionStatus.OK:
                 said = f" from {prediction.raw[:100]!r}" if prediction.raw else ""
                 raise ProgramRefused(
-                    f"workflow {program.name!r} names no option of {size} in the smoke run: "
+                    f"workflow {program.name!r} chose none of {size} options in the smoke run: "
                     f"{prediction.reason}{said}"
                 )
     return most

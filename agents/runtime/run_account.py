@@ -28,9 +28,9 @@ def charge_before(store: Store, target: Target, budget: Budget) -> None:
     left = store.calls.charge_calls_left(run_id)
     if left.requests:
         say(
-            f"{target.spec.name}: {left.requests} calls were unfinished when an earlier command ended; they "
-            f"are charged with their maximum, {left.input_tokens:,} input and {left.output_tokens:,} output "
-            "tokens"
+            f"{target.spec.name}: {left.requests} calls were unfinished when an earlier command ended; each "
+            f"is charged at its maximum, together {left.input_tokens:,} input and {left.output_tokens:,} "
+            "output tokens"
         )
     budget.charge_before(read_used(store, run_id), store.runs.read_prices(run_id))
 

@@ -27,7 +27,7 @@ class Host:
 
     async def ask(self, index: int, call: Payload) -> Payload:  # noqa: ARG002  used by hosts that answer
         """Answer a call of a task; an exception is raised in the program as ``RuntimeError``."""
-        raise RuntimeError("this code may not call anything")
+        raise RuntimeError("this code is not allowed to make calls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +268,9 @@ class TimedHost:
             while not task.done():
                 left = self._total - self.lasted()
                 if left <= 0:
-                    raise StoodStill(f"it ran longer than {max(0.0, self._total):.3g} s without a call")
+                    raise StoodStill(
+                        f"the program ran longer than {max(0.0, self._total):.3g} s without a call"
+                    )
                 await asyncio.wait({task}, timeout=left)
             return task.result()
         finally:

@@ -177,11 +177,11 @@ async def _next(
                 {line, *under_way}, timeout=limits.idle, return_when="FIRST_COMPLETED"
             )
             if not done and not under_way:
-                raise StoodStill(f"it waited {limits.idle:g} s without a call in progress")
+                raise StoodStill(f"the program waited {limits.idle:g} s without a call in progress")
         text = line.result()
         message = json.loads(text) if text.endswith(b"\n") else None
     except (ValueError, RecursionError):
-        raise Stopped("it sent something that is not a message") from None
+        raise Stopped("the program sent something that is not a message") from None
     except ConnectionError:
         raise EOFError from None
     finally:
@@ -189,7 +189,7 @@ async def _next(
     if message is None:
         raise EOFError
     if not isinstance(message, dict) or not {"call", "answer", "done", "stopped"} & set(message):
-        raise Stopped("it sent something that is not a message")
+        raise Stopped("the program sent something that is not a message")
     return message
 
 
@@ -314,4 +314,4 @@ def _death(how: str, limits: SandboxLimits) -> str:
     kind, _, number = how.partition(" ")
     if kind == "signal" and int(number) in _TOO_LONG:
         return f"it computed for more than {limits.seconds:g} s between two calls"
-    return f"it crashed the interpreter ({how})"
+    return f"the program crashed the interpreter ({how})"

@@ -111,7 +111,7 @@ def _check_depth(tree: ast.Module) -> None:
         if not level:
             return
     line = getattr(level[0], "lineno", None)
-    raise Refusal(f"is nested deeper than {DEEPEST} levels (a sum of n terms has n)", line)
+    raise Refusal(f"is nested deeper than {DEEPEST} levels (a sum of n terms has n levels)", line)
 
 
 class Refusal(Exception):
@@ -131,12 +131,12 @@ def _check_forward(tree: ast.Module) -> None:
     args = found[0].args
     required = len(args.posonlyargs) + len(args.args) - len(args.defaults)
     if required != 1 or any(default is None for default in args.kw_defaults):
-        raise Refusal("forward must need one argument, the task", found[0].lineno)
+        raise Refusal("forward must have exactly one required argument, the task", found[0].lineno)
     for node in tree.body:
         text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if not isinstance(node, _STATEMENTS) and not text:
             raise Refusal(
-                "only imports, constants, functions and classes are allowed at the top", node.lineno
+                "only imports, constants, functions and classes are allowed at the top level", node.lineno
             )
 
 

@@ -150,7 +150,7 @@ def _ending() -> Iterator[None]:
     try:
         yield
     except MontyCrashedError:
-        raise Stopped("it crashed the interpreter") from None
+        raise Stopped("the program crashed the interpreter") from None
     except MontyError as error:
         inner = error.exception()
         raise Stopped(f"{type(inner).__name__}: {inner}") from None

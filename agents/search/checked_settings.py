@@ -56,8 +56,8 @@ def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
         told.append(f"split.confirm = {section.split['confirm']!r} (there is no confirmation)")
     if told:
         raise ConfigError(
-            f"search: parity = {section.parity!r} searches as published, which contradicts "
-            f"{'; '.join(told)}: leave out these settings, or parity"
+            f"search: parity = {section.parity!r} repeats a published search, which contradicts "
+            f"{'; '.join(told)}: leave out these settings, or leave out parity"
         )
     changed = [f"{name} = {wanted[name]!r}" for name in wanted if given[name] != wanted[name]]
     words = [f"as published: {', '.join(changed)}; all members are tested"] if changed else []
@@ -92,9 +92,9 @@ def check_settings(section: SearchSection) -> None:
     if not all(0 < share <= 1 for share in s.keep) or s.keep != sorted(s.keep, reverse=True):
         raise ConfigError(f"search: keep must be decreasing shares in (0, 1], is {tuple(s.keep)}")
     if len(s.keep) < len(s.rungs) - 1:
-        raise ConfigError(f"search: keep needs a share after every rung but the last, is {tuple(s.keep)}")
+        raise ConfigError(f"search: keep needs a share after every rung except the last, is {tuple(s.keep)}")
     if not (all(share >= 0 for share in s.split.values()) and sum(s.split.values()) <= 1 + 1e-9):
-        raise ConfigError(f"search: split must be shares of at most 1 together, is {dict(s.split)}")
+        raise ConfigError(f"search: split must be shares that sum to at most 1, is {dict(s.split)}")
 
 
 def optimiser_name(study: Study, section: SearchSection) -> str:
@@ -109,8 +109,8 @@ def optimiser_name(study: Study, section: SearchSection) -> str:
         return ""
     if not section.optimiser:
         raise ConfigError(
-            f"search: the policy {section.policy!r} needs a model that writes programs: optimiser = NAME of "
-            f"[models]; there are: {', '.join(study.models)}"
+            f"search: the policy {section.policy!r} needs a model that writes programs: set optimiser to the "
+            f"name of a model under [models]; there are: {', '.join(study.models)}"
         )
     study.model(section.optimiser)
     return section.optimiser

@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 async def _ask_nothing(*_: object) -> Sequence[Prediction]:
-    raise AssertionError("an overview asks nothing")
+    raise AssertionError("an overview must not ask a model")
 
 
 async def _retell_nothing(*_: object) -> Replay:

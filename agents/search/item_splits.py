@@ -96,9 +96,9 @@ def refuse_silent(answered: ClassCounts, how: str) -> None:
         asked, said = answered[name]
         if how != "all" and said < FEW and rate < max(find_rates(answered).values()):
             raise NotIdentified(
-                f"search: {said} of {asked} questions about {name!r} were answered, so nothing refutes a "
-                f"program that always answers {name!r}; labels = {how!r} needs at least {FEW} of them: "
-                'collect more answers, or use labels = "all"'
+                f"search: only {said} of {asked} questions about {name!r} were answered, which can hardly "
+                f"refute a program that always answers {name!r}; labels = {how!r} needs at least {FEW} "
+                'answers about it: collect more answers, or use labels = "all"'
             )
 
 
@@ -170,7 +170,8 @@ def draw_splits(
     if len(splits["select"]) < least:
         raise BadInput(
             f"search: {len(pool)} items have an expert's answer, and {len(splits['select'])} of them are "
-            f"selection items, but the first rung needs {least}; collect more answers, or lower rungs"
+            f"selection items, but the first rung needs {least}; collect more answers, or reduce the setting "
+            "rungs"
         )
     return splits
 

@@ -140,8 +140,8 @@ def _refuse_changed(begun: str, spec: Mapping[str, Any], was: Mapping[str, Any])
             of["model"].pop(name, None)
     if any(was.get(name) != value for name, value in now.items()):
         raise ConfigError(
-            f"search {begun} used other settings of its model, other workflows or another workflow.toml; "
-            "start another one with: oversight search start"
+            f"search {begun} used other model settings, other workflows or another workflow.toml; start a "
+            "new search with: oversight search start"
         )
 
 
@@ -174,8 +174,8 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
     caps = {"usd": study.search.usd, "tokens": study.search.tokens}
     if spec.get("cluster") != study.items.cluster:
         raise BadInput(
-            f"items.cluster: search {name} was drawn with clusters by {spec.get('cluster')!r}, not by "
-            f"{study.items.cluster!r}; start another one with: oversight search start"
+            f"items.cluster: it was {spec.get('cluster')!r} when search {name} began, and is now "
+            f"{study.items.cluster!r}; start a new search with: oversight search start"
         )
     archive, clusters = load_archive(store, name), study_clusters(study)
     labels = store.columns.read_labels(store.columns.read_index())
@@ -187,8 +187,8 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
     except ValidationError as error:
         setting = ".".join(map(str, error.errors()[0]["loc"]))
         raise BadInput(
-            f"search {name} was started by another version, whose setting {setting!r} this version does not "
-            "accept"
+            f"search {name} was started by another version of oversight, with the setting {setting!r}, which "
+            "this version does not accept"
         ) from None
     shape, roles = read_format(spec)
     return SearchContext(

@@ -151,7 +151,7 @@ def unpack_scores(
         try:
             carried = _READ.validate_python((fields or {})[_KEY])
         except KeyError:
-            raise BadInput(f"score {number} was not made by oversight predictions scores") from None
+            raise BadInput(f"score {number} was not made by `oversight predictions scores`") from None
         except ValidationError as error:
             where = ".".join(map(str, error.errors()[0]["loc"]))
             raise BadInput(f"score {number} [metadata.{_KEY}.{where}]: {error.errors()[0]['msg']}") from None
@@ -167,7 +167,7 @@ def unpack_scores(
     if (n := wanted.pop()) != len(found):
         raise BadInput(
             f"the log contains only {len(found)} of {n} scores, because it lacks samples that experts were "
-            "asked about; score a log of all samples, because an estimate would differ from the study's"
+            "asked about, so an estimate would differ from the study's; score a log of all samples"
         )
     return [item for carried in found.values() for item in carried.items], settings.pop()
 
@@ -259,7 +259,7 @@ def write_scores(study: Study, file: str, model: str) -> WrittenScores:
         If the estimate is not defined for the answers.
     """
     if study.experts.is_panel or study.estimate.panel is not None:
-        raise BadInput("scores need experts' yes and no; this study has a panel's ratings")
+        raise BadInput("scores need experts' yes/no answers, but this study has a panel's ratings")
     options = EstimateOptions.of_study(study)
     settings = EstimateSettings(level=options.level, interval=options.interval, strata=study.estimate.strata)
     with Store(study.store_url) as store:

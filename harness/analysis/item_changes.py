@@ -141,7 +141,7 @@ def _open(study: Study, reason: str) -> Store:
     if not reason.strip():
         raise BadInput("--reason: give the reason; the audit trail keeps it")
     if not has_database(study.store_url):
-        raise BadInput("there is no database of this study yet; change the items file")
+        raise BadInput("there is no database of this study yet; edit the items file instead")
     store = Store(study.store_url)
     store.marks.refuse_mark()
     return store

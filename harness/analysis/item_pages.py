@@ -176,7 +176,7 @@ def _match_questions(wanted: ItemFilter, columns: ItemColumns) -> Iterator[BoolA
         conditions.append(columns.expert == _find_name(wanted.expert, columns.experts, "expert"))
     if wanted.asked is not None:
         if not columns.classes:
-            raise BadInput(f"there is no class {wanted.asked!r}: the items have separate options")
+            raise BadInput(f"there is no class {wanted.asked!r}, because every item has its own options")
         conditions.append(columns.option == _find_name(wanted.asked, columns.classes, "class"))
     if wanted.verdict is not None:
         _find_name(wanted.verdict, [*map(str, ItemVerdict)], "verdict")

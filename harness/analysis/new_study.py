@@ -555,8 +555,9 @@ def check_proposal(proposal: StudyProposal, items: str) -> None:
         raise BadInput(f"{items}: {named}; its columns are: {known}; name the text column with --text COLUMN")
     if len(proposal.classes) < 2 and not proposal.options:
         raise BadInput(
-            f"{items}: no column holds options (a list, or A, B, C, …), none is a label of few values; give "
-            f"the classes with --classes a,b,c; columns are: {known}"
+            f"{items}: no column holds options (a list, or one option in each of the columns A, B, C, …) or "
+            "labels with few different values; give the classes with --classes a,b,c; the columns are: "
+            f"{known}"
         )
 
 

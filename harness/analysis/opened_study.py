@@ -178,12 +178,15 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     """
     name = f"--look {look.look}/{look.looks}"
     if study.estimate.looks not in (None, look.looks):
-        raise BadInput(f"{name}: study.toml plans {study.estimate.looks} looks (looks under [estimate])")
+        raise BadInput(
+            f"{name}: study.toml has looks = {study.estimate.looks} under [estimate], not {look.looks}"
+        )
     share, planned = look.answered / look.drawn if look.drawn else 0.0, look.look / look.looks
     if abs(share - planned) > FARTHEST + 1e-9:
         raise BadInput(
             f"{name}: {look.answered} of {look.drawn} drawn questions ({share:.0%}) are answered, but this "
-            f"look is planned at {planned:.0%}; the difference may be at most {100 * FARTHEST:.0f} points"
+            f"look is planned at {planned:.0%}; the difference may be at most {100 * FARTHEST:.0f} "
+            "points"
         )
     before = store.content.read_looks()
     for taken in before:
@@ -195,8 +198,8 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
             )
     if before and before[-1].look > look.look:
         raise BadInput(
-            f"{name}: look {before[-1].look} of {look.looks} was already taken; an earlier look cannot be "
-            "taken"
+            f"{name}: look {before[-1].look} of {look.looks} was already taken; earlier looks can no longer "
+            "be taken"
         )
     if before and before[-1].look == look.look and before[-1].answered != look.answered:
         more = look.look < look.looks

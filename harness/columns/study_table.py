@@ -357,7 +357,7 @@ def _refuse_double(predictions: Sequence[Prediction], place: AnyIntArray, size: 
     for row, p in enumerate(predictions):
         if first.setdefault(p.item_id, row) != row:
             raise EstimateError(
-                f"predictions[{row}]: item {p.item_id!r} must be predicted once, is already in "
+                f"predictions[{row}]: item {p.item_id!r} must have one prediction, but also has "
                 f"predictions[{first[p.item_id]}]; pass one sample at a time"
             )
 
@@ -800,10 +800,14 @@ def align_pool(
     records = [rows for rows in models if not isinstance(rows, PredictionColumns)]
     if isinstance(labels, LabelColumns):
         if records or any(rows.index is not labels.index for rows in columns):
-            raise TypeError("labels as columns need predictions as columns over the same items")
+            raise TypeError(
+                "labels given as LabelColumns need predictions given as PredictionColumns with the same index"
+            )
         return columns, labels
     if columns:
-        raise TypeError("predictions as columns require labels as columns over the same items")
+        raise TypeError(
+            "predictions given as PredictionColumns need labels given as LabelColumns with the same index"
+        )
     design = design_of(labels)
     ids = dict[str, None]()
     for rows in records:

@@ -302,7 +302,7 @@ class ExpertsSection(Section):
     @classmethod
     def _is_range(cls, ends: list[float]) -> list[float]:
         if len(ends) != 2 or not 0.5 <= ends[0] <= ends[1] <= 1:
-            raise ValueError("must be a range within 0.5 and 1, as in [0.9, 1.0]")
+            raise ValueError("must be a range between 0.5 and 1, as in [0.9, 1.0]")
         return ends
 
     @model_validator(mode="after")

@@ -355,7 +355,7 @@ class ClassEvidence:
         )
         if not (part.answered & ready.population).any():
             raise EstimateError(
-                "labels must hold a yes or no on a prediction that did not fail; there is none"
+                "labels must contain a yes or no about a prediction that did not fail, but contain none"
             )
         return ready
 
@@ -432,15 +432,15 @@ class ClassEvidence:
                 return self.estimate(items, option)
             except NotIdentified as error:
                 raise NotIdentified(
-                    "the share of this class cannot be estimated, because some items could not be asked "
-                    "about it"
+                    "the share of this class cannot be estimated, because experts could not be asked whether "
+                    "some items are of it"
                 ) from error
         wanted = np.broadcast_to(option, items.shape)[places][:, None]
         correct = read_item_answers(self.labels).correctness(wanted, places)[:, 0]
         if unknown := np.count_nonzero(correct < 0):
             raise NotIdentified(
-                f"it is not known of {unknown} of {places.size} items whether they are of this class, "
-                "because their predicted options were refuted, or experts did not answer"
+                f"it is unknown whether {unknown} of {places.size} items are of this class, because their "
+                "predicted options were refuted or experts did not answer"
             )
         weight = find_weights(places, self.labels)
         return resolved_accuracy(correct, level=self.level, cluster=cluster, weight=weight)
@@ -476,13 +476,13 @@ def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes
         for row in np.flatnonzero(questions.n_options != classes):
             name = labels.index.ids[int(questions.item[row])]
             raise BadInput(
-                f"results by class need the same {classes} classes of every item, and item {name!r} has "
+                f"results by class need the same {classes} classes for every item, but item {name} has "
                 f"{questions.n_options[row]} options"
             )
     for place in np.flatnonzero(predictions.option >= classes):
         raise BadInput(
             f"item {predictions.index.ids[place]!r} is predicted to be of option "
-            f"{predictions.option[place]}, and there are {classes} classes, counted from 0"
+            f"{predictions.option[place]}, but there are only {classes} classes, counted from 0"
         )
 
 
@@ -836,7 +836,7 @@ def check_metrics(metrics: Iterable[str], *, some: bool = True) -> tuple[str, ..
     found = tuple(dict.fromkeys(metrics))
     for name in found:
         if name not in METRICS:
-            raise BadInput(f"metrics: must be of {', '.join(METRICS)}; {name!r} is none")
+            raise BadInput(f"metrics: must be among {', '.join(METRICS)}; {name!r} is not")
     if some and not found:
         raise BadInput(f"metrics: give at least one of {', '.join(METRICS)}")
     return found
@@ -852,9 +852,9 @@ def check_classes(classes: Sequence[str], costs: CostTable | None) -> int:
     """
     check_names("classes", classes)
     if len(classes) < 2 or len(set(classes)) < len(classes):
-        raise BadInput(f"classes: there must be at least 2, each once, are {', '.join(map(repr, classes))}")
+        raise BadInput(f"classes: give at least 2, each only once, not {', '.join(map(repr, classes))}")
     if costs is not None and len(costs.costs) != len(classes):
-        raise BadInput(f"costs: there are {len(classes)} classes, and the table has {len(costs.costs)}")
+        raise BadInput(f"costs: there are {len(classes)} classes, but the table has {len(costs.costs)}")
     return len(classes)
 
 
@@ -970,7 +970,7 @@ class ClassResults:
     def cost(self) -> Estimate:
         """Estimate the mean cost of the model's answers."""
         if self.costs is None:
-            raise BadInput("costs: a mean cost needs a table of them")
+            raise BadInput("costs: a mean cost needs a table of costs")
         return mean_cost(self.evidence, [self.evidence.predictions], (1,), self.costs)
 
     def result(self, metric: str, option: int) -> ClassResult:
@@ -1003,8 +1003,8 @@ class ClassResults:
         expected = evidence.expect_yes(option, share.value)
         if expected < LEAST:
             raise EstimateError(
-                f"about {expected:.1f} yes-answers about this class are expected from these questions if the "
-                f"class is as frequent as predicted; an estimate needs at least {LEAST:g}"
+                f"these questions are expected to give about {expected:.1f} yes-answers about this class if "
+                f"the class is as frequent as predicted; an estimate needs at least {LEAST:g}"
             )
         weights = recall_weights if metric == "recall" else f1_weights
         together = evidence.labels.cluster is not None
@@ -1144,7 +1144,7 @@ def classification_report(
     check_level(level)
     one, said = align(predictions, labels)
     if second is not None and second.index is not said.index:
-        raise TypeError("second questions need predictions and labels as columns over the same items")
+        raise TypeError("second questions need predictions and labels given as columns with the same index")
     try:
         evidence = ClassEvidence.ready(one, said, number, strata, level, second)
     except NotIdentified as error:
@@ -1263,7 +1263,7 @@ def compare_classes(
     if len(models) < 2:
         raise BadInput(f"a comparison needs at least 2 models, there are {len(models)}")
     if "prevalence" in metrics:
-        raise BadInput("metrics: prevalence is of the items, not of a model; leave it out of a comparison")
+        raise BadInput("metrics: prevalence describes the items, not a model; leave it out of a comparison")
     check_level(level)
     columns, said = align_models(list(models.values()), labels)
     everywhere = np.logical_and.reduce([m.ran for m in columns])

@@ -154,7 +154,9 @@ def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
 def _part_draws(seen: IntArray, items: IntArray, labels: LabelColumns) -> list[DrawnAnswers]:
     """Split by draw the items at positions `items`; `seen` is the result of `_see_items` for them."""
     if labels.pool is None:
-        raise NotIdentified("items were drawn with equal chances")
+        raise NotIdentified(
+            "the items were drawn with equal probabilities, but this estimate is for unequal ones"
+        )
     batch, scale, remaining = _scale(labels.pool)
     K, readable, own, yes = seen
     right, wrong = (own & yes) == 1, (readable == 0) | (own != yes)
@@ -472,8 +474,8 @@ class Evaluation:
             how = f"{labels.statement.estimator} labels" if labels.statements else "these labels"
             how += " in clusters" if labels.cluster is not None else ""
             raise BadInput(
-                f"{', '.join(ignored)}: has no effect on {how}, because the other options allow only one "
-                "estimate; leave it out"
+                f"{', '.join(ignored)}: has no effect on {how}, because the labels or other options "
+                "determine the estimate; leave it out"
             )
 
     @property

@@ -172,11 +172,13 @@ def _refuse_silent(drawn: QuestionColumns, queues: Queues, answered: BoolArray) 
     late = not silence[0].any()
     silent = sorted(np.array(drawn.experts)[silence.any(axis=0)].tolist())
     names = ", ".join(silent[:3]) + " and others" * (len(silent) > 3)
-    what = "yet" if not late else "any question about the items added later"
+    what = "any question about the items added later" if late else "yet"
+    part = "what the others answered is no random part of the items"
+    if late:
+        part = "the answered items are not a random part of all items"
     raise NotIdentified(
         f"{names} {'has' if len(silent) == 1 else 'have'} not answered {what} "
-        f"({np.count_nonzero(answered)} of {len(drawn)} questions answered): what "
-        f"{'was answered' if late else 'the others answered'} is no random part of the items"
+        f"({np.count_nonzero(answered)} of {len(drawn)} questions answered): {part}"
     )
 
 
@@ -327,7 +329,8 @@ def estimate_refusals(predicted: IntArray, refused: IntArray, rates: FloatArray,
     hits = np.bincount(refused[readable & (predicted == refused)], minlength=K)
     if not n.all():
         raise NotIdentified(
-            f"no item has a no about option {int(np.argmin(n))}, so its predictions cannot be scored"
+            f"no item has a no about option {int(np.argmin(n))}, so predictions of this option cannot be "
+            "scored"
         )
     weight = 1 / rates[refused]
     share, q = (n / rates) / (n / rates).sum(), hits / n

@@ -370,7 +370,7 @@ def independent_share(
     values = A + rest * (math.sqrt(A * (1 - A)) / spread if spread > 0 else 0.0)
     groups = np.unique(cluster[scored], return_inverse=True)[1]
     if groups.max(initial=0) < 1:
-        raise NotIdentified("clusters: there must be at least 2 with a readable prediction")
+        raise NotIdentified("clusters: at least 2 must have a readable prediction")
     return effective_size(values, groups, level) / len(values)
 
 
@@ -500,7 +500,7 @@ class ErrorRanges:
         for name in ("sensitivity", "specificity"):
             low, high = getattr(self, name)
             if not 0.5 <= low <= high <= 1:
-                raise EstimateError(f"{name} must be a range within 0.5 and 1, is {low:g} to {high:g}")
+                raise EstimateError(f"{name} must be a range between 0.5 and 1, is {low:g} to {high:g}")
 
     @property
     def gold(self) -> GoldCounts | None:
@@ -590,8 +590,8 @@ def bounded_accuracy(
     low, high = max(0.0, _GRID[kept.min()] - step), min(1.0, _GRID[kept.max()] + step)
     if low == 0 and high == 1:
         raise NotIdentified(
-            "experts' error rates are known too roughly: every accuracy from 0 to 1 fits the answers; add "
-            "gold items, or ask a second expert more questions"
+            "experts' error rates are not known well enough: every accuracy from 0 to 1 fits the answers; "
+            "add gold items, or ask a second expert more questions"
         )
     value, share = float(_GRID[best]), float(readable.mean())
     if share < 1:
@@ -672,8 +672,8 @@ def _check_exchangeable(data: RoutedSample, second: IntArray) -> None:
     more, fewer = int((first & (second == 0)).sum()), int((~first & (second == 1)).sum())
     if more + fewer and sign_p_value(more, fewer) < _DOUBT:
         raise NotIdentified(
-            "first and second experts do not err equally often, as this estimate assumes: where they "
-            f"disagree, the first said yes {more} times and the second {fewer} times"
+            "this estimate assumes that first and second experts err equally often, but where they disagree, "
+            f"the first said yes {more} times and the second {fewer} times"
         )
 
 

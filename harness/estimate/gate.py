@@ -221,9 +221,7 @@ def accuracy_gains(
         c[readable], data.propensities[readable], p[readable], data.valid[readable]
     )
     if (readable & (constant >= 1)).any():
-        raise NotIdentified(
-            "a prediction had probability 0 of being asked about, so these answers cannot score it"
-        )
+        raise NotIdentified("some predictions could not be asked about, so these answers cannot score them")
     return _gather(evidence, answer, c, p, constant, bar, (0.0, 1.0), rates)
 
 
@@ -242,8 +240,8 @@ def difference_gains(
     never = (c != 0) & (propensities <= 0)
     if never.any():
         raise NotIdentified(
-            f"{int(never.any(axis=1).sum())} items where the two models differ had probability 0 of a "
-            "question about one of the two predictions; the questions were drawn for other models"
+            f"for {int(never.any(axis=1).sum())} items where the two models differ, a question about one of "
+            "the two predictions could not be drawn; the questions were drawn for other models"
         )
     p = np.where(c != 0, 0.5, 0.0)
     return _gather(evidence, answer, c, p, np.zeros(len(c)), bar, (-1.0, 1.0), rates)

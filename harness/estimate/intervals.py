@@ -383,7 +383,8 @@ def weighted_score(
     gap, se = look(best)
     if abs(gap) > 2 * t * se:
         raise EstimateError(
-            f"the labels contradict every accuracy: at {best:.0%} their mean is still {gap:+.2f} away"
+            f"the labels contradict every accuracy: even at the best fit, {best:.0%}, their mean differs "
+            f"from it by {gap:+.2f}"
         )
     # if by chance every A is rejected, t is raised so that the interval is not empty
     t = max(t, 1.1 * abs(gap) / se) if se > 0 else t

@@ -323,8 +323,8 @@ def second_rates(
     n, models = predicted.shape
     if not 1 <= number <= n or (left.sum(axis=1) < 2).any():
         raise EstimateError(
-            f"{number} second questions need {number} items, and each of the {n} items given must have at "
-            "least two options left"
+            f"{number} second questions need at least {number} items, and {n} were given; every given item "
+            "must have at least two options left"
         )
     flat = left / left.sum(axis=1, keepdims=True)
     p = posterior * left

@@ -669,8 +669,8 @@ def corrected_difference(
     else:
         raise NotIdentified(
             "this difference cannot be corrected for experts' errors; add gold questions about true and "
-            "about false options (without such gold, items must be independent, have the same number of "
-            "options and readable predictions, and have one question each, equally likely about either "
+            "about false options (without them, the correction needs independent items with the same number "
+            "of options, readable predictions, and one question per item that is equally likely about either "
             "prediction)"
         )
     questions = len(data.item)

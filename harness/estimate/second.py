@@ -245,14 +245,16 @@ class SecondQuestions(SideInformation):
         part, notes = collected_part(labels, predictions.is_there)
         if any(note.kind in PARTIAL_KINDS for note in notes):
             raise NotIdentified(
-                "some first questions are open; second questions count once all first ones are answered"
+                "some first questions are open; second questions are used only after all first questions are "
+                "answered"
             )
         evidence = Evidence.gather([predictions], part, tilted=False)
         data, option, items, cluster = evidence.sample, evidence.option(), evidence.items, evidence.cluster
         number = np.bincount(data.item, minlength=len(items))
         if number.max() > 1:
             raise NotIdentified(
-                "some items have several first questions; second questions can be used only with one"
+                "some items have several first questions; second questions can be used only with one first "
+                "question per item"
             )
         readable = option >= 0
         rows = np.flatnonzero(readable & (number == 1))

@@ -330,9 +330,9 @@ def allow_for_errors(
     option, sample = evidence.option(), evidence.sample
     if evidence.weight is not None or not allows_gold_score(option, sample):
         raise NotIdentified(
-            "experts' errors cannot be estimated from these answers; add gold items (without gold, all items "
-            "need the same number of options, equal probabilities, and one question, about a uniformly drawn "
-            "option or this model's prediction)"
+            "experts' errors cannot be estimated from these answers; add gold items (without gold items, "
+            "every item must have the same number of options, the same probability of being drawn, and one "
+            "question, which is about a uniformly drawn option or about this model's prediction)"
         )
     asked = second[evidence.items[sample.item]]
     estimate = bounded_accuracy(option, sample, asked, known, level=level, cluster=evidence.cluster)
@@ -612,7 +612,7 @@ def spread_over_pool(
     if len(predictions) != size:
         raise NotIdentified(
             f"only {len(predictions)} of the pool's {size} items have a prediction, but an estimate with a "
-            "judge needs predictions of all"
+            "judge needs one for every item"
         )
     if size > LARGEST_POOL:
         raise NotIdentified(f"the pool has more than {LARGEST_POOL:,} items")
@@ -762,8 +762,8 @@ def _take_resolved(
     unknown = int(np.count_nonzero(right < 0))
     if unknown:
         raise NotIdentified(
-            f"{unknown} of {len(right)} drawn items are not resolved, and a judge can be used only if all "
-            "are, because experts' answers determine which items stay open"
+            f"{unknown} of {len(right)} drawn items are not resolved; a judge can be used only if all drawn "
+            "items are resolved, because experts' answers determine which items stay open"
         )
     return settled_sample(option, right, labels.item_options[found.items]), option, found.items
 

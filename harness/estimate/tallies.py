@@ -374,7 +374,9 @@ def estimate_tallies(
     check_method(method)
     used = [t for t in tallies.strata if t.n_labelled]
     if not used:
-        raise EstimateError("labels must hold a yes or no on a prediction that did not fail; there is none")
+        raise EstimateError(
+            "labels must contain a yes or no about a prediction that did not fail, but contain none"
+        )
     for name in tallies.pool or ():
         if all(t.stratum != name for t in used):
             raise EstimateError(
@@ -692,7 +694,8 @@ def stratify_by_confidence(predictions: PredictionColumns, n_labels: int) -> Ite
     """
     if predictions.confidence is None:
         raise EstimateError(
-            "strata: no prediction has a confidence; ask with logprobs = true or samples > 1, where offered"
+            "strata: no prediction has a confidence; run the model with logprobs = true or samples > 1, if "
+            "its endpoint supports that"
         )
     sure = np.nan_to_num(predictions.confidence[predictions.is_there], nan=-1.0)
     k = max(1, min(MOST_STRATA, n_labels // LABELS_EACH))
@@ -787,7 +790,8 @@ def check_labels(predictions: PredictionColumns, labels: LabelColumns) -> None:
     for row in np.flatnonzero(first != k):
         name = ids[labels.item[row]]
         raise EstimateError(
-            f"labels[{row}]: n_options must be {first[row]} as before for item {name!r}, is {k[row]}"
+            f"labels[{row}]: n_options of item {name!r} must be {first[row]} as in its first label, is "
+            f"{k[row]}"
         )
     for row in np.flatnonzero(k < 2):
         raise EstimateError(f"labels[{row}]: n_options must be at least 2, is {k[row]}")
@@ -1106,10 +1110,9 @@ def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray
     stuck = np.flatnonzero(use & ~settled & design.certain & ~known & (design.n_no > 0))
     if stuck.size:
         raise NotIdentified(
-            f"labels: item {design.name(stuck[0])} and {stuck.size - 1} more could only be asked about "
-            "options "
-            "other than this model's prediction (propensity 1), and the answers are no, so this model's "
-            "accuracy cannot be estimated; also ask about its predictions"
+            f"labels: for item {design.name(stuck[0])} and {stuck.size - 1} more items, only options other "
+            "than this model's prediction could be asked about (propensity 1), and the answers are no, so "
+            "this model's accuracy cannot be estimated; also ask about its predictions"
         )
     success = np.where(settled, hit_yes, ~design.has_yes)
     width = design.width
@@ -1169,8 +1172,8 @@ def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):
         raise NotIdentified(
-            f"labels[{row}]: options were drawn with propensities that differ ({propensity[row]:.3g} "
-            "for the one asked about); weigh by them: routed_pool, then routed_accuracy"
+            f"labels[{row}]: options were drawn with propensities that differ ({propensity[row]:g} for the "
+            "one asked about); use routed_pool, then routed_accuracy, to weight by them"
         )
     if not ((propensity == 1) & (predictions.option[labels.item] == labels.option)).all():
         return

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from oversight.harness.config import ModelSection, Study, api_key
 from oversight.harness.errors import BadInput, TransientModelError
 from oversight.harness.judges.sources import store_judge
-from oversight.harness.output import counted, shorten
+from oversight.harness.output import shorten
 from oversight.harness.store import Store, refuse_mark
 from oversight.harness.types import Item
 
@@ -113,7 +113,7 @@ def read_answers(answers: Mapping[str, Any], item: Item, kind: str) -> tuple[flo
         told = _field(answers, "answer", kind, "probabilities", dict)
         vector = tuple(_check(told.get(option), f"answer: {option!r}") for option in item.options)
         if abs(sum(vector) - 1) > 0.02:
-            raise BadInput(f"the probabilities of a choice sum to 1, these to {sum(vector):.4g}")
+            raise BadInput(f"the probabilities of a choice must sum to 1, but sum to {sum(vector):.3g}")
         return vector
     names = [f"option{j}" for j in range(1, len(item.options) + 1)]
     if kind == "noul":
@@ -212,7 +212,7 @@ def _read_reply(status: int, body: bytes, item: Item, kind: str) -> tuple[tuple[
     if status != 200:
         told = shorten(body.decode(errors="replace"))
         raise BadInput(
-            f"{where}: the endpoint answers HTTP {status}: {told}; answers received before it are stored"
+            f"{where}: the endpoint answers HTTP {status}: {told}; answers received earlier are stored"
         )
     try:
         told = json.loads(body)
@@ -239,7 +239,7 @@ def _field(answers: Mapping[str, Any], name: str, kind: str, field: str, wanted:
 
 def _check(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise BadInput(f"{where}: a probability lies between 0 and 1, this is {value!r}")
+        raise BadInput(f"{where}: a probability must lie between 0 and 1, is {value!r}")
     return float(value)
 
 
@@ -251,7 +251,7 @@ def _expected_level(told: Any, name: str) -> float:
     elif isinstance(told, dict) and set(told) == {str(j) for j in range(len(LEVELS))}:
         values = [told[str(j)] for j in range(len(LEVELS))]
     if not isinstance(values, list) or len(values) != len(LEVELS):
-        raise BadInput(f"{name}: {counted(len(LEVELS), 'level')} need as many probabilities")
+        raise BadInput(f"{name}: needs {len(LEVELS)} probabilities, one per level")
     shares = [_check(value, name) for value in values]
     total = sum(shares)
     if total <= 0:

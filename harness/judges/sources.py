@@ -191,11 +191,11 @@ def _probability(row: Row, named: Mapping[str, Any], key: str) -> float:
     except (TypeError, ValueError):
         raise row.error(key, f"{named[key]!r} is no number") from None
     if isinstance(named[key], bool) or not 0 <= value <= 1:
-        raise row.error(key, f"a probability lies between 0 and 1, this is {named[key]!r}")
+        raise row.error(key, f"a probability must lie between 0 and 1, is {named[key]!r}")
     return value
 
 
 def _check_sum(row: Row, vector: tuple[float, ...]) -> tuple[float, ...]:
     if abs(sum(vector) - 1) > _SUM_SLACK:
-        raise row.error("item", f"the probabilities of an item sum to 1, these to {sum(vector):.4g}")
+        raise row.error("item", f"the probabilities of an item must sum to 1, but sum to {sum(vector):.4g}")
     return vector

@@ -292,7 +292,7 @@ def _choose_models(
     chosen = opened.predict(opened.choose(named or None))
     models = {name: columns for name, columns in chosen.items() if name not in judges}
     if not models:
-        raise BadInput("there is no model beside the judges; see: oversight run --help")
+        raise BadInput("there is no model other than the judges; see: oversight run --help")
     answers = {name: int(columns.ran.sum()) for name, columns in models.items()}
     few = {} if named else {name: n for name, n in answers.items() if 2 * n < max(answers.values())}
     return {name: columns for name, columns in models.items() if name not in few}, few
@@ -414,14 +414,14 @@ def _group(
     if by == BY_MODEL:
         chosen = {name: one.option[questions.item] == questions.option for name, one in models.items()}
         if len(chosen) < 2:
-            raise BadInput("--by model: there is only one model beside the judges")
+            raise BadInput("--by model: there is only one model other than the judges")
         return list(chosen.items())
     columns = {item.id: item.meta for item in opened.store.content.read_items()}
     known = sorted({name for meta in columns.values() for name in meta})
     if by not in known:
         raise BadInput(
-            f"--by {by}: the items have no such column; there are: {', '.join(known) or 'none'}"
-            " (keep columns with meta under [items]), and model"
+            f"--by {by}: must be model or a column of the items; the columns are: "
+            f"{', '.join(known) or 'none'} (to keep a column, name it in meta under [items])"
         )
     values = ItemValues.of({name: meta.get(by, "") for name, meta in columns.items()}, opened.index)
     code = values.code[questions.item]

@@ -263,7 +263,7 @@ def _draw_items(
     cost = np.bincount(pairs[:, 0], minlength=len(names))
     reached = int(np.searchsorted(np.sort(cost)[::-1].cumsum(), n, side="right"))
     if reached == 0:
-        raise EstimateError(f"{n} questions are too few for all units of one item, which has {cost.max()}")
+        raise EstimateError(f"{n} questions are too few: one item alone needs {cost.max()}")
     taken = rng.permutation(len(names))[:reached]
     rows = np.flatnonzero(np.isin(item, taken))
     unit, unit_names = number_values(table.unit)

@@ -159,8 +159,8 @@ class ItemMean:
         effective = count_effective(np.maximum(self.norm, 0.0))
         if effective < FEWEST_EFFECTIVE:
             raise Withheld(
-                f"judged items count as {effective:.1f} of equal weight; "
-                f"an interval needs {FEWEST_EFFECTIVE:g}"
+                f"the judged items count as {effective:.1f} items of equal weight; an interval needs "
+                f"{FEWEST_EFFECTIVE:g}"
             )
         if anytime:
             return betting_sequence(self.a, self.norm, self.ends, level)
@@ -268,7 +268,10 @@ def without_error(units: ModelUnits, fill: str, field: str | None, names: list[A
     """Return the share of answers without an error; open answers count as right only if `fill` is HIGH."""
     del names
     if field is not None and not units.fields_known:
-        raise Withheld("the fields of some units are unknown, so answers without an error are unknown")
+        raise Withheld(
+            "the fields of some units are unknown, so the share of answers without an error cannot be "
+            "estimated"
+        )
     ordered = units.order > 0
     if ordered.any():
         units = units.take(np.flatnonzero(np.isin(units.item, np.unique(units.item[ordered]))))

@@ -132,7 +132,7 @@ def beyond_chance(observed: float, chance: float, name: str) -> float:
         If p_e = 1; the message names the coefficient `name`.
     """
     if chance >= 1 - 1e-12:
-        raise NotIdentified(f"all ratings are alike: agreement by chance is 1, {name} is 0/0")
+        raise NotIdentified(f"all ratings are alike: agreement by chance is 1, so {name} is 0/0")
     return (observed - chance) / (1 - chance)
 
 

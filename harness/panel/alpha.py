@@ -332,7 +332,7 @@ class WeightedVotes:
         """
         if len(np.unique(self.values[np.flatnonzero(self.votes.T @ weights)])) < 2:
             raise NotIdentified(
-                "all ratings are alike: observed and expected disagreement are both 0, alpha is 0/0"
+                "all ratings are alike: observed and expected disagreement are both 0, so alpha is 0/0"
             )
 
     def _alphas(self, weights: FloatArray, n: float) -> FloatArray:

@@ -326,7 +326,9 @@ def _check(e: Evidence) -> None:
     check_least("N", e.N, 1)
     check_least("classes", e.C, 2)
     if e.m == 1 or e.m < 0:
-        raise EstimateError(f"annotators must be at least 2, is {e.m}: one annotator agrees with nobody")
+        raise EstimateError(
+            f"annotators must be at least 2, is {e.m}: one annotator has nobody to agree with"
+        )
 
 
 def margin_score(t_u: float, L: float, U: float, N: int) -> float:

@@ -188,8 +188,8 @@ def direct_result(
     counts = (wins, losses, neither, unsettled)
     if min(counts) < 0 or sum(counts) > screened or screened < 1:
         raise EstimateError(
-            f"wins {wins}, losses {losses}, neither {neither}, unsettled {unsettled}: at least 0, in all at "
-            f"most {screened} screened"
+            f"wins {wins}, losses {losses}, neither {neither}, unsettled {unsettled}: each must be at least "
+            f"0, and their sum at most {screened}, the number of screened items"
         )
     decisive = wins + losses + unsettled
     low, _ = paired_proportions(wins, losses + unsettled, screened, level)

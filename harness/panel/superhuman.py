@@ -486,7 +486,7 @@ def assess_superhuman_from_counts(
     check_unit("U_e", U_e)
     if annotators < 2:
         raise EstimateError(
-            f"annotators must be at least 2, is {annotators}: one annotator agrees with nobody"
+            f"annotators must be at least 2, is {annotators}: one annotator has nobody to agree with"
         )
     e = Evidence(L=L, x=U_e * U_e, N=N, m=annotators, C=classes)
     check_level(level)

@@ -94,8 +94,8 @@ def _models_of(report: StudyReport | Results) -> list[_Drawn]:
     elif hasattr(report, "models"):
         return [_Drawn(model.name, model.estimates, model.truth) for model in report.models]
     raise BadInput(
-        f"plot.estimates: draws a study's report or what accuracy, accuracies or model_accuracies returned; "
-        f"this is of type {type(report).__name__}"
+        "plot.estimates: give a study's report or the result of accuracy, accuracies or model_accuracies, "
+        f"not a value of type {type(report).__name__}"
     )
 
 

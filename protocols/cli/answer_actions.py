@@ -47,7 +47,7 @@ def serve(args: argparse.Namespace, study: Study) -> None:
         made: list[MadeCode] = []
         if without and _is_logged():
             number = counted(len(without), "expert")
-            say(f"{number} without a code; make codes with: oversight label codes --all")
+            say(f"no code for {number}; make codes with: oversight label codes --all")
         elif without:
             made = make_codes(study, store, address.url, experts=without, days=args.days or _DAYS)
         kept = {name: link for name, link in links.items() if link is not None and name not in without}

@@ -118,8 +118,8 @@ def show_quality(args: argparse.Namespace, study: Study) -> None:
         quality = read_quality(study, store)
     if not quality:
         raise BadInput(
-            'there are no control questions; name gold = "key.csv", repeat or overlap under [experts] and '
-            "draw them with: oversight label route"
+            "there are no control questions; set one of gold, repeat and overlap under [experts], then draw "
+            "questions with: oversight label route"
         )
     emit(args, {"quality": quality_to_json(quality)}, quality_table(quality))
 

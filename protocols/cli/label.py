@@ -240,7 +240,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "--format", choices=("csv", "xlsx", "jsonl"), default="csv", help="file format (default: %(default)s)"
     )
-    option("--ratings", metavar="FILE", help="panel studies: write the current ratings to this file instead")
+    option(
+        "--ratings",
+        metavar="FILE",
+        help="panel studies: write the current ratings to this file instead of exporting questions",
+    )
     _add_import_arguments(verb["import"])
     _add_simulate_arguments(verb["simulate"])
     again = "fetch every task, not only changed tasks"
@@ -329,7 +333,7 @@ def _add_page_arguments(serve: argparse.ArgumentParser, links: argparse.Argument
         "experts",
         nargs="*",
         metavar="EXPERT",
-        help="experts whose codes are made, or revoked with --revoke (default: list who has a code)",
+        help="experts whose codes are made or, with --revoke, revoked (default: list who has a code)",
     )
     links.add_argument("--all", action="store_true", help="make new codes for all experts with questions")
     links.add_argument("--revoke", action="store_true", help="revoke the codes of the named experts")

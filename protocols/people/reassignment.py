@@ -49,8 +49,8 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
     """
     if study.experts.is_panel:
         raise ConfigError(
-            "a panel's annotators were drawn and are compared, so nobody can rate in another's "
-            "place; open ratings stay missing"
+            "a panel's annotators were drawn and are compared with each other, so nobody can rate for "
+            "another annotator; open ratings stay missing"
         )
     roster = read_present(study, store)
     other = roster.find_expert(taker)

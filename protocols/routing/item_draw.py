@@ -66,8 +66,8 @@ def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | Non
     draws = store.pool.read_draws()
     if not draws and more is not None and wanted is None:
         raise BadInput(
-            "--more extends a draw of items, but this study has none; start one with --questions, or ask "
-            "second questions about items answered no: add --second"
+            "--more extends a draw of items, but this study has none; start one with --questions, or add "
+            "--second to ask second questions about items answered no"
         )
     check_way_of_drawing(study, is_drawn=bool(draws) or wanted is not None)
     if not draws and wanted is None:
@@ -79,8 +79,8 @@ def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | Non
     if more is not None:
         if not store.pool.read_remaining()[0]:
             raise BadInput(
-                f"--more: all {draws[0].pool if draws else len(ids)} items were drawn already; "
-                "second questions about items answered no: add --second"
+                f"--more: all {draws[0].pool if draws else len(ids)} items were drawn already; add --second "
+                "to ask second questions about items answered no"
             )
         _draw_batch(study, store, more)
 

@@ -144,7 +144,8 @@ class FreeExperts:
         if not free:
             raise BadInput(
                 f"item {item.id!r}: all experts for {class_name!r} are at capacity "
-                f"({', '.join(f'{e.name} {e.capacity}' for e in able)}); raise it or route fewer items"
+                f"({', '.join(f'{e.name} {e.capacity}' for e in able)}); raise a capacity or route fewer "
+                "items"
             )
         free = [e for e in free if e.name not in but] or free
         expert = free[int(below(len(free)))].name

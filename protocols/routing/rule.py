@@ -118,7 +118,8 @@ def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray
                 continue
             if not -1 <= option < len(item.options):
                 raise BadInput(
-                    f"model {model!r}, item {item.id!r}: prediction {option} of {len(item.options)} options"
+                    f"model {model!r}, item {item.id!r}: the prediction {option} is not one of its "
+                    f"{len(item.options)} options"
                 )
             matrix[row, column] = option
     return matrix

@@ -73,7 +73,7 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
     waiting = int(np.count_nonzero(labels.answers < 0))
     if waiting:
         raise BadInput(
-            f"--second: {counted(waiting, 'first question')} without an answer yet, but second questions are "
+            f"--second: no answer yet to {counted(waiting, 'first question')}, but second questions are "
             "about items whose first answer was no; wait for the first answers, or have experts skip the "
             "questions"
         )
@@ -127,8 +127,8 @@ def refuse_first_after_second(store: Store, new: int) -> None:
     """Refuse new first questions after a draw of second questions, which uses all first answers."""
     if new and store.content.read_questions(second=True):
         raise ConfigError(
-            f"{counted(new, 'item')} would be asked about for the first time after second questions were "
-            "drawn, so that they could not get a second one: start a new study for them"
+            f"{counted(new, 'item')} would get a first question after second questions were drawn, and could "
+            "not get a second one: start a new study for them"
         )
 
 

@@ -179,9 +179,9 @@ def next_assignments(
     for old in stored:
         if (old.id, old.propensity) not in same:
             raise ConfigError(
-                f"the item {old.item_id!r} went to {old.annotator!r} before, by {old.protocol!r} with "
-                f"seed {old.seed}; protocol, seed, annotators and annotators_per_item cannot change once "
-                'items are given, nor the items of balanced blocks ("panel-random" takes more): start a new '
+                f"the item {old.item_id!r} went to {old.annotator!r} before, by {old.protocol!r} with seed "
+                f"{old.seed}; protocol, seed, annotators and annotators_per_item cannot change once items "
+                'are given, and balanced blocks cannot take further items ("panel-random" can): start a new '
                 "study"
             )
     loads = Counter(a.annotator for a in drawn)

@@ -113,7 +113,7 @@ def test_a_part_of_the_scores_is_refused(lay_out: Callable[..., None], oversight
         unpack_scores(one[1:])
     with pytest.raises(BadInput, match="from several files"):
         unpack_scores([*one, other[0] | {"oversight": other[0]["oversight"] | {"scores": 1}}])
-    with pytest.raises(BadInput, match="score 1 was not made by oversight"):
+    with pytest.raises(BadInput, match="score 1 was not made by `oversight"):
         unpack_scores([None])
     with pytest.raises(BadInput, match=r"score 1 \[metadata.oversight.scores\]"):
         unpack_scores([{"oversight": one[0]["oversight"] | {"scores": "all"}}])
@@ -124,7 +124,7 @@ def test_a_log_without_scores_is_refused_and_nothing_is_written(
 ) -> None:
     lay_out("panel")
     told = oversight("predictions", "scores", "scores.jsonl", "--model", "m", code=2)
-    assert "scores need experts' yes and no" in told["error"]
+    assert "scores need experts' yes/no answers" in told["error"]
     assert not Path("scores.jsonl").exists()
 
 

@@ -250,7 +250,7 @@ def test_a_page_is_of_one_direction_and_of_a_bounded_size(store: Store) -> None:
 def test_items_with_options_of_their_own_have_no_classes(url: str) -> None:
     with Store(url) as store:
         store.content.add_items([Item(f"i{k}", "text", ("a", f"b{k}"), (0, 1)) for k in range(2)])
-        with pytest.raises(BadInput, match="no class 'a': the items have separate options"):
+        with pytest.raises(BadInput, match="no class 'a', because every item has its own options"):
             StudyItems.read(store).find_items(ItemFilter(asked="a"))
 
 

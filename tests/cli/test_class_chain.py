@@ -45,7 +45,7 @@ def test_estimate_and_compare_tell_results_by_class(
 
 def test_impossible_values_are_refused_by_name(begin: Callable[..., None], oversight: Oversight) -> None:
     begin("partitioned", {"good": (0.9, 200), "fair": (0.5, 200)})
-    assert "'fbeta' is none" in oversight("estimate", "--set", "estimate.metrics=fbeta", code=2)["error"]
+    assert "'fbeta' is not" in oversight("estimate", "--set", "estimate.metrics=fbeta", code=2)["error"]
     both = oversight("estimate", "--set", "estimate.metrics=f1", "--joint", "--estimators", "paper", code=2)[
         "error"
     ]

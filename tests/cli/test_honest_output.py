@@ -180,7 +180,7 @@ def test_planned_looks_are_recorded(begin: Callable[..., None], oversight: Overs
         assert [(e["look"], e["looks"], e["drawn"]) for e in noted] == [(1, 2, N), (2, 2, N)]
         study = read_study("study.toml")
         late = PlannedLook(look=1, looks=2, answered=N // 2, drawn=N)
-        with pytest.raises(BadInput, match="an earlier look cannot be taken"):
+        with pytest.raises(BadInput, match="earlier looks can no longer be taken"):
             check_look(study, store, late)
         more = PlannedLook(look=2, looks=2, answered=N - 1, drawn=N)
         with pytest.raises(BadInput, match="it was the last"):
@@ -195,7 +195,10 @@ def test_looks_are_planned_with_the_design(begin: Callable[..., None], oversight
     assert "looks" in told
     oversight("label", "route")  # a second plan after the first answers; the audit log shows both
     assert oversight("store", "verify")["holds"]
-    assert "study.toml plans 2 looks" in oversight("estimate", "--look", "2/4", code=2)["error"]
+    assert (
+        "study.toml has looks = 2 under [estimate], not"
+        in oversight("estimate", "--look", "2/4", code=2)["error"]
+    )
     assert oversight("estimate", "--look", "1/2")["models"]
 
 
@@ -207,7 +210,7 @@ def test_joint_intervals_are_wider_and_say_so(begin: Callable[..., None], oversi
         assert other["low"] < one["low"] < one["high"] < other["high"]
         assert other["level"] == one["level"] == 0.95
         assert "joint: 3 models" in other["flags"]
-        assert any("hold together" in note for note in other["notes"])
+        assert any("hold simultaneously" in note for note in other["notes"])
 
 
 def test_checks_are_counted_apart(

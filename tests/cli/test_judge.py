@@ -141,9 +141,9 @@ def test_gate_does_not_hear_the_judge(study: Path, oversight: Oversight) -> None
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("i1,0.8,0.1,1.1", "p.csv:3 [blue]: a probability lies between 0 and 1, this is '1.1'"),
+        ("i1,0.8,0.1,1.1", "p.csv:3 [blue]: a probability must lie between 0 and 1, is '1.1'"),
         ("i1,0.8,0.1,", "p.csv:3 [blue]: there is no probability of this option"),
-        ("i1,0.8,0.1,0.3", "p.csv:3 [item]: the probabilities of an item sum to 1, these to 1.2"),
+        ("i1,0.8,0.1,0.3", "p.csv:3 [item]: the probabilities of an item must sum to 1, but sum to 1.2"),
         ("i0,0.8,0.1,0.1", "p.csv:3 [item]: the item 'i0' occurs twice"),
         ("x9,0.8,0.1,0.1", "p.csv:3 [item]: the study has no item 'x9'"),
     ],
@@ -167,7 +167,7 @@ def test_lists_and_objects_are_the_same_probabilities(study: Path, oversight: Ov
 
 def test_unknown_column_names_those_there_are(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge", "--by", "ward"]) == 2
-    assert "--by ward: the items have no such column" in capsys.readouterr().err
+    assert "--by ward: must be model or a column of the items" in capsys.readouterr().err
 
 
 class DecisionHandler(BaseHTTPRequestHandler):

@@ -196,7 +196,7 @@ def test_a_prompt_in_a_file_beside_the_study_is_the_start(
         assert server.prompts[asked].endswith("Say “why” first.\n")
     (tmp_path / "triage.md").write_text("Name one of $options.")
     assert main(["search", "start", "--study", str(study)]) == 2
-    assert "triage.md: the prompt has the field '$options' of a template" in capsys.readouterr().err
+    assert "triage.md: the prompt contains the template field '$options'" in capsys.readouterr().err
     (tmp_path / "triage.md").write_text(" \n")
     assert main(["search", "start", "--study", str(study)]) == 2
     assert "triage.md: the prompt is empty" in capsys.readouterr().err
@@ -254,7 +254,7 @@ def test_a_search_begun_without_clusters_is_not_taken_for_one_with_them(
         )
         capsys.readouterr()
         assert main(["search", "show", *words]) == 2
-        assert "was drawn with clusters by None, not by 'ward'" in capsys.readouterr().out
+        assert "it was None when search" in capsys.readouterr().out
         assert main(["search", "start", *words]) == 0
         found = json.loads(capsys.readouterr().out)
         assert main(["search", "show", *words]) == 0

@@ -61,7 +61,7 @@ def test_a_refused_resume_leaves_the_search_as_it_was(
         text = study.read_text()
         study.write_text(text.replace('model = "m"', 'model = "another"'))
         assert main(["search", "resume", "--study", str(study)]) == 2
-        assert f"search {begun} used other settings" in capsys.readouterr().err
+        assert f"search {begun} used other model settings" in capsys.readouterr().err
         study.write_text(text)
         assert oversight("search", "resume", "--study", study)["search"]["id"] == begun
 

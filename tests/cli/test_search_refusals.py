@@ -19,8 +19,8 @@ BAD = {
     'policy = "adas"\noptimiser = "x"': "there is no model 'x'",
     'policy = "magic"': "[search.policy]",
     'tier = "vm"': "there is no sandbox tier 'vm'",
-    "split = {select = 0.9, test = 0.5}": "shares of at most 1 together",
-    "split = {select = nan}": "shares of at most 1 together",
+    "split = {select = 0.9, test = 0.5}": "shares that sum to at most 1",
+    "split = {select = nan}": "shares that sum to at most 1",
     "split = {select = 0.1}": "the first rung needs 6",
 }
 

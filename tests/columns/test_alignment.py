@@ -47,16 +47,16 @@ def test_aligning_aligned_columns_changes_nothing() -> None:
 
 def test_columns_and_records_are_not_mixed() -> None:
     predicted, labels = align(PREDICTIONS, LABELS)
-    with pytest.raises(TypeError, match="predictions as columns over the same items"):
+    with pytest.raises(TypeError, match="need predictions given as PredictionColumns with the same index"):
         align(PREDICTIONS, labels)
-    with pytest.raises(TypeError, match="labels as columns over the same items"):
+    with pytest.raises(TypeError, match="need labels given as LabelColumns with the same index"):
         align(predicted, LABELS)
-    with pytest.raises(TypeError, match="over the same items"):
+    with pytest.raises(TypeError, match="with the same index"):
         align(align(PREDICTIONS, LABELS)[0], labels)
 
 
 def test_an_item_predicted_twice_is_named_by_its_rows() -> None:
-    with pytest.raises(EstimateError, match=r"predictions\[3\]: item 'b' must be predicted once.*\[0\]"):
+    with pytest.raises(EstimateError, match=r"predictions\[3\]: item 'b' must have one prediction.*\[0\]"):
         align([*PREDICTIONS, Prediction("b", 2)], LABELS)
     with pytest.raises(EstimateError, match=r"predictions\[0\]: option must be ≥ 0 for item 'b', is None"):
         align([Prediction("b", None)], LABELS)

@@ -117,7 +117,7 @@ def test_missing_rights_and_other_versions_are_reported(
         proxy.fault = lambda method, path: Fault(status=403) if path.startswith("/api/users") else None
         found = ask(proxy.url, label_studio.token, 1)
         assert found["Label Studio token"][0] == "ok"
-        assert "may not list users: use the token of an owner" in found["Label Studio"][1]
+        assert "not allowed to list users: use the token of an owner" in found["Label Studio"][1]
         old = Fault(body=lambda _: b'{"release": "1.9.2"}')
         proxy.fault = lambda method, path: old if path == "/api/version" else None
         found = ask(proxy.url, label_studio.token, 0)

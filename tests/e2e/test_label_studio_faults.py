@@ -116,7 +116,7 @@ def test_pull_goes_on_through_a_restart(
     ("fault", "error", "message"),
     [
         (Fault(status=401, body=lambda _: b'{"detail": "Invalid token."}'), ConfigError, "refuses the token"),
-        (Fault(status=403, body=lambda _: b'{"detail": "no"}'), ConfigError, "may not do this"),
+        (Fault(status=403, body=lambda _: b'{"detail": "no"}'), ConfigError, "is not allowed to do this"),
         (Fault(status=500, body=lambda _: b'{"detail": "boom"}'), LabelStudioError, "status 500: boom"),
         (Fault(status=502, body=lambda _: b"<html>gateway</html>"), LabelStudioError, "status 502"),
         (Fault(drop=True), LabelStudioError, "cannot be reached"),

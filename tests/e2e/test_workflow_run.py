@@ -140,7 +140,7 @@ def test_killed_it_goes_on_and_pays_for_no_call_twice(tmp_path: Path) -> None:
     [
         (["--workflow", "best"], "there is no workflow 'best'"),
         (["--workflow", "own.py"], "workflow 'own', line 1: may not import os"),
-        (["--workflow", "mute.py"], "workflow 'mute' names no option of 3 in the smoke run"),
+        (["--workflow", "mute.py"], "workflow 'mute' chose none of 3 options in the smoke run"),
     ],
 )
 def test_an_invalid_workflow_is_refused(

@@ -263,7 +263,7 @@ def test_bad_options_are_refused(options: dict[str, object], message: str) -> No
 
 
 def test_labels_with_only_abstentions_are_refused() -> None:
-    with pytest.raises(EstimateError, match="must hold a yes or no"):
+    with pytest.raises(EstimateError, match="must contain a yes or no"):
         accuracy([Prediction("a", 0)], [Label("a", 0, MUTE, 4, 0.25)])
 
 

@@ -125,7 +125,7 @@ def test_a_class_that_few_questions_are_about_is_withheld_with_its_means() -> No
     found = ov.classification_report(
         models["m0"], labels, CLASSES, metrics=("recall", "macro_f1", "precision")
     )
-    assert "yes-answers about this class are expected" in found.undefined["recall[blue]"]
+    assert "yes-answers about this class if" in found.undefined["recall[blue]"]
     assert "f1[" in found.undefined["macro_f1"]
     assert "is withheld" in found.undefined["macro_f1"]
     assert "precision[green]" in found
@@ -147,7 +147,7 @@ def test_questions_about_predictions_alone_tell_precision_only() -> None:
     )
     assert [n for n in found if n.startswith("precision")]
     assert "macro_precision" in found
-    assert "some items could not be asked about it" in found.undefined["recall[green]"]
+    assert "experts could not be asked whether some items are of it" in found.undefined["recall[green]"]
 
 
 def test_resolved_items_tell_precision_and_recall_where_the_truth_is_known() -> None:
@@ -158,7 +158,7 @@ def test_resolved_items_tell_precision_and_recall_where_the_truth_is_known() -> 
     models, labels, _ = draw(8, 0.8, protocol="sequential")
     found = ov.classification_report(models["m0"], labels, CLASSES, metrics=("precision", "recall"))
     assert "precision[blue]" in found
-    assert "items whether they are of this class" in found.undefined["recall[blue]"]
+    assert "items are of this class, because" in found.undefined["recall[blue]"]
 
 
 def test_disagreements_and_silent_experts_give_no_results_by_class() -> None:
@@ -199,13 +199,13 @@ def test_intervals_by_class_use_clusters_and_strata() -> None:
 
 def test_bad_input_is_refused_by_name() -> None:
     models, labels, _ = draw(11, 0.8, 0.7)
-    with pytest.raises(BadInput, match="'f2' is none"):
+    with pytest.raises(BadInput, match="'f2' is not"):
         ov.classification_report(models["m0"], labels, CLASSES, metrics=["f2"])
     with pytest.raises(BadInput, match="give at least one"):
         ov.classification_report(models["m0"], labels, CLASSES, metrics=[])
     with pytest.raises(BadInput, match="has 3 options"):
         ov.classification_report(models["m0"], labels, ("a", "b"))
-    with pytest.raises(BadInput, match="each once"):
+    with pytest.raises(BadInput, match="each only once"):
         ov.classification_report(models["m0"], labels, ("a", "b", "a"))
     with pytest.raises(BadInput, match="square"):
         ov.CostTable(costs=np.ones((2, 3)))
@@ -258,9 +258,9 @@ def test_missing_data_are_refused_and_unreadable_answers_have_a_cost() -> None:
     rows = models["m0"]
     failed = [replace(p, option=None, status=PredictionStatus.FAILED) for p in rows]
     for predictions, said in ((rows, []), ([], labels), (failed, labels)):
-        with pytest.raises(ov.EstimateError, match="a yes or no on a prediction"):
+        with pytest.raises(ov.EstimateError, match="a yes or no about a prediction"):
             ov.classification_report(predictions, said, CLASSES)
-    with pytest.raises(ov.EstimateError, match="a yes or no on a prediction"):
+    with pytest.raises(ov.EstimateError, match="a yes or no about a prediction"):
         ov.compare_classes({"a": rows[:60], "b": models["m1"][60:]}, labels, CLASSES)
     silent = [replace(p, option=None, status=PredictionStatus.UNREADABLE) for p in rows]
     table = ov.CostTable(costs=1 - np.eye(K), unreadable=np.ones(K))

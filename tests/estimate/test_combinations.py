@@ -270,5 +270,5 @@ def test_rules_name_only_what_there_is() -> None:
 def test_second_questions_of_other_items_are_refused() -> None:
     study = make_study("uniform", frozenset())
     second = ask_again(study)[2]
-    with pytest.raises(TypeError, match="columns over the same items"):
+    with pytest.raises(TypeError, match="with the same index"):
         ov.classification_report(study.models["m0"], study.labels, CLASSES, second=second)

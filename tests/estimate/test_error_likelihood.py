@@ -79,7 +79,7 @@ def test_narrower_ranges_give_narrower_intervals() -> None:
 def test_second_experts_unlike_the_first_are_withheld() -> None:
     doubles = {(True, 1, 1): 60, (True, 1, 0): 30, (True, 0, 1): 2, (True, 0, 0): 8}
     doubles |= {(False, 1, 1): 5, (False, 1, 0): 10, (False, 0, 1): 1, (False, 0, 0): 184}
-    with pytest.raises(NotIdentified, match="do not err equally often"):
+    with pytest.raises(NotIdentified, match="assumes that first and second experts err equally often"):
         bounded_accuracy(*collect(doubles, {}), ErrorRanges())
 
 
@@ -106,5 +106,5 @@ def test_unreadable_predictions_are_wrong() -> None:
 
 
 def test_impossible_ranges_are_refused() -> None:
-    with pytest.raises(EstimateError, match="sensitivity must be a range within"):
+    with pytest.raises(EstimateError, match="sensitivity must be a range between"):
         ErrorRanges(sensitivity=(0.9, 0.4))

@@ -203,7 +203,10 @@ GOOD = [label(0, 1, YES), label(1, 2, NO), label(2, 0, NO)]
         ([*GOOD, label(1, 2, YES)], r"labels\[1\] and labels\[3\]: item 'i1', option 2 .* both yes and no"),
         ([*GOOD, label(0, 3, YES)], r"item 'i0' must have one true option, has yes for \[1, 3\]"),
         ([*GOOD, *(label(1, k, NO) for k in (0, 1, 3))], "item 'i1' has all its 4 options refused"),
-        ([*GOOD, label(1, 0, NO, 5)], r"labels\[3\]: n_options must be 4 as before for item 'i1', is 5"),
+        (
+            [*GOOD, label(1, 0, NO, 5)],
+            r"labels\[3\]: n_options of item 'i1' must be 4 as in its first label, is 5",
+        ),
         ([label(0, 0, YES, 1, 1.0)], r"labels\[0\]: n_options must be at least 2, is 1"),
         (
             [*GOOD, replace(label(1, 0, NO), propensity=0.0)],
@@ -224,7 +227,7 @@ def test_bad_labels_are_refused(labels: list[Label], message: str) -> None:
         ([], "predictions must not be empty"),
         (
             [*predicted(1, 2, 3), Prediction("i0", 1, sample=1)],
-            r"predictions\[3\]: item 'i0' must be predicted once",
+            r"predictions\[3\]: item 'i0' must have one prediction",
         ),
         (predicted(4, 2, 3), r"option must lie in 0\.\.3 .* for item 'i0', is 4"),
         (

@@ -104,7 +104,7 @@ def test_protocols_cover_on_clusters_of_unequal_size(protocol: str) -> None:
 @pytest.mark.parametrize("protocol", ["partitioned", "targeted", "disagreement"])
 def test_one_cluster_that_decides_an_estimate_withholds_it(protocol: str) -> None:
     labels, predictions, _ = study("too few", protocol, 0.6, np.random.default_rng(8), 1)
-    message = "31 clusters, the largest with 77% of the items, count as 1.7 of equal size"
+    message = "31 clusters, the largest with 77% of the items, count as 1.7 clusters of equal size"
     with pytest.raises(NotIdentified, match=message):
         ov.compare(predictions, labels)
     if protocol != "disagreement":

@@ -68,7 +68,7 @@ def test_few_items_are_withheld() -> None:
         "score", "m"
     )
     assert found.value is None
-    assert "3.0 of equal weight" in found.withheld
+    assert "3.0 items of equal weight" in found.withheld
 
 
 def test_judges_order_tells_of_errors_but_not_of_scores() -> None:

@@ -156,7 +156,7 @@ def test_items_needed_is_where_the_confidence_arrives() -> None:
         ({"L": 1.2}, "L must lie in"),
         ({"U_e": -0.1}, "U_e must lie in"),
         ({"N": 0}, "N must be at least 1, is 0"),
-        ({"annotators": 1}, "one annotator agrees with nobody"),
+        ({"annotators": 1}, "one annotator has nobody to agree with"),
         ({"classes": 1}, "classes must be at least 2, is 1"),
         ({"level": 1.0}, "level must lie in"),
     ],

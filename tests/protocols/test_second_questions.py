@@ -181,10 +181,10 @@ def test_protocols_without_use_for_second_questions_say_so(
 
 def test_second_questions_need_all_first_answers_and_end_the_first_draw(tmp_path: Path) -> None:
     study, truth = lay_out(tmp_path, n=30)
-    with pytest.raises(BadInput, match="second needs only --more N"):
+    with pytest.raises(BadInput, match="second together with --more N"):
         route_questions(study, second=True)
     route_questions(study)
-    with pytest.raises(BadInput, match="30 first questions without an answer"):
+    with pytest.raises(BadInput, match="no answer yet to 30 first questions"):
         route_questions(study, more=5, second=True)
     answer(study, truth)
     with pytest.raises(BadInput, match="add --second"):
@@ -194,7 +194,7 @@ def test_second_questions_need_all_first_answers_and_end_the_first_draw(tmp_path
     assert len(drawn.second.questions) == drawn.second.left < 30
     with (tmp_path / "items.csv").open("a") as stream:
         stream.write("i99,a late note,g\n")
-    with pytest.raises(ConfigError, match="1 item would be asked about for the first time"):
+    with pytest.raises(ConfigError, match="1 item would get a first question after"):
         route_questions(study)
 
 

@@ -100,7 +100,7 @@ def test_bad_predictions_are_named() -> None:
     items = make_items(2)
     with pytest.raises(BadInput, match="model 'm' has no prediction for the item 'i1'"):
         Targeted(ROSTER, {"m": {"i0": 0}}).route(items)
-    with pytest.raises(BadInput, match="prediction 9 of 4 options"):
+    with pytest.raises(BadInput, match="prediction 9 is not one of its 4 options"):
         Targeted(ROSTER, {"m": {"i0": 0, "i1": 9}}).route(items)
     with pytest.raises(BadInput, match="at least one model"):
         Targeted(ROSTER, {}).route(items)

@@ -54,7 +54,7 @@ def _write_prompt_program(prompt: str, path: Path) -> str:
         raise ConfigError(f"{path}: the prompt is empty")
     if found := _FIELD.search(prompt):
         told = "a workflow shows the item and its options before the prompt; remove the field"
-        raise ConfigError(f"{path}: the prompt has the field {found[0]!r} of a template; {told}")
+        raise ConfigError(f"{path}: the prompt contains the template field {found[0]!r}; {told}")
     tree = ast.parse(load_program("cot").source)
     for node in tree.body:
         if isinstance(node, ast.Expr):

@@ -54,7 +54,7 @@ def keep_complementary(labelled: ExpertLabels, how: str, seed: int) -> ExpertLab
     if (labelled.routed & ~settled if how == "drawn" else labelled.routed).any():
         raise BadInput(
             f"search: labels = {how!r} needs options that were drawn uniformly, as by protocol = "
-            '"partitioned"; these were drawn with unequal probabilities'
+            '"partitioned"; the options of this study were drawn with unequal probabilities'
         )
     refused, routed = labelled.refused.copy(), np.where(settled, False, labelled.routed)
     if how == "no":

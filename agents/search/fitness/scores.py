@@ -178,7 +178,9 @@ def _routed(
 ) -> FloatArray:
     """Return doubly robust scores; the posterior of the truth uses the votes of complete candidates."""
     if estimator == "raw":
-        raise EstimateError("raw q is not defined for options drawn with unequal propensities; use ml")
+        raise EstimateError(
+            "the estimator 'raw' is not defined for options drawn with unequal propensities; use 'ml'"
+        )
     data = labelled.routed_data(columns)
     complete = (votes != FAILED).all(axis=1)
     if complete.any():

@@ -49,7 +49,7 @@ def read_candidate(
         If the search or candidate does not exist, or a parameter is invalid.
     """
     if only and only not in OUTCOMES:
-        raise BadInput(f"only: is one of {', '.join(OUTCOMES)}, not {only!r}")
+        raise BadInput(f"only: must be one of {', '.join(OUTCOMES)}, not {only!r}")
     found = find_search(store, search)
     return CandidatePages(store, found).read_page(find_candidate(store, found.id, id), after, only)
 
@@ -202,7 +202,7 @@ def is_shown(search: SearchProgress, split: str) -> bool:
 def tell_answer(item: Item, prediction: Prediction, verdicts: list[dict[str, str]]) -> dict[str, Any]:
     """Return a candidate's answer to an item as JSON, together with the experts' verdicts on the item."""
     if not -1 < (prediction.option or 0) < len(item.options):
-        told = f"is option {prediction.option}, which it does not have"
+        told = f"is option {prediction.option}, but the item has only {len(item.options)} options"
         raise StoreError(f"the answer to the item {item.id!r} {told}")
     option = None if prediction.option is None else item.options[prediction.option]
     return {

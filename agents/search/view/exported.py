@@ -56,7 +56,7 @@ def read_candidate_item(
         If the search, candidate, item or answer does not exist, or the item may not be shown yet.
     """
     if not replicate.isdecimal():
-        raise BadInput(f"replicate: is a whole number, not {replicate!r}")
+        raise BadInput(f"replicate: must be a whole number, not {replicate!r}")
     found = find_search(store, search)
     candidate = find_candidate(store, found.id, id)
     split = next((s for s, ids in store.searches.read_splits(found.id).items() if item in ids), None)

@@ -58,12 +58,15 @@ def _expect_bundle(path: Path, stream: BinaryIO) -> None:
     stream.seek(0)
     marked = f'"format":"{FORMAT}"'.encode() in lines[0]
     if not marked and not any(split_line(line) for line in lines):
-        raise BadInput(f"{path}: is not a file of `oversight label audit`")
+        raise BadInput(f"{path}: was not written by `oversight label audit`")
     parts = split_line(lines[0])
     found = read_body(parts[0]) if parts and chain(START, parts[0]) == parts[1] else None
     if found and (found.get("format") != FORMAT or found.get("version") != VERSION_OF_FORMAT):
         told = f"{found.get('format')!r}, version {found.get('version')!r}"
-        raise BadInput(f"{path}: is {told}, and this version of oversight reads version {VERSION_OF_FORMAT}")
+        raise BadInput(
+            f"{path}: is {told}, but this version of oversight reads only {FORMAT!r}, version "
+            f"{VERSION_OF_FORMAT}"
+        )
 
 
 class _BundleCheck:

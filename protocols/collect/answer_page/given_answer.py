@@ -63,7 +63,10 @@ def parse_answer(body: bytes) -> GivenAnswer:
     except (ValueError, RecursionError):
         raise WrongAnswer("the body is not JSON") from None
     if not isinstance(told, dict) or not {"key", "id", "value"} <= told.keys() <= _FIELDS:
-        raise WrongAnswer("an answer has key, id and value, and may have was, comment and seconds")
+        raise WrongAnswer(
+            "an answer must have the fields key, id and value; the fields was, comment and seconds are "
+            "optional"
+        )
     was, seconds, comment = told.get("was"), told.get("seconds"), told.get("comment", "")
     if not (isinstance(comment, str) and len(comment) <= LONGEST_COMMENT):
         raise WrongAnswer(f"comment must be a text of at most {LONGEST_COMMENT} characters")

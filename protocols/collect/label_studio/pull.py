@@ -114,8 +114,8 @@ def pull_queue(
     """
     if not is_same_page(project.page, page):
         raise LabelStudioError(
-            f"{client.url}: the labelling page of {queue.expert!r} was changed on the server, so answers "
-            "may mean something else. Check it; oversight label push restores the page; then pull again"
+            f"{client.url}: the labelling page of {queue.expert!r} was changed on the server, so answers may "
+            "have another meaning. Check the page, restore it with oversight label push, then pull again"
         )
     if queue.user_id is None:
         queue = replace(queue, user_id=client.read_users().get(queue.email), cursor="")

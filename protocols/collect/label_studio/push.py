@@ -175,8 +175,8 @@ def check_project(client: Client, queue: Queue, found: Mapping[int, Project]) ->
             else ("belongs to another study, or its description was changed")
         )
         raise LabelStudioError(
-            f"{client.url}: project {queue.project_id} of {queue.expert!r} {what}; check that "
-            f"this is the server it was pushed to ({queue.server}), and that its description contains "
+            f"{client.url}: project {queue.project_id} of {queue.expert!r} {what}; check that this is the "
+            f"server the project was pushed to ({queue.server}), and that its description contains "
             f"{queue.marker}"
         )
     return project

@@ -95,7 +95,7 @@ def export_questions(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(f"{folder}: no folder for the files can be made there: {error.strerror}") from None
+        raise BadInput(f"{folder}: this folder cannot be made: {error.strerror}") from None
     # Check all texts before the first file is written, because one text that is too long prevents the export.
     if form == "xlsx":
         for asked in questions:

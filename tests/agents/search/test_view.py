@@ -228,7 +228,7 @@ def test_an_answer_that_an_item_does_not_have_is_told(option: int, tmp_path: Pat
     study = make_search(tmp_path, 6)
     with sa.create_engine(study.store_url).begin() as connection:
         connection.execute(sa.text("update candidate_answer set option = :o"), {"o": option})
-    with pytest.raises(StoreError, match=f"is option {option}, which it does not have"):
+    with pytest.raises(StoreError, match=f"is option {option}, but the item has only"):
         read(study, read_candidate, id=Program("", source_of(0)).id)
 
 
@@ -273,7 +273,7 @@ def test_missing_names_are_named(tmp_path: Path) -> None:
         (read_candidate, {"id": "x"}, "has no candidate 'x'"),
         (read_candidate, {"id": "x", "search": "y"}, "there is no search 'y'"),
         (read_candidate, {"id": Program("", source_of(0)).id, "after": "-1"}, "after: must be a position"),
-        (read_candidate, {"id": "x", "only": "all"}, "only: is one of"),
+        (read_candidate, {"id": "x", "only": "all"}, "only: must be one of"),
     ):
         with pytest.raises(BadInput, match=words):
             read(study, function, **params)

@@ -180,8 +180,8 @@ def _token(http: httpx.Client, connection: Connection) -> tuple[str, Finding]:
         raise ConfigError(f"{KEY}: the server does not know this token; copy it again, or {_MEND}")
     if reply.status_code != 200:
         raise ConfigError(
-            f"asked whose token {KEY} is, the server answers {reply.status_code}: {URL} must be its address "
-            "without /api or /projects"
+            f"the server answers {reply.status_code} when asked whose token {KEY} is: {URL} must be its "
+            "address without /api or /projects"
         )
     return header, Finding(f"{NAME} token", "ok", f"{kind} token of {reply.json().get('email')}")
 
@@ -192,11 +192,12 @@ def _rights(http: httpx.Client, header: str) -> Finding:
         reply = http.get(path, headers={"Authorization": header})
         if reply.status_code in (401, 403):
             raise ConfigError(
-                f"the token's account may not list {what}: use the token of an owner or administrator"
+                f"the token's account is not allowed to list {what}: use the token of an owner or "
+                "administrator"
             )
         if reply.status_code != 200:
-            raise ConfigError(f"asked for its {what}, the server answers {reply.status_code}")
-    return Finding(f"{NAME} rights", "ok", "may list projects and users")
+            raise ConfigError(f"the server answers {reply.status_code} when asked for its {what}")
+    return Finding(f"{NAME} rights", "ok", "is allowed to list projects and users")
 
 
 if TYPE_CHECKING:
@@ -322,7 +323,9 @@ class Transport:
                 f"{self.url} refuses the token ({said}): run oversight doctor for the reason and the remedy"
             )
         if status == 403:
-            return ConfigError(f"{self.url}: the account may not do this ({said}): use the owner's token")
+            return ConfigError(
+                f"{self.url}: the account is not allowed to do this ({said}): use the owner's token"
+            )
         if status >= 500 or status in (0, 200, 201, 429):
             return _AwayError(f"{self.url} failed with status {status}: {said}")
         kind = MissingError if status == 404 else LabelStudioError
