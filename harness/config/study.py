@@ -302,7 +302,7 @@ class ExpertsSection(Section):
     @classmethod
     def _is_range(cls, ends: list[float]) -> list[float]:
         if len(ends) != 2 or not 0.5 <= ends[0] <= ends[1] <= 1:
-            raise ValueError("must be a range within 0.5 and 1, as in [0.9, 1.0]")
+            raise ValueError("must be a range between 0.5 and 1, as in [0.9, 1.0]")
         return ends
 
     @model_validator(mode="after")
@@ -311,7 +311,9 @@ class ExpertsSection(Section):
         if self.question_text is None:
             return self
         if self.protocol == OPEN_PROTOCOL:
-            raise ValueError("question_text: for open answers, the units are the questions; leave it out")
+            raise ValueError(
+                "question_text: does not apply to open answers, whose units are the questions; leave it out"
+            )
         template = Template(self.question_text)
         if not template.is_valid():
             raise ValueError("question_text: a $ is not part of a field; write $$ for a dollar sign")

@@ -226,7 +226,7 @@ def test_wrong_gold_is_named_and_nothing_is_stored(tmp_path: Path, text: str, me
         ('protocol = "disagreement"\noverlap = 0.1\n', "overlap: the protocol 'disagreement'"),
         ("gold_share = 0.2\n", "gold_share: there are no gold items"),
         ("repeat = 1.5\n", "repeat"),
-        ("sensitivity = [0.2, 1.0]\n", "must be a range within 0.5 and 1"),
+        ("sensitivity = [0.2, 1.0]\n", "must be a range between 0.5 and 1"),
     ],
 )
 def test_unsupported_draws_are_refused(tmp_path: Path, extra: str, message: str) -> None:

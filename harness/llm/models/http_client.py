@@ -191,7 +191,7 @@ def _parse_url(url: str, what: str) -> URL:
     except ValueError:
         raise ConfigError(f"{what} is not a URL") from None
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise ConfigError(f"{what} is not a URL that begins with http:// or https:// and a host")
+        raise ConfigError(f"{what} is not a URL of the form http://HOST or https://HOST")
     if parsed.raw_query_string or parsed.raw_fragment:
         raise ConfigError(f"{what} has a query or a fragment (after ? or #); give the base URL alone")
     return parsed

@@ -92,7 +92,7 @@ class Target:
         if now != before:
             say(
                 f"{self.spec.name}: the program has changed since its first answers, which are kept; change "
-                f"its version (model under [models.{self.spec.name}]) to ask it again"
+                f"its version (the value of model under [models.{self.spec.name}]) to ask it again"
             )
 
     def refuse_waiting(self, store: Store) -> None:
