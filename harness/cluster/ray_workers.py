@@ -138,7 +138,7 @@ def _read_workers(text: str | None) -> tuple[int | None, dict[str, float]]:
             number = int(value)
         else:
             raise ConfigError(
-                f"--workers: give a number ≥ 1, resources as NAME=N, or both, such as 4,GPU=1, not {part!r}"
+                f"--workers: give a number ≥ 1 or resources NAME=N, or both, such as 4,GPU=1, not {part!r}"
             )
     return number, resources or {"CPU": 1.0}
 

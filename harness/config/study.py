@@ -342,7 +342,9 @@ class ExpertsSection(Section):
         rule = self.statement
         if rule.is_panel or rule.asks_on or "accuracy" not in rule.answers:
             told = f"the protocol {self.protocol!r} does not allow control questions"
-            raise ValueError(f"{', '.join(named)}: {told}; leave it out, or use 'partitioned' or 'targeted'")
+            raise ValueError(
+                f"{', '.join(named)}: {told}; remove it, or use the protocol 'partitioned' or 'targeted'"
+            )
         return self
 
     @property

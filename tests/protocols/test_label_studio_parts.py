@@ -225,7 +225,7 @@ def test_local_server_is_refused_without_inheritable_locks(
     """As on Windows: what talks to a server elsewhere works, starting one says what to do."""
     monkeypatch.setitem(sys.modules, "fcntl", None)
     with pytest.raises(
-        ConfigError, match="need Linux or macOS; on this system, name a server that runs elsewhere"
+        ConfigError, match="need Linux or macOS; on this system, use a server on another machine"
     ):
         start_server(folder=tmp_path)
     monkeypatch.setenv("LABEL_STUDIO_URL", "https://labels.example.org")

@@ -106,7 +106,7 @@ def _export(args: argparse.Namespace, study: Study) -> None:
 
 def _check(args: argparse.Namespace, study: Study) -> None:
     if given := args.file or args.key:
-        raise BadInput(f"{given}: check writes nothing; did you mean export?")
+        raise BadInput(f"{given}: items check writes no file; did you mean items export?")
     found = check_items(study)
     first = found.first
     payload = {

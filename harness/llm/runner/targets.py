@@ -101,8 +101,8 @@ class Target:
         if waiting:
             n = sum(len(batch.requests) for batch in waiting)
             raise BadInput(
-                f"{self.spec.name}: {n} items are in an unfinished batch; collect it with --batch, or "
-                "give it up with --batch cancel"
+                f"{self.spec.name}: {n} items are in an unfinished batch; collect it with --batch, or cancel "
+                "it with --batch cancel"
             )
 
 
