@@ -207,7 +207,7 @@ def test_joint_intervals_are_wider_and_say_so(begin: Callable[..., None], oversi
         assert other["low"] < one["low"] < one["high"] < other["high"]
         assert other["level"] == one["level"] == 0.95
         assert "joint: 3 models" in other["flags"]
-        assert any("hold together" in note for note in other["notes"])
+        assert any("hold simultaneously" in note for note in other["notes"])
 
 
 def test_checks_are_counted_apart(
