@@ -63,7 +63,8 @@ class HttpClient:
         self._server = _parse_url(base_url, "the endpoint")
         if self._server.user is not None:
             raise ConfigError(
-                "the endpoint contains a user or a password; name the key's variable in api_key_env instead"
+                "the endpoint contains a user or a password; put the key into the environment variable that "
+                "api_key_env names"
             )
         self._proxy = _find_proxy(self._server)
         self._headers = {"Accept-Encoding": "gzip, deflate", **headers}
