@@ -98,7 +98,9 @@ def read_level(args: argparse.Namespace) -> float:
     """
     settings = parse_settings(args.settings)
     if other := settings.keys() - {"estimate.level"}:
-        raise BadInput(f"--set {min(other)} needs a study, but --options plans without one; leave one out")
+        raise BadInput(
+            f"--set {min(other)} needs a study; leave it out with --options, which plans without a study"
+        )
     return float(settings.get("estimate.level", 0.95))
 
 
@@ -122,7 +124,7 @@ def check_address(port: int, host: str = "127.0.0.1", option: str = "--host") ->
     if not 0 <= port <= 65535:
         raise ConfigError(f"--port must be 0 to 65535, is {port}")
     if not host.strip():
-        raise ConfigError(f"{option} needs an address of this machine; 0.0.0.0 is every address")
+        raise ConfigError(f"{option} needs an address of this machine; 0.0.0.0 stands for all its addresses")
 
 
 def leave_threads() -> None:

@@ -155,7 +155,7 @@ def make_whole_parser(verbs: Mapping[str, tuple[str, str]]) -> argparse.Argument
     """Return one parser of all verbs, loading every verb."""
     parser = argparse.ArgumentParser(prog="oversight")
     parser.add_argument("--version", action="store_true", help="print the version")
-    parser.add_argument("--completion", choices=SHELLS, help="print a script for this shell")
+    parser.add_argument("--completion", choices=SHELLS, help="print the completion script for this shell")
     added = parser.add_subparsers(dest="verb")
     for name, (module, text) in verbs.items():
         verb = added.add_parser(name, help=text)
@@ -301,7 +301,7 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
     except OSError as error:
         if not is_full(error):
             raise
-        sys.stderr.write("oversight: the disk is full: the output was not written, or not completely\n")
+        sys.stderr.write("oversight: the disk is full: the output is missing or incomplete\n")
         # Discard the remaining output, because the disk is full.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

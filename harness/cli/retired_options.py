@@ -139,7 +139,7 @@ RETIRED: dict[str, dict[str, str]] = {
         "--out": _FILE.format("report"),
     },
     "run": {
-        "--patience": "a run waits 10 minutes for an endpoint that does not answer; then run it again later",
+        "--patience": "a run stops if its endpoint does not answer for 10 minutes; run it again later",
         "--sandbox": "set tier under [search] in study.toml",
         **_CLUSTER,
     },

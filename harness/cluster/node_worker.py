@@ -125,7 +125,8 @@ class NodeWorker:
             return
         if settings.version != VERSION:
             raise ConfigError(
-                f"the node has oversight {VERSION}, but needs {settings.version}; install that version"
+                f"the node has oversight {VERSION}, but the run needs {settings.version}; "
+                "install that version"
             )
         if settings.serve:
             self._stack.enter_context(serving(settings))

@@ -137,7 +137,9 @@ def _read_workers(text: str | None) -> tuple[int | None, dict[str, float]]:
         elif not is_resource and number is None and value >= 1:
             number = int(value)
         else:
-            raise ConfigError(f"--workers: give a number ≥ 1 and NAME=N, such as 4,GPU=1, not {part!r}")
+            raise ConfigError(
+                f"--workers: give a number ≥ 1 or resources NAME=N, or both, such as 4,GPU=1, not {part!r}"
+            )
     return number, resources or {"CPU": 1.0}
 
 

@@ -33,7 +33,8 @@ class Section(BaseModel):
 def _without_login(url: str) -> str:
     if re.match(r"\w+://[^/?#]*@", url):
         raise ValueError(
-            "must not contain a user or a password; put the key into the variable that api_key_env names"
+            "must not contain a user or a password; put the key into the environment variable that "
+            "api_key_env names"
         )
     return url
 

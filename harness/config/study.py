@@ -311,7 +311,9 @@ class ExpertsSection(Section):
         if self.question_text is None:
             return self
         if self.protocol == OPEN_PROTOCOL:
-            raise ValueError("question_text: for open answers, the units are the questions; leave it out")
+            raise ValueError(
+                "question_text: does not apply to open answers, whose units are the questions; leave it out"
+            )
         template = Template(self.question_text)
         if not template.is_valid():
             raise ValueError("question_text: a $ is not part of a field; write $$ for a dollar sign")
@@ -340,7 +342,9 @@ class ExpertsSection(Section):
         rule = self.statement
         if rule.is_panel or rule.asks_on or "accuracy" not in rule.answers:
             told = f"the protocol {self.protocol!r} does not allow control questions"
-            raise ValueError(f"{', '.join(named)}: {told}; leave it out, or use 'partitioned' or 'targeted'")
+            raise ValueError(
+                f"{', '.join(named)}: {told}; remove it, or use the protocol 'partitioned' or 'targeted'"
+            )
         return self
 
     @property

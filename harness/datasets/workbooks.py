@@ -75,7 +75,7 @@ def _refuse_bomb(path: Path) -> None:
     packed_size = sum(part.compress_size for part in parts)
     if size > _LARGEST or (size > _SMALL and size > _DENSEST * packed_size):
         told = f"it unpacks to {size / 2**20:,.0f} MB, {size / max(packed_size, 1):,.0f} times its size"
-        limit = f"the limit is {_LARGEST >> 20} MB, or {_DENSEST} times the size above {_SMALL >> 20} MB"
+        limit = f"allowed: {_LARGEST >> 20} MB, but above {_SMALL >> 20} MB at most {_DENSEST} times its size"
         raise DataError(f"{told}; {limit}; save it as CSV", file=path)
 
 

@@ -117,8 +117,8 @@ class ServerFolder(Generic[State]):
             return False
         if not state.pid:
             raise self.failure(
-                f"a server runs in {self.path}, but its process id is unknown, because its start was killed; "
-                "end the process by hand"
+                f"a server runs in {self.path}, but its process id is unknown, because the command that "
+                "started it was killed; end the process by hand"
             )
         if not end_process(self.path, state.pid, _GRACE):
             raise self.failure(f"process {state.pid} of {self.product} does not end, even after SIGKILL")
@@ -191,7 +191,7 @@ def _locks() -> ModuleType:
         import fcntl
     except ImportError:
         raise ConfigError(
-            "local servers need Linux or macOS; on this system, name a server that runs elsewhere "
-            "(LABEL_STUDIO_URL, or the endpoint of a model in study.toml)"
+            "local servers need Linux or macOS; on this system, use a server on another machine (set "
+            "LABEL_STUDIO_URL, or a model's endpoint in study.toml)"
         ) from None
     return fcntl

@@ -226,7 +226,7 @@ class Connections:
         if found is None or found[0] != self._database:
             raise LostDatabase(
                 f"{self._shown}: the database was removed or replaced while this command used it; rows "
-                "stored before are in the old database; put that one back and run the command again"
+                "stored before are in the old database; restore the old database and run the command again"
             )
 
     def _remember_files(self) -> None:

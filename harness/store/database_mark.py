@@ -38,7 +38,7 @@ class DatabaseMark:
     def refuse(self, shown: str) -> StoreError:
         """Return the error for a write to a database with this mark; `shown` is the database's address."""
         way = (
-            "set store in study.toml to the new database, or end the move with: oversight store move"
+            "enter the new database as store in study.toml, or complete the move with: oversight store move"
             if self.moved_to
             else "if the original database is lost or no longer used, make this copy the study's database "
             "with: oversight store adopt"

@@ -378,7 +378,7 @@ class Estimate(ResultWithNotes, Displayable):
         return " · ".join(parts)
 
 
-OUTSIDE = "* outside 0–100 % as computed, cut off for display"
+OUTSIDE = "* the computed value lies outside 0–100 % and is shown cut off"
 
 ESTIMATOR_NAMES = {
     "resolved": "Resolved items",

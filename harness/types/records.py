@@ -145,7 +145,7 @@ class Item:
         if isinstance(options, str):
             raise WrongType("options", "a list of texts, such as ('yes', 'no')", options)
         if isinstance(meta, str):
-            raise WrongType("meta", "a dictionary of column to value", meta)
+            raise WrongType("meta", "a dictionary from column names to values", meta)
 
     @property
     def is_statement(self) -> bool:

@@ -110,7 +110,7 @@ CASES = [
     ),
     Bad("export to nowhere", lambda: None, "items export", "export: name the file to write"),
     Bad("export over a file", lambda: None, "items export items.csv", "items.csv exists already"),
-    Bad("check that writes", lambda: None, "items check out.jsonl", "out.jsonl: check writes nothing"),
+    Bad("check that writes", lambda: None, "items check out.jsonl", "out.jsonl: items check writes no file"),
     Bad("no items file", lambda: Path("items.csv").unlink(), CHECK, "items.csv: there is no such file"),
     Bad("no items", put("items.csv", "id,text\n"), CHECK, "items.csv: the source contains no items"),
     Bad(

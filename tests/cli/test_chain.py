@@ -135,7 +135,7 @@ def test_full_disk_is_reported_in_one_line(form: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == "oversight: the disk is full: the output was not written, or not completely\n"
+    assert done.stderr == "oversight: the disk is full: the output is missing or incomplete\n"
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-"])

@@ -127,7 +127,7 @@ def test_options_that_are_not_the_items_are_refused() -> None:
     with pytest.raises(DataError, match="is no option of the item 'q-00"):
         to_predictions(answers, items, "questions.eval")
     fewer = [Item(i.id, i.text, i.options[:2], (0, 1)) for i in questions()]
-    with pytest.raises(DataError, match="has 2 options in the study, but"):
+    with pytest.raises(DataError, match="2 options in the study, but"):
         to_predictions(answers, fewer, "questions.eval")
 
 

@@ -129,7 +129,7 @@ def test_a_judge_that_knows_saves_questions_and_says_how_many() -> None:
     assert ratio > 1.3
     assert abs(np.mean(judged)) < 3 * np.std(judged) / np.sqrt(len(judged))
     assert np.median(told) / N == pytest.approx(ratio - 1, abs=0.7)
-    assert any("answers say as much as" in str(note) for note in found[JUDGED].notes)
+    assert any("answers give as narrow an interval as" in str(note) for note in found[JUDGED].notes)
 
 
 def test_a_reversed_scale_is_read_the_other_way_round() -> None:

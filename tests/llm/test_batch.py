@@ -74,7 +74,7 @@ def test_batch_answers_are_stored_in_the_same_rows_at_half_the_price(store: Stor
         assert len(server.paid) == 6  # a finished run hands nothing over
         cost = dollars(PRICES.models["big"], store.runs.sum_usage(asked.spec.id))
     assert [found[f"i{j}"].option for j in (0, 4, 5)] == [1, 1, 1]
-    assert found["i1"].reason == "batch expired: the batch ended without an answer"
+    assert found["i1"].reason == "batch expired: the batch ended without an answer to this request"
     assert (found["i2"].status, found["i2"].reason) == (PredictionStatus.UNREADABLE, "content filter")
     assert found["i3"].kind == "server error"
     assert {p.source for p in found.values()} == {Source.BATCH}

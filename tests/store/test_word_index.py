@@ -208,5 +208,5 @@ def test_an_unfinished_index_is_not_searched(tmp_path: Path) -> None:
     make_old(url, 3)
     with Store(url) as store:
         store.read_only = True
-        with pytest.raises(StoreError, match="the words of 3 items are not indexed yet, and the"):
+        with pytest.raises(StoreError, match="3 items are not in the search index yet, and this"):
             store.words.find_items("text")

@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--head",
         metavar="HASH",
-        help="verify: head (hash) of the audit trail, as an earlier command printed it",
+        help="verify: hash of the audit trail's head, as an earlier command printed it",
     )
 
 
@@ -141,7 +141,9 @@ def _adopt(args: argparse.Namespace) -> None:
     if args.to is not None:
         raise BadInput(_TO)
     if not has_database(url):
-        raise BadInput("this study has no database; first set store in study.toml to the address of the copy")
+        raise BadInput(
+            "this study has no database; first write the address of its copy in study.toml: store = ADDRESS"
+        )
     with Store(url, write_marked=True) as store:
         mark, shown = store.marks.adopt(), store.shown
     if mark is None:
@@ -163,7 +165,9 @@ def _move(args: argparse.Namespace, study: Study) -> None:
         try:
             text = change_setting(read_text(path), "study", "store", to)
         except BadInput as error:
-            raise BadInput(f"use store copy, edit {path.name}, then use store adopt: {error}") from None
+            raise BadInput(
+                f"instead of store move, run store copy, edit {path.name}, then run store adopt: {error}"
+            ) from None
         copied = move_rows(study.store_url, url)
         write_whole(text, path, mode=stat.S_IMODE(path.stat().st_mode))
     with Store(url, write_marked=True) as store:

@@ -59,14 +59,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--pool",
         action="store_true",
-        help="test against the pool from which the annotators were drawn at random, not only against them",
+        help="test against the whole pool from which these annotators were drawn at random",
     )
     told = (
         "split: bound model and annotators separately; paired: compare them item by item, with more power; "
         "choose before you see results (default: %(default)s)"
     )
     add("--test", choices=SUPERHUMAN_TESTS, default="split", help=told)
-    told = "also test if the model may replace annotators, allowing a disadvantage of EPSILON (default: 0.2)"
+    told = "also test if the model can replace annotators, at a disadvantage of up to EPSILON (default: 0.2)"
     add("--alternative", type=float, nargs="?", const=EPSILON, metavar="EPSILON", help=told)
     told = f"use published numbers instead of ratings: a JSON object with {', '.join(_NEEDED)}"
     add("--counts", help=f"{told}; see docs/panels.md")
@@ -129,7 +129,7 @@ def _text(found: Superhuman) -> list[Any]:
         "",
     ]
     limit = f"{found.level:.0%} limit"
-    table = Table("upper bound on the average annotator", "estimate", limit, "confidence: model exceeds it")
+    table = Table("upper bound on mean annotator accuracy", "estimate", limit, "confidence: model exceeds it")
     for name, c in found.against.items():
         holds = name in found.valid
         mark = " ✓" if name in found.certified else "" if holds else " (does not hold here)"
@@ -156,7 +156,7 @@ def _condition_lines(found: Superhuman) -> list[str]:
     lines = []
     for c in found.conditions:
         lines += [
-            f"  whether the condition is met is not known: {c.unseen}",
+            f"  it is not known whether the condition is met: {c.unseen}",
             f"  the condition would be refuted by {c.refuted_by}",
         ]
     if found.conditions:
@@ -199,9 +199,9 @@ def _alternative_lines(found: Alternative) -> list[Any]:
         f"winning rate {format_number(found.winning_rate, 2)}, advantage {format_number(found.advantage, 2)}"
     )
     note = (
-        "columns model and annotator: share of items on which the model (the annotator) agrees with the "
-        "remaining annotators at least as well as the annotator (the model); ✓: the annotator's share "
-        "exceeds the model's by less than ε, at a false discovery rate of 5 %"
+        "column model: share of items on which the model agrees with the remaining annotators at least as "
+        "well as this annotator does; column annotator: the reverse; ✓: the annotator's share exceeds the "
+        "model's by less than ε, at a false discovery rate of 5 %"
     )
     table = Table("annotator", "items", "model", "annotator", "p")
     for duel in found.annotators:

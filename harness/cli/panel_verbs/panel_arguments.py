@@ -26,8 +26,8 @@ def add_panel(parser: argparse.ArgumentParser) -> None:
     add(
         "ratings",
         nargs="?",
-        help="CSV, Excel, JSON Lines or Parquet file with columns item, annotator and label, or with item "
-        "and one column per annotator (default: the ratings in the study's database)",
+        help="CSV, Excel, JSON Lines or Parquet file with the columns item, annotator and label, or with a "
+        "column item and one column per annotator (default: the ratings in the study's database)",
     )
     add_study(parser)
     add(

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--circular",
         action="store_true",
-        help="include an evaluated annotator's own vote in the truth, as some papers do; it favours humans",
+        help="count an evaluated annotator's own vote in the truth, as some papers do; favours annotators",
     )
     add("--positive", metavar="CLASS", help="also show precision, recall and F1 of this class")
     add(
@@ -84,7 +84,7 @@ def _answer(found: Parity) -> list[str]:
     gap = found.overall.delta
     answer = "No, it is below." if gap.low > 0 else "It is above." if gap.high < 0 else "Not decided."
     if found.stratify:
-        answer += " Read the table by certainty of the vote."
+        answer += " See the rows by certainty of the vote."
     low, value, high = (f"{100 * x:+.1f}" for x in (gap.low, gap.value, gap.high))
     return [
         f"Does the model do as well as the humans?   {answer}",
@@ -118,8 +118,8 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
     notes = cluster_lines(found.overall.items, found.clusters, found.assumptions, found.undefined)
     if found.stratify:
         notes.append(
-            "people or model are right on less than 80 % of all items: use the bins, not the last row "
-            "(the 80 % rule)"
+            "humans or model are right on less than 80 % of all items: use the rows of bins, not the last "
+            "row (the 80 % rule)"
         )
     bins = (*found.bins, found.overall)
     notes += [f"* {note}" for note in dict.fromkeys(note for b in bins for note in b.notes)]

@@ -108,7 +108,7 @@ def _what_fits(c: Comparison) -> list[str]:
     if c.verdict != "tie":
         return []
     ends = (f"{abs(100 * x):.0f} points {'worse' if x < 0 else 'better'}" for x in (c.low, c.high))
-    return ["By the answers, {} may be anything from {} to {}.".format(c.first, *ends)]
+    return ["Given the answers, {} can be anything from {} to {}.".format(c.first, *ends)]
 
 
 def _answer_many(ranking: Ranking, pairs: Sequence[Comparison]) -> str:

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--junit",
         metavar="FILE",
-        help='write a JUnit XML report; an undecided gate is a failure of type "undecided"',
+        help='write a JUnit XML report; an undecided gate is written as a failure of type "undecided"',
     )
     add("--markdown", metavar="FILE", help="write a Markdown summary; append if the file exists")
 

@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, help=seed)
     told = (
-        "study open answers: models answer in text, and experts judge criteria or sentences of the "
-        "answers; see docs/open-answers.md"
+        "evaluate open answers: models answer in free text, and experts judge the answers; see "
+        "docs/open-answers.md"
     )
     parser.add_argument("--open", action="store_true", help=told)
     parser.add_argument(

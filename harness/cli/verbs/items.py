@@ -106,7 +106,7 @@ def _export(args: argparse.Namespace, study: Study) -> None:
 
 def _check(args: argparse.Namespace, study: Study) -> None:
     if given := args.file or args.key:
-        raise BadInput(f"{given}: check writes nothing; did you mean export?")
+        raise BadInput(f"{given}: items check writes no file; did you mean items export?")
     found = check_items(study)
     first = found.first
     payload = {
@@ -122,7 +122,7 @@ def _check(args: argparse.Namespace, study: Study) -> None:
     text = f"{counted(found.items, 'item')} ({options}), median {found.median_words} words\n"
     if found.repeated.items:
         text += (
-            f"{counted(found.repeated.texts, 'text')} in {found.repeated.items} items under different ids; "
+            f"{counted(found.repeated.texts, 'text')} in {found.repeated.items} items with different ids; "
             f"{advise_on_texts(study)}\n"
         )
     if found.preset:

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "file",
         nargs="?",
-        help="import: CSV, JSON Lines or Parquet file with an item column and a probability per option",
+        help="import: CSV, JSON Lines or Parquet file with a column item and probabilities of all options",
     )
     add_study(parser)
     add(
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--by",
         metavar="COLUMN",
-        help="test the calibration for each value of this item column, or for each model with 'model'",
+        help="test the calibration for each value of this item column; model: for each model",
     )
     add(
         "--margin",
@@ -85,7 +85,9 @@ def run(args: argparse.Namespace) -> int:
             "report takes no file, --url or --type: a file is for import, --url and --type are for ask"
         )
     if not 0 < args.margin < 1:
-        raise BadInput(f"--margin: must be between 0 and 1, such as 0.1 for 10 points, is {args.margin:g}")
+        raise BadInput(
+            f"--margin: must be between 0 and 1, such as 0.1 for 10 percentage points, is {args.margin:g}"
+        )
     return _report(args)
 
 
@@ -113,7 +115,7 @@ def _report(args: argparse.Namespace) -> int:
 
 def _only_judge(args: argparse.Namespace) -> str:
     if not args.judge or len(args.judge) != 1:
-        raise BadInput(f"{args.action}: give the judge one name with --judge")
+        raise BadInput(f"{args.action}: name exactly one judge with --judge")
     name: str = args.judge[0]
     return name
 

@@ -86,7 +86,9 @@ def _describe_rereading(run: RunRereading) -> list[str]:
     changes = ", ".join(f"{n} × {kind}" for kind, n in run.changes.items()) or "no answer changes"
     lines = [f"{run.name} ({run.run}): {counted(run.answers, 'answer')} read again: {changes}"]
     if run.noted:
-        lines.append(f"    {run.noted} keep their answer; only the parsing step or the reason changes")
+        lines.append(
+            f"    {run.noted} replies keep their answer; only the parsing step or the reason changes"
+        )
     if run.left:
         why = "failed, filtered, from a workflow, or from a log (import the log again)"
         lines.append(f"    {run.left} not read again: {why}")

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> None:
     if study.is_open:
         raise BadInput("oversight report does not apply to a study of open answers; see: oversight view")
     if Path(args.file).suffix.lower() not in (".html", ".htm"):
-        raise BadInput(f"{args.file}: the page's name must end in .html")
+        raise BadInput(f"{args.file}: the name of the report must end in .html")
     study.refuse_own_file(args.file)
     with Store(study.store_url) as store:
         store.columns.remember()

@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--workflow",
         metavar="NAME",
-        help="run a workflow instead of single calls: a library name, a .py file, a prompt in a .txt or .md "
-        "file, or an exported .json file",
+        help="run a workflow instead of single calls: the name of one in oversight's library, a .py file, a "
+        "prompt in a .txt or .md file, or an exported .json file",
     )
     add("--sample", type=int, metavar="N", help="ask only about N randomly drawn items (default: all items)")
     add(
@@ -193,7 +193,7 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
     if result["unfinished"]:
         said.append(
             f"    {result['unfinished']} answers were unfinished when a command ended; each is charged with "
-            "its maximum"
+            "its maximum usage"
         )
     said += [f"    {line}" for line in reading_lines(result["read_by"])]
     said += [f"    {count} × {_kind_words(kind)}" for kind, count in result["kinds"].items()]

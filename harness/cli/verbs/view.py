@@ -33,9 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--expose",
         metavar="ADDRESS",
-        help="listen at this address of this machine, so that other machines can connect; 0.0.0.0 is every "
-        "address. Anyone with the printed address can read the whole study; traffic is not encrypted "
-        "(default: 127.0.0.1)",
+        help="listen at this address of this machine, so that other machines can connect; 0.0.0.0 stands "
+        "for all its addresses. Anyone with the printed address can read the whole study; traffic is not "
+        "encrypted (default: 127.0.0.1)",
     )
 
 

@@ -147,7 +147,10 @@ async def _collect_all(runs: Sequence[BatchRun], *, wait: bool, poll: float) -> 
         waiting = sum(run.count_waiting() for run in runs)
         if not wait or not waiting:
             break
-        say(f"{waiting:,} requests are in unfinished batches; you may stop, and run this command again later")
+        say(
+            f"{waiting:,} requests are in unfinished batches; you can stop this command and run it again "
+            "later"
+        )
         await asyncio.sleep(poll)
         poll = min(2 * poll, LONGEST_POLL)
     errors = [error for run in runs for error in run.errors.values()]

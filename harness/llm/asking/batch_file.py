@@ -108,7 +108,9 @@ def _read_line(line: Any, settings: ModelSection) -> ModelReply:
         case {"error": {"message": str(message)}}:
             raise TransientModelError(message, fault=Fault.EXPIRED)
         case _:
-            raise TransientModelError("the batch ended without an answer", fault=Fault.EXPIRED)
+            raise TransientModelError(
+                "the batch ended without an answer to this request", fault=Fault.EXPIRED
+            )
 
 
 def _book(counts: Usage, sent: int, received: int, n_guessed: int) -> None:

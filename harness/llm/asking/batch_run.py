@@ -139,7 +139,7 @@ class BatchRun:
         if self.gives_up and (is_unknown or self.uncertain or isinstance(error, _Incomplete)):
             self._drop(batch, str(error))
             return
-        told = f"{self.target.spec.name}: batch {batch.remote_id or 'in doubt'}: {error}"
+        told = f"{self.target.spec.name}: batch {batch.remote_id or 'of unknown id'}: {error}"
         if any(other.marker == batch.marker for other in self.find_under_way()):
             told += (
                 "; the batch remains unfinished: poll again with --batch, or give it up with --batch cancel"
@@ -161,7 +161,7 @@ class BatchRun:
 
         With `uncertain` ``"hold"``, its requests are stored as failed; otherwise they have no answer.
         """
-        say(f"{self.target.spec.name}: batch {batch.remote_id or 'in doubt'} is given up: {why}")
+        say(f"{self.target.spec.name}: batch {batch.remote_id or 'of unknown id'} is given up: {why}")
         if self.uncertain == "hold":
             self._store(batch, (self._make_lost(item, sample, why) for item, sample in self._load(batch)))
         self._close(batch, "cancelled")
@@ -183,8 +183,8 @@ class BatchRun:
             else:
                 raise UncertainBatch(
                     f"it is unknown whether a batch of {len(batch.requests):,} requests was submitted: "
-                    f"{error}; submit it again, which may cost twice, with --uncertain retry, or count "
-                    "its requests as failed with --uncertain hold"
+                    f"{error}; submit it again with --uncertain retry, which may cost twice, or count its "
+                    "requests as failed with --uncertain hold"
                 ) from error
 
     async def _submit(self, batch: Batch, *, is_new: bool) -> None:

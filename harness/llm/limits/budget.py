@@ -107,7 +107,7 @@ def read_prices(path: str | Path, *, required: bool = True) -> PriceTable:
 def _price(entry: Any, path: Path, name: str) -> Price:
     where = f"models.{name}"
     if not isinstance(entry, dict):
-        raise DataError("must be a table with input and output", file=path, field=where)
+        raise DataError("must be a table with the keys input and output", file=path, field=where)
     for key, value in entry.items():
         if key not in ("input", "output", "batch"):
             raise DataError("unknown key; known are input, output, batch", file=path, field=f"{where}.{key}")

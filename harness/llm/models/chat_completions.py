@@ -132,7 +132,7 @@ def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings:
         message += "; check the name and the password of the proxy"
     elif status < 400:
         where = headers.get("location", "nowhere")
-        message += f"; redirects are not followed; set the endpoint to its target ({where})"
+        message += f"; redirects are not followed; set the endpoint to the redirect's target ({where})"
     if status in _OF_THE_ACCOUNT:
         raise FatalModelError(message)
     raise RefusedRequest(message, status=status)

@@ -63,7 +63,8 @@ class HttpClient:
         self._server = _parse_url(base_url, "the endpoint")
         if self._server.user is not None:
             raise ConfigError(
-                "the endpoint contains a user or a password; name the key's variable in api_key_env instead"
+                "the endpoint contains a user or a password; put the key into the environment variable that "
+                "api_key_env names"
             )
         self._proxy = _find_proxy(self._server)
         self._headers = {"Accept-Encoding": "gzip, deflate", **headers}
@@ -191,7 +192,7 @@ def _parse_url(url: str, what: str) -> URL:
     except ValueError:
         raise ConfigError(f"{what} is not a URL") from None
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise ConfigError(f"{what} is not a URL that begins with http:// or https:// and a host")
+        raise ConfigError(f"{what} is not a URL of the form http://HOST or https://HOST")
     if parsed.raw_query_string or parsed.raw_fragment:
         raise ConfigError(f"{what} has a query or a fragment (after ? or #); give the base URL alone")
     return parsed

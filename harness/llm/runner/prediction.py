@@ -331,7 +331,7 @@ def _read_brief(
 def _places(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object) -> Sequence[int]:
     """Return, for each option in the log, the index of the item's option with this text."""
     if len(answer.options) != len(options):
-        told = f"item {item_id!r} has {len(options)} options in the study, but {len(answer.options)} here"
+        told = f"item {item_id!r}: {len(options)} options in the study, but {len(answer.options)} in the log"
         raise DataError(told, file=file, line=answer.line)
     if options == option_letters_of(len(options)) and not set(options) & set(answer.options):
         return range(len(options))  # the item's options are letters, so the log's options have the same order

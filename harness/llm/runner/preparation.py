@@ -155,10 +155,8 @@ def _count_before(store: Store, target: Target, budget: Budget | None, uncertain
         held = "" if uncertain == "retry" else "; they count as failed, see --retry-errors"
         say(
             f"{target.spec.name}: {left.answers} answers were unfinished when an earlier command ended; each "
-            "is "
-            f"charged with its maximum, together {left.input_tokens:,} input and {left.output_tokens:,} "
-            "output "
-            f"tokens{held}"
+            f"is charged with its maximum usage, in total {left.input_tokens:,} input and "
+            f"{left.output_tokens:,} output tokens{held}"
         )
     if budget is not None:
         runs, run_id = store.runs, target.spec.id
@@ -191,8 +189,9 @@ class _Looks:
             update["logprobs"] = await offers("logprobs")
             if target.spec.name in self.wanted.judges and not update["logprobs"]:
                 raise ConfigError(
-                    f"{target.spec.name}: logprobs = true, but {settings.where} returns no log-probabilities "
-                    "for the judge's probabilities; use samples = 5, or logprobs = false"
+                    f"{target.spec.name}: logprobs = true, but {settings.where} returns no "
+                    "log-probabilities, so there are no judge probabilities; use samples = 5, or logprobs = "
+                    "false"
                 )
         if target.spec.answer == "choice":
             update["choice"] = await self._choose(target, offers)
@@ -207,8 +206,9 @@ class _Looks:
             if await offers(f"choice:{name}"):
                 return name
         raise ConfigError(
-            f'{target.spec.name}: [prompt] answer = "choice", but {target.settings.where} cannot limit an '
-            f'answer to given texts by any of {", ".join(CHOICES)}; use "schema" or "line"'
+            f'{target.spec.name}: [prompt] answer = "choice", but {target.settings.where} supports '
+            f'none of the fields {", ".join(CHOICES)}, which limit an answer to given texts; use "schema" or '
+            '"line"'
         )
 
     async def _check(self, target: Target, model: RunnableModel) -> None:

@@ -92,7 +92,7 @@ class Target:
         if now != before:
             say(
                 f"{self.spec.name}: the program has changed since its first answers, which are kept; change "
-                f"its version (model under [models.{self.spec.name}]) to ask it again"
+                f"its version (the value of model under [models.{self.spec.name}]) to ask it again"
             )
 
     def refuse_waiting(self, store: Store) -> None:
@@ -101,8 +101,8 @@ class Target:
         if waiting:
             n = sum(len(batch.requests) for batch in waiting)
             raise BadInput(
-                f"{self.spec.name}: {n} items are in an unfinished batch; collect it with --batch, or "
-                "give it up with --batch cancel"
+                f"{self.spec.name}: {n} items are in an unfinished batch; collect it with --batch, or cancel "
+                "it with --batch cancel"
             )
 
 

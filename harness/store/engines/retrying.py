@@ -110,8 +110,9 @@ def wait_for_lock(
             limit, holder = read_wait(), who()
             if now - start >= limit:
                 raise StoreError(
-                    f"{shown}: another program has locked the database{holder}; nothing was written within "
-                    f"{now - start:.0f} s; end that program, or run the command again when it is done"
+                    f"{shown}: another program has locked the database{holder}; nothing was written, "
+                    f"although this command waited {now - start:.0f} s; end that program, or run the command "
+                    "again when it is done"
                 ) from error
             if told == start or now - told >= _TOLD_EVERY:
                 say(

@@ -161,8 +161,8 @@ class FullTextRepository(Repository):
             return
         if self._database.read_only:
             raise StoreError(
-                f"the words of {stored - indexed} items are not indexed yet, and the database can only be "
-                "read here; let somebody with write access search first, or copy the study"
+                f"{stored - indexed} items are not in the search index yet, and this command must not write "
+                "to the database; ask somebody with write access to search first, or copy the study"
             )
         from tqdm import tqdm
 
