@@ -59,7 +59,7 @@ async def open_answering(
             model = terms.workers.make_model(settings)
             stack.push_async_callback(model.close)
             if not context.archive.candidates:
-                # Check every model, including the optimiser, before programs of the library make paid calls.
+                # Check all models, including the optimiser, before the library's workflows make paid calls.
                 await model.check()
             found = Broker.for_model(
                 model,

@@ -190,7 +190,7 @@ def _update(
     centre, fresh_centre = mean.mean(), value.mean()
     keep = noise / (noise + variance)
     gap = keep * (mean - centre) + (1 - keep) * (value - fresh_centre)
-    # Common level: precision-weighted mean of the archive's level and the level on the new items.
+    # Common mean score: precision-weighted mean of the archive's mean and the mean on the new items.
     prior_level = level + float(variance.mean()) / len(mean)
     together = design_effect(item_means - item_means.mean(), cluster)
     fresh_level = max(least, together * float(item_means.var(ddof=1))) / n if n > 1 else np.inf

@@ -51,7 +51,7 @@ class AnswerGaps:
     def explain(self, value: float, low: float, high: float) -> str:
         """Return a warning that an interval may be invalid; empty if missing answers can hardly change it.
 
-        All items of a search have an answer, so the missing answers concern items outside the search.
+        A search contains only items with an answer, so answers are missing for items outside the search.
         """
         share = self.missing / max(1, self.asked)
         least, most = (1 - share) * value, (1 - share) * value + share

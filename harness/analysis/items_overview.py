@@ -1,4 +1,4 @@
-"""Summarise a study's items before they are stored, and write items and key to files."""
+"""Summarise a study's items before they are stored, and write the items and the answer key to files."""
 
 from __future__ import annotations
 

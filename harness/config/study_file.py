@@ -213,7 +213,7 @@ def generate_schema() -> dict[str, Any]:
         del schema["$defs"]["ModelSection"]["properties"][name]
     models, judges = schema["properties"]["models"], schema["properties"].pop("judges")
     one, several = {"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}
-    section = models["additionalProperties"]  # a model may also be named "judge"
+    section = models["additionalProperties"]  # a table if a model is named "judge"
     models["description"] = (
         "Models by name. `judge` names one or several models whose probabilities narrow the estimates of the "
         "others; judges are not estimated themselves."

@@ -216,7 +216,10 @@ def _match_options(
 
 
 def _list_options(document: dict[str, Any]) -> list[_Listed]:
-    """Return every list of options in a document with its labels; lists that look like labels come last."""
+    """Return every list of options in a document, with the options' labels.
+
+    Lists whose texts look like labels themselves ("A", "B") come last.
+    """
     return sorted(_iterate_options(document), key=lambda listed: place_labels(listed[1]) is not None)
 
 

@@ -1144,7 +1144,7 @@ def classification_report(
     check_level(level)
     one, said = align(predictions, labels)
     if second is not None and second.index is not said.index:
-        raise TypeError("second questions need predictions and labels given as columns with the same index")
+        raise TypeError("second questions need PredictionColumns and LabelColumns with the same index")
     try:
         evidence = ClassEvidence.ready(one, said, number, strata, level, second)
     except NotIdentified as error:

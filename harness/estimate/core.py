@@ -666,7 +666,9 @@ def binomial_at_least(successes: int, n: int, p: float) -> float:
     0.0107
     """
     if n < 1 or not 0 <= successes <= n + 1:
-        raise EstimateError(f"successes must lie in 0..n + 1 with n >= 1, are {successes} of {n}")
+        raise EstimateError(
+            f"n must be at least 1 and successes between 0 and n + 1, but n = {n}, successes = {successes}"
+        )
     if successes == 0:
         return 1.0
     return float(betainc(successes, n - successes + 1, p)) if successes <= n else 0.0

@@ -4,9 +4,10 @@ Source: "Towards Scalable Oversight via Partitioned Human Supervision", section 
 ordinary labels alone and Comp complementary labels alone; both are unbiased (Eq. 2–5). IVW is w A_ord + (1 −
 w) A_comp with the plug-in weight w of inverse variances (Eq. 7); IVW-0.5 has w = 0.5.
 
-ML maximises one likelihood for hits, misses and refusals from any admissible routing. A question asks whether
-the truth of an item is option k. With Z = 1 if the prediction ŷ is right, P(yes | k = ŷ) = A and P(yes | k ≠
-ŷ) = (1 − A)/(K − 1), so that all answers together give
+ML maximises one likelihood of three kinds of answers from any admissible routing: yes to the predicted
+option (a hit), an answer that shows that the prediction is wrong (a miss), and no to another option. A
+question asks whether the truth of an item is option k. With Z = 1 if the prediction ŷ is right, P(yes | k =
+ŷ) = A and P(yes | k ≠ ŷ) = (1 − A)/(K − 1), so that all answers together give
 
     ℓ(A) = S_o log A + (T_o + T_c) log(1 − A) + Σ_j S_j log(A + K_j − 2).                       (★)
 

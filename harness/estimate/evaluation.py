@@ -474,8 +474,8 @@ class Evaluation:
             how = f"{labels.statement.estimator} labels" if labels.statements else "these labels"
             how += " in clusters" if labels.cluster is not None else ""
             raise BadInput(
-                f"{', '.join(ignored)}: has no effect on {how}, because the labels or other options "
-                "determine the estimate; leave it out"
+                f"{', '.join(ignored)}: has no effect on {how}, because the labels or other arguments "
+                "already determine the kind of estimate; leave it out"
             )
 
     @property

@@ -452,7 +452,7 @@ class ItemVariance:
     curves: FloatArray | None = None
 
     def at(self, items: float, mean: float | None = None) -> float:
-        """Return the variance per item for a number of items, at a tested mean (None: the estimated mean)."""
+        """Return the variance times the number of items, if `mean` is true (None: the estimated mean)."""
         whole, near = self.whole, self.near
         if mean is not None and self.means is not None and self.curves is not None:
             whole *= float(np.interp(mean, self.means, self.curves[0]))

@@ -597,7 +597,7 @@ def shared_propensities(
     counts = predicted_counts(predicted, width)
     flat = flat_posterior(np.broadcast_to(np.asarray(n_options, dtype=np.int64), len(counts)), width)
     p = flat if posterior is None else posterior
-    # if p is 0 or 1, s = 0 would give a predicted option propensity 0
+    # if p is 0 or 1, s would be 0, and a predicted option would get the propensity 0
     s = np.maximum(p * (1 - p), 1e-4)
     weight = np.sqrt(counts * s)
     total = weight.sum(axis=1, keepdims=True)

@@ -129,9 +129,8 @@ def _routed(
         if not (can | ~inside).all():
             left = int((inside & ~can).any(axis=1).sum())
             raise NotIdentified(
-                f"{left} of {len(items)} items have a prediction that could not be asked about; use --model "
-                "to "
-                "name the models for which the questions were drawn"
+                f"for {left} of {len(items)} items, the draw could not ask about the predicted option; use "
+                "--model to name the models for which the questions were drawn"
             )
     rows = np.flatnonzero(inside[sample.item, sample.asked])
     item, option = sample.item[rows], sample.asked[rows]

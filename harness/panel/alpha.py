@@ -178,7 +178,7 @@ def _pairable(votes: Any) -> tuple[Any, IntArray]:
 
 
 def _distinct(votes: Any) -> tuple[Any, IntArray, IntArray]:
-    """Return the distinct rows, how often each occurs, and their positions from 0 upwards."""
+    """Return the distinct rows, how many times each occurs, and the numbers 0, 1, … of these rows."""
     N, K = votes.shape
     row = np.repeat(np.arange(N), np.diff(votes.indptr))
     cell = np.arange(votes.nnz) - votes.indptr[row]

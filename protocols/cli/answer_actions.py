@@ -90,7 +90,9 @@ def codes(args: argparse.Namespace, study: Study) -> None:
     if args.days is not None and (args.revoke or not (args.all or args.experts)):
         raise BadInput("--days is for new codes: name experts, or give --all")
     if (args.all and (args.experts or args.revoke)) or (args.revoke and not args.experts):
-        raise BadInput("name experts, or give --all for new codes; --revoke needs names")
+        raise BadInput(
+            "give names of experts, or --all to make new codes for all experts; --revoke needs names"
+        )
     address = f"http://127.0.0.1:{args.port}"
     if args.public_url:
         address = read_public_url(args.public_url)

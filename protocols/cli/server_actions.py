@@ -135,7 +135,7 @@ def show_status(args: argparse.Namespace, study: Study) -> None:
     due = study.experts.deadline and study.experts.deadline.isoformat()
     payload: dict[str, object] = {"experts": experts, **totals, "deadline": due, "away": away}
     if pool is not None:
-        # Import this here, because the module loads all estimates.
+        # Import this here, because `harness.report` imports all modules of estimators, which is slow.
         from oversight.harness.report import pool_to_json
 
         payload |= pool_to_json(pool)

@@ -123,7 +123,7 @@ def test_interval_of_two_groups_covers_by_enumeration(A: float) -> None:
 def test_labels_that_contradict_every_accuracy_are_refused() -> None:
     with pytest.raises(
         EstimateError,
-        match="contradict every accuracy: even at the best fit, 0%, their mean differs from it by -",
+        match="contradict every accuracy: even the accuracy that fits best, 0%, differs from",
     ):
         weighted_score([(1.0, [BinomialSample(4, 90, 30)])], 0.95)
     value, low, _, se = weighted_score([(1.0, [BinomialSample(4, 90, 58)])], 0.95)

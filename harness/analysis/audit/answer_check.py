@@ -59,7 +59,7 @@ class BatchCheck:
         self._portion: list[tuple[str, str, str]] = []
 
     def check_answer(self, asked_id: str, person: str, value: str, source: str) -> None:
-        """Add the next stored answer to the batch's digest."""
+        """Add the next stored answer to the batch's digest, which `end` compares with the recorded digest."""
         self._count += 1
         self._foreign += source not in self._ways
         self._portion.append((asked_id, person, value))
@@ -136,8 +136,8 @@ class AnswerCheck:
     def check_answer(self, answer: StoredAnswerValue, event: int | None) -> int | None:
         """Check the next stored answer; `event` is the position of the last event about only this answer.
 
-        Returns the position of the event of the answer's batch. Returns None if the answer is in no batch, or
-        if a later event describes it.
+        Returns the position of the event that recorded the answer's batch. Returns None if the answer is in
+        no batch, or if `event` comes after the batch's event.
         """
         self.number += 1
         position: object = answer.position  # a column in SQLite may contain any type

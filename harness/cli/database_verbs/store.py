@@ -142,7 +142,8 @@ def _adopt(args: argparse.Namespace) -> None:
         raise BadInput(_TO)
     if not has_database(url):
         raise BadInput(
-            "this study has no database; first write the address of its copy in study.toml: store = ADDRESS"
+            "this study has no database; first write the address of the copied database in study.toml: store "
+            "= ADDRESS"
         )
     with Store(url, write_marked=True) as store:
         mark, shown = store.marks.adopt(), store.shown

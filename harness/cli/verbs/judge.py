@@ -43,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "file",
         nargs="?",
-        help="import: CSV, JSON Lines or Parquet file with a column item and probabilities of all options",
+        help="import: CSV, JSON Lines or Parquet file with the column 'item' and the probabilities of all "
+        "options",
     )
     add_study(parser)
     add(
@@ -76,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, import or ask."""
+    """Measure the judges, import their probabilities, or ask a judge about the items."""
     if args.action in ("import", "ask"):
         (_import if args.action == "import" else _ask)(args)
         return 0

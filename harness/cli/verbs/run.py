@@ -52,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--retry-errors",
         action="store_true",
-        help="retry failed calls; calls that the endpoint refused are always retried",
+        help="repeat failed calls; calls that the endpoint rejected, for example for a wrong key, are always "
+        "repeated",
     )
     add(
         "--dry-run",

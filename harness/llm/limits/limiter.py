@@ -221,7 +221,7 @@ class AdaptiveRateLimit:
         if not self._good:
             self.rate = self.rate and max(1.0, self.rate / 2)
         elif self.rate is None or self._bad > _TOLERATED * (self._good + self._bad):
-            # With fewer calls, the estimate is less certain, so the rate may grow faster.
+            # After few successful calls, the estimated rate may be far too low, so it may grow faster.
             self._growth = max(_GROWTH, self._good**-0.5)
             # The rate is at most halved, because the machine may have been suspended during the measurement.
             self.rate = max(_GREED * taken, (self.rate or 0.0) / 2)

@@ -35,9 +35,9 @@ Uncertain: TypeAlias = Literal["retry", "hold"]
 
 
 def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) -> Usage:
-    """Remove the reservations of a dead process. Returns their usage, which is charged to the run.
+    """Remove the reservations of a dead process. Returns their maximum usage.
 
-    With ``"hold"``, each answer is stored as failed, with its maximum usage, and is not requested again
+    With ``"hold"``, each answer is stored as failed with its maximum usage, and is not requested again
     automatically. With ``"retry"``, the usage is charged to the run, and the answers are requested again.
     """
     of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == "reserved")

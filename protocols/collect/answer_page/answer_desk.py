@@ -87,7 +87,7 @@ class QuestionSheet:
             return ""
         elif value.isdecimal() and str(int(value)) == value and int(value) < len(item.options):
             return item.options[self._order(item)[int(value)]]
-        raise WrongAnswer("the value was not offered")
+        raise WrongAnswer("the answer is not one of the offered choices")
 
     def write_value(self, held: HeldQuestion, item: Item, stored: str) -> str | None:
         """Convert a stored value to the page's value; None if the item no longer has this option."""

@@ -1,9 +1,9 @@
 """Read answers from a Label Studio JSON export, for campaigns that were run elsewhere.
 
 The tasks must contain this project's ``question_id``, as tasks sent by `label push` do. Tasks may also be
-made from the files of `label export`, in which ids have a prefix and a check. Users are identified by e-mail
-address if the export contains it. The JSON export of newer versions contains only user numbers. Then only
-consistency can be checked: one number must not answer for two experts.
+made from the files of `label export`, in which ids have a prefix and a checksum. Users are identified by
+e-mail address if the export contains it. The JSON export of newer versions contains only user numbers. Then
+only consistency can be checked: one number must not answer for two experts.
 """
 
 from __future__ import annotations

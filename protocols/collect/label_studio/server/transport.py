@@ -86,7 +86,10 @@ def connect(server: str | None = None) -> Connection:
     if running is not None:
         return Connection(running.url, running.token, running.public_url)
     if server is not None:
-        raise ConfigError(f"the isolated server {server!r} does not run: oversight server start label-studio")
+        raise ConfigError(
+            f"the isolated server {server!r} is not running; start it with: oversight server start "
+            "label-studio"
+        )
     raise ConfigError(
         f"no Label Studio server: set {URL} and {KEY}, or start one with oversight server start label-studio"
     )
