@@ -238,7 +238,7 @@ def test_answers_of_faster_experts_are_left_out_with_a_message(
         found = oversight("search", "start", "--study", study)["search"]
     (partial,) = [line for line in found["power"] if line.startswith("partial: ")]
     assert re.fullmatch(
-        r"partial: \d+ of \d+ answers used, .* \d+% .*, which is how far red has come", partial
+        r"partial: \d+ of \d+ answers used, .* \d+% .*, because red has answered only so many", partial
     )
     kept, of = map(int, re.findall(r"(\d+) of (\d+)", partial)[0])
     assert sum(found["splits"].values()) <= kept < of

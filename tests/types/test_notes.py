@@ -32,32 +32,45 @@ FLAGS: list[tuple[NoteKind, dict[str, object], str]] = [
     (
         NoteKind.PARTIAL,
         {"used": 12, "answered": 20, "share": 0.5, "slowest": "ana"},
-        "partial: 12 of 20 answers used, those to the first 50% of every expert's questions, which is how "
-        "far ana has come",
+        "partial: 12 of 20 answers used, those to the first 50% of every expert's questions, because "
+        "ana has answered only so many",
     ),
     (
         NoteKind.PARTIAL_WITH_ADDED,
         {"used": 12, "answered": 20, "share": 0.5, "slowest": "ana"},
         "partial: 12 of 20 answers used, those to the first 50% of every expert's questions about the first "
-        "items, and about those added later, which is how far ana has come",
+        "items and about the items added later, because ana has answered only so many",
     ),
     (NoteKind.UNRESOLVED, {"items": 3}, "unresolved: 3"),
     (NoteKind.SENSITIVITY, {"rate": 0.91}, "sensitivity: 0.910"),
-    (NoteKind.VOTES_WORTH, {"worth": 9, "answers": 7}, "votes_worth: 9 answers without votes; there are 7"),
+    (
+        NoteKind.VOTES_WORTH,
+        {"worth": 9, "answers": 7},
+        "votes_worth: 9 answers without votes; there are 7 answers",
+    ),
     (NoteKind.SECOND_QUESTIONS, {"used": 7, "of": 9}, "second_questions: 7 of 9 used"),
-    (NoteKind.SECOND_WORTH, {"worth": 9, "answers": 7}, "second_worth: 9 first answers; there are 7"),
+    (
+        NoteKind.SECOND_WORTH,
+        {"worth": 9, "answers": 7},
+        "second_worth: 9 first answers; there are 7 first answers",
+    ),
     (
         NoteKind.JUDGE_SAVED,
         {"saved": 2, "least": -1, "most": 4, "level": 0.95, "answers": 7, "worth": 9},
-        "judge_saved: 2 questions (-1 to 4 at 95%): 7 answers say as much as 9 without it",
+        "judge_saved: 2 questions (-1 to 4 at 95%): 7 answers give as narrow an interval as 9 answers "
+        "without the judge",
     ),
     (
         NoteKind.JUDGE_WORTH,
         {"least": 10, "answers": 50, "rarer": "wrong"},
-        "judge_worth: not known: fewer than 10 of 50 items are wrong, by these answers",
+        "judge_worth: not known: by these answers, fewer than 10 of 50 items are wrong",
     ),
-    (NoteKind.SINGLE_LABEL_ITEMS, {"items": 3}, "single_label_items: 3 say nothing of agreement"),
-    (NoteKind.FEW_PEOPLE, {"people": 1, "fewest": 5}, "few_people: 1, at least 5 are advised"),
+    (
+        NoteKind.SINGLE_LABEL_ITEMS,
+        {"items": 3},
+        "single_label_items: 3, which carry no information about agreement",
+    ),
+    (NoteKind.FEW_PEOPLE, {"people": 1, "fewest": 5}, "few_people: 1; at least 5 are advised"),
 ]
 
 
@@ -82,7 +95,7 @@ def test_shares_are_rounded_once() -> None:
     note = Note(NoteKind.UNRESOLVED_WITHIN, {"items": 4, "least": 0.5, "most": 0.54})
     assert note.flag == "unresolved: 4, value within [0.5000, 0.5400]"
     assert str(note).endswith(
-        "resolved: an expert was silent; they could move the estimate to 50.0 % – 54.0 %"
+        "resolved, because an expert did not answer; they could move the estimate to 50.0 % – 54.0 %"
     )
 
 
