@@ -169,7 +169,7 @@ def _line(text: str, keys: list[str]) -> int | None:
 
 
 def change_setting(text: str, section: str, name: str, value: str | int) -> str:
-    r"""Replace the value of one setting in the text of a study.toml. Returns the new text.
+    r"""Set one setting in the text of a study.toml, leaving all else unchanged. Returns the new text.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def generate_schema() -> dict[str, Any]:
         del schema["$defs"]["ModelSection"]["properties"][name]
     models, judges = schema["properties"]["models"], schema["properties"].pop("judges")
     one, several = {"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}
-    section = models["additionalProperties"]  # a table if a model is named "judge"
+    section = models["additionalProperties"]  # also allowed, because a model may be named "judge"
     models["description"] = (
         "Models by name. `judge` names one or several models whose probabilities narrow the estimates of the "
         "others; judges are not estimated themselves."

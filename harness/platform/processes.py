@@ -66,7 +66,7 @@ def is_gone(machine: str, pid: int, start: str) -> bool:
         `machine_id`, process id and `process_start` that were recorded for the process. A new process with
         the same id has another start time.
     """
-    if machine != machine_id() or sys.platform == "win32":  # on Windows, os.kill(pid, 0) ends the process
+    if machine != machine_id() or sys.platform == "win32":  # on Windows, os.kill(pid, 0) sends Ctrl+C
         return False
     try:
         os.kill(pid, 0)

@@ -75,7 +75,7 @@ class Connections:
         sa.event.listen(self._engine, "connect", self._watch_commits)
         try:
             with self._raising_store_errors(), self._engine.connect() as connection:
-                make_private(self._file)  # the file is empty; SQLite's log gets the same permissions
+                make_private(self._file)  # a new file is still empty; its log will get the same permissions
                 prepare_tables(connection, self._shown, read_only=self.read_only)
                 self.read_only = self.read_only or not may_write(connection)
                 self._remember_files()

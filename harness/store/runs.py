@@ -143,7 +143,7 @@ class RunRepository(Repository):
         ]
 
     def count_over_limit(self, run_id: str, limit: int) -> int:
-        """Count answers of one call each that exceed the token limit by over 10 % and over 4 tokens."""
+        """Count answers of one call each that exceed the token limit by more than 10 % plus 4 tokens."""
         table = _PREDICTION.c
         is_over = sa.and_(table.attempts == 1, table.output_tokens > 1.1 * limit + 4)
         query = sa.select(sa.func.count()).where(table.run_id == run_id, is_over)

@@ -173,7 +173,7 @@ def _begin_open(args: argparse.Namespace) -> None:
 
 
 def _find_items(folder: str, given: str | None, *, asks: bool) -> str | None:
-    """Return the path of the items file, relative to the folder; None if there is no such file."""
+    """Return the path of the items file, relative to the folder; None if none is named or found."""
     if given:
         if (Path(folder) / given).is_file():
             return given

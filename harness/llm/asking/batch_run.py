@@ -134,7 +134,7 @@ class BatchRun:
                 self._stop(batch, error)
 
     def _stop(self, batch: Batch, error: ModelError) -> None:
-        """Stop polling a batch and keep the error; or drop the batch if the user gives it up."""
+        """Stop polling a batch and keep the error; drop it if it is given up but cannot be cancelled."""
         is_unknown = isinstance(error, RefusedRequest) and error.status in (403, 404, 410)
         if self.gives_up and (is_unknown or self.uncertain or isinstance(error, _Incomplete)):
             self._drop(batch, str(error))

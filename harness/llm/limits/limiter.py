@@ -127,9 +127,10 @@ _CLUSTER = 0.25  # above this share of refusals among recent calls, a rate limit
 _TOLERATED = 0.1  # above this share of refusals, the rate is measured again
 _RARE = 0.015  # the rate is raised if there are at most this many refusals per success
 _GREED = 1.03  # the used rate is the measured rate times this factor
-# First and maximum relative growth of the rate; growth doubles after each measurement with few refusals.
+# Relative growth of the rate: at least _GROWTH at first, then doubled up to _FASTEST by each measurement
+# with few refusals.
 _GROWTH, _FASTEST = 0.1, 0.5
-# After this many refusals in a row and this many seconds without a success, the rate is not trusted.
+# After this many refusals in a row and at least this many seconds without a success, the rate is not trusted.
 _IN_VAIN, _A_WHILE = 8, 0.1
 _FIRST, _LOOK, _LONGEST_LOOK = 0.25, 0.75, 10.0  # seconds of the first, usual and longest measurement
 _FEW, _ENOUGH = 4, 8  # minimum successes in the first measurement; minimum calls in later ones
@@ -237,7 +238,7 @@ LONGEST_PAUSE = 300.0
 
 _BURST = 0.1  # seconds; after a pause, as many calls may start at once as the rate allows in this time
 _CATCH_UP = 0.25  # value of _BURST if the rate was learned from refusals
-_WORTH_SAYING = 30.0  # a message is printed before a wait of this many seconds or more
+_WORTH_SAYING = 30.0  # a message is printed before a wait of more than this many seconds
 _SOON = 1e-4  # shorter waits, in seconds, are skipped
 _BETWEEN = 1.0  # minimum seconds between two halvings of the window
 

@@ -112,7 +112,7 @@ class Job:
         except RefusedRequest as error:
             reason = f"{Fault.REFUSED}: {error}"
         except FatalModelError as error:
-            if hold is not None:  # store the answer's usage without the failed call
+            if hold is not None:  # store the usage so far; the failed call used no tokens
                 await self._note(item, sample, counts, 0, 0)
             raise FatalModelError(f"item {item.id!r}: {error}") from error
         except ModelError as error:

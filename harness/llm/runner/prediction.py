@@ -136,7 +136,7 @@ def read_option(item: Item, reply: ModelReply, asked: ReplyForm) -> ReplyReading
 
 
 def read_open_answer(text: str) -> ReplyReading:
-    """Read an open answer as option 0, the item's only option, unless it consists only of reasoning."""
+    """Read an open answer as option 0, the item's only option, unless it is empty or only reasoning."""
     is_answer = bool(cut_thoughts(text).strip())
     return ReplyReading(0, Step.WHOLE) if is_answer else ReplyReading(None, reason="empty")
 

@@ -267,7 +267,7 @@ class AuditRepository(Repository):
 
 
 def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> None:
-    """Store the events whose key is not stored yet, after making the transaction exclusive."""
+    """Make the transaction exclusive and store the events, except those whose key is already stored."""
     keys = [event.key for event in events if event.key is not None]
     known = set()
     if keys:

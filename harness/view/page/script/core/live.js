@@ -4,7 +4,7 @@ const FIRST_WAIT = 400;
 const LONGEST_WAIT = 5_000;
 
 /**
- * Call `changed` after changes: one call at a time, each followed by a pause of about its duration. `told(state)`
+ * Call `changed` after changes: one call at a time, each followed by an equal pause of at most 5 s. `told(state)`
  * receives the state of the connection: "live", "lost", or the reason why the server cannot read the database.
  */
 export function followChanges(changed, told) {

@@ -36,7 +36,7 @@ function placeLineage(rows) {
   return { order, depth, lines, children, height: used, width: 1 + Math.max(0, ...depth.values()) };
 }
 
-/** A candidate with its ancestors and descendants. */
+/** A candidate with all its ancestors and its children, of which only as many as fit into `LINEAGE_BOXED`. */
 export function familyOf(rows, id) {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const kept = new Set();
