@@ -36,7 +36,7 @@ _MOST_BYTES = 16_000_000
 _AT_A_TIME = 100
 """Number of items that are read in full at once; small, because reading stops when the file is full."""
 _OPTIONS = frozenset({"option", "options"})
-"""Fields that contain options; numbers replace their texts if items have their own options."""
+"""Fields with options; numbers replace their texts if texts are left out and items have own options."""
 
 
 def write_page(

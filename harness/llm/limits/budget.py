@@ -79,7 +79,7 @@ def read_prices(path: str | Path, *, required: bool = True) -> PriceTable:
     path
         The TOML file.
     required
-        Whether a missing file is an error; otherwise the table is empty.
+        Whether a missing file is an error; if not, it counts as an empty table.
 
     Raises
     ------
