@@ -450,8 +450,9 @@ class ClassEvidence:
         """Return the expected number of yes answers about a class that makes up this share of the items.
 
         Answers with a yes or no are counted, but not which of the two they are: if a result were withheld
-        because few answers are yes, the results shown would be overestimates on average. If questions followed predictions, only questions about items predicted
-        to be of the class count, and each of these counts as one yes.
+        because few answers are yes, the results shown would be overestimates on average. If questions
+        followed predictions, only questions about items predicted to be of the class count, and each of these
+        counts as one yes.
         """
         asked = (self.labels.option == option) & (self.labels.kind >= 0)
         items = self.population if self.labels.is_uniform else self.predicted(option)
