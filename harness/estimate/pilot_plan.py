@@ -452,7 +452,7 @@ class ItemVariance:
     curves: FloatArray | None = None
 
     def at(self, items: float, mean: float | None = None) -> float:
-        """Return the estimate's variance times `items` if `mean` is the true mean (None: the estimated one)."""
+        """Return the estimate's variance times `items`, if `mean` is true (None: the estimated mean)."""
         whole, near = self.whole, self.near
         if mean is not None and self.means is not None and self.curves is not None:
             whole *= float(np.interp(mean, self.means, self.curves[0]))
