@@ -12,8 +12,8 @@ questions, beyond chance. Experts of the same class are asked at random, so the 
 
 All tests of all models of a study are one family: if every assumption holds, a test fails in at most 5 % of
 studies (`split_levels`). No test can prove the assumptions; experts who err equally often in both directions
-pass all of them. Some checks are voiding: if such a check fails, an assumption that the estimate needs is
-wrong, and the estimate must not be used.
+pass all of them. Some checks are voiding: if such a check fails, the data contradict an assumption that the
+estimate needs, and its interval does not hold.
 """
 
 from __future__ import annotations

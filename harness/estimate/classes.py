@@ -23,7 +23,8 @@ limits (l_j, u_j), low = t − √(Σ_jk ρ_jk x_j x_k), where x_j is the distan
 high likewise (Zou 2007, Psychol. Methods 12). ρ is the correlation of the a_j t_j, which is that of their
 influences: the contribution of each item. It is estimated from the sample, so it is moved in the direction
 that widens the interval. In a sum, a negative correlation counts as 0. In a difference of two models, the
-lower end of the correlation's interval is used, and at most `_MOST`.
+lower end of the correlation's interval is used, but at least the smaller of 0 and the observed correlation,
+and at most `_MOST`.
 
 The influences for the recall R, the F1 value F and the precision h of class c are
 
@@ -41,8 +42,8 @@ Items with the same combination of the models' predictions form row j, a share P
 C_jk; b_j is the most frequent of these costs, and C_jk = b_j + w for the other truths. So the mean cost is
 Σ_j P_j b_j + Σ_w w A_w, where A_w is the share of items whose true option costs w more than b_j. If one
 option per row adds w, A_w is the accuracy of answering this option, so it has the interval of an accuracy. If
-several options of a row add w, A_w has several such parts. For costs of 0 and 1 the mean cost is an accuracy
-itself, for any number of classes.
+several options of a row add w, A_w has several such parts. With the costs 1 and 0 of an accuracy (see above),
+the mean cost is the accuracy itself, for any number of classes.
 """
 
 from __future__ import annotations
@@ -448,9 +449,10 @@ class ClassEvidence:
     def expect_yes(self, option: int, share: float) -> float:
         """Return the expected number of yes answers about a class that makes up this share of the items.
 
-        Answers are not used: if a result were withheld because few answers are yes, the results shown would
-        be overestimates on average. If questions followed predictions, only questions about items predicted
-        to be of the class count, and each of these counts as one yes.
+        Answers with a yes or no are counted, but not which of the two they are: if a result were withheld
+        because few answers are yes, the results shown would be overestimates on average. If questions
+        followed predictions, only questions about items predicted to be of the class count, and each of these
+        counts as one yes.
         """
         asked = (self.labels.option == option) & (self.labels.kind >= 0)
         items = self.population if self.labels.is_uniform else self.predicted(option)
@@ -463,12 +465,13 @@ class ClassEvidence:
 
 
 def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes: int) -> None:
-    """Raise an error unless every item with a question or prediction has `classes` options.
+    """Raise an error unless every item with a question has `classes` options, which include all predictions.
 
     Raises
     ------
     BadInput
-        If an item has more or fewer options; the message names the first such item.
+        If an item has more or fewer options, or another option is predicted; the message names the first
+        such item.
     """
     for questions in (labels.questions, labels.drawn):
         if questions is None:

@@ -96,7 +96,7 @@ def check_least(name: str, value: float, least: int) -> None:
     Raises
     ------
     EstimateError
-        If `value` is below `least`.
+        If `value` is not a finite number, or is below `least`.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def check_options(K: float) -> None:
     Raises
     ------
     EstimateError
-        If `K` is below 2 or not finite.
+        If `K` is not a finite number, or is below 2.
     """
     if not (is_number(K) and K >= 2):
         raise EstimateError(f"K, the number of options, must be at least 2, is {K!r}")

@@ -319,7 +319,8 @@ class Point:
     value
         Estimate of A, which may lie outside [0, 1].
     se
-        Standard error; None if it is undefined, which happens only for published formulas and a single label.
+        Standard error; None if it is undefined, which happens only for published formulas if a sample has
+        only one label.
     components
         Samples that the estimate uses.
     weights

@@ -3,10 +3,10 @@
 `Labels` contain the design of their protocol, which determines the estimator. A plain list of labels has no
 design: its options count as uniformly drawn, and it is refused if its propensities contradict that.
 
-For uniformly drawn options and one K the interval is exact. If K differs between items, or strata have
-different weights, all groups are tested together (`oversight.harness.estimate.tilting`). Simple pooling would
-be biased, because items with few options get more yes answers, and items with many options more no answers.
-Separate estimates of small groups would be biased upwards.
+For uniformly drawn options and one K the interval is exact. If K differs between items, or items of different
+strata have different weights, all groups are tested together (`oversight.harness.estimate.tilting`). Simple
+pooling would be biased, because items with few options get more yes answers, and items with many options more
+no answers. Separate estimates of small groups would be biased upwards.
 
 `accuracy` makes one estimate; `accuracies` makes all estimates that a protocol allows, by name.
 """

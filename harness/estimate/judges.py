@@ -409,8 +409,8 @@ def guess_by_judges(
     n_options
         Shape (N,): number of options of every item.
     answers
-        Answers from which the judges' quality is learned. An answer is not used as information about the
-        truth of its own item.
+        Answers from which the judges' quality is learned. An answer changes the probability of its own item
+        only through this quality.
 
     Examples
     --------

@@ -10,7 +10,8 @@ significant is a tie, and is shown as one.
 * that of one proportion if both predictions were equally likely to be asked about: of the m items asked about
   one of the two predictions, the answer favours the first model (a yes about its prediction, or a no about
   the other one) on a share P = (1 + Δ)/2
-* that of `tilted_score` otherwise, with as many degrees of freedom as items asked about a prediction
+* that of `tilted_score` otherwise, with as many degrees of freedom as items asked about one of the two
+  predictions
 
 If every differing item gives +1, 0 or −1 (resolved items, K = 2, or a coin between the two predictions), D is
 a difference of two dependent proportions n_+/N − n_−/N, with the interval of `paired_proportions`.

@@ -20,8 +20,8 @@ The variance is that of the estimate itself: the variance of the score interval'
 by the model or as observed, whichever is larger, with the working distribution of votes or judges learned
 from the pilot. A proportional draw within strata subtracts the variance between strata: the squared
 covariance of being right with the mean guess of the stratum, over the variance of this guess (a lower bound,
-corrected for bias). If a judge's probabilities cover the whole pool, only deviations of drawn items from
-their expected values count.
+corrected for bias). If a judge's probabilities cover the whole pool, the variance depends mainly on the
+deviations of drawn items from their expected values (see `ItemVariance`).
 """
 
 from __future__ import annotations
@@ -452,7 +452,7 @@ class ItemVariance:
     curves: FloatArray | None = None
 
     def at(self, items: float, mean: float | None = None) -> float:
-        """Return the variance times the number of items, if `mean` is true (None: the estimated mean)."""
+        """Return the estimate's variance times `items`, if `mean` is true (None: the estimated mean)."""
         whole, near = self.whole, self.near
         if mean is not None and self.means is not None and self.curves is not None:
             whole *= float(np.interp(mean, self.means, self.curves[0]))
