@@ -479,7 +479,7 @@ def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes
         for row in np.flatnonzero(questions.n_options != classes):
             name = labels.index.ids[int(questions.item[row])]
             raise BadInput(
-                f"results by class need the same {classes} classes for every item, but item {name} has "
+                f"results by class need the same {classes} classes for every item, but item {name!r} has "
                 f"{questions.n_options[row]} options"
             )
     for place in np.flatnonzero(predictions.option >= classes):

@@ -777,7 +777,7 @@ class PlanText:
         return (
             ""
             if items < self.size
-            else f"there are {self.size:,} items, and {items:,} of them would have to be asked about"
+            else f"there are {self.size:,} items, but {items:,} would have to be asked about"
         )
 
     def explain(self, row: PlannedRow, why: str) -> PlannedRow:

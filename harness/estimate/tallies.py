@@ -1172,7 +1172,7 @@ def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):
         raise NotIdentified(
-            f"labels[{row}]: options were drawn with propensities that differ ({propensity[row]:g} for the "
+            f"labels[{row}]: options were drawn with propensities that differ ({propensity[row]:.3g} for the "
             "one asked about); use routed_pool, then routed_accuracy, to weight by them"
         )
     if not ((propensity == 1) & (predictions.option[labels.item] == labels.option)).all():

@@ -52,8 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--retry-errors",
         action="store_true",
-        help="repeat failed calls; calls that the endpoint rejected, for example for a wrong key, are always "
-        "repeated",
+        help="repeat failed calls; calls that the endpoint rejected are always repeated",
     )
     add(
         "--dry-run",

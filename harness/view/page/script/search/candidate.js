@@ -69,7 +69,7 @@ function standing(search, id) {
       ["failed", percent(found.failed)],
     ]) : el("p", {}, row.answers ? "All its answers failed." : "It has no answers yet."),
     el("p", { class: "tools" }, step(ranked[rank - 1], "next better"), step(ranked[rank + 1], "next worse")),
-    family.length > 1 && lineageFigure({ name: `family-${id}`, title: "Ancestors and descendants",
+    family.length > 1 && lineageFigure({ name: `family-${id}`, title: "Ancestors and direct children",
       rows: family, search: search.id, winner: search.winner, here: id }),
   ];
 }
