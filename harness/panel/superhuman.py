@@ -299,7 +299,8 @@ class Superhuman(ResultWithNotes, Displayable):
     disagreement
         P(model ≠ random annotator); None if unknown.
     direct
-        Cost of the direct comparison for several shares of wins; empty for a certificate without conditions.
+        Cost of the direct comparison for several shares of wins; empty for a certificate without conditions,
+        for clusters of items, and if `disagreement` is None or 0.
     check
         Test of the assumptions on oracle labels; None without oracle labels.
     conditions
