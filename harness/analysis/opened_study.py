@@ -240,7 +240,7 @@ class Correction:
     errors: str
 
     def put_first(self, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
-        """Put estimates that allow for errors first; in other estimates, write the errors to `why` if empty."""
+        """Put estimates that allow for errors first; in the others, write the errors to `why` if empty."""
         first = {name: e for name, e in estimates.items() if name in CORRECTED}
         others = {name: e for name, e in estimates.items() if name not in CORRECTED}
         return first | {name: replace(e, why=e.why or self.errors) for name, e in others.items()}
