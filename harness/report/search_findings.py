@@ -26,7 +26,8 @@ class SearchedCandidate:
     standing
         Score of the candidate; None while no answer to a labelled item can be scored.
     on_front
-        Whether the candidate answered all items, and no other such candidate is both better and cheaper.
+        Whether the candidate answered all items, and no other such candidate is better without needing more
+        tokens, or needs fewer tokens without being worse.
     raced_out
         Whether the candidate was dropped before it had answered all items.
     diff
