@@ -151,7 +151,7 @@ class ItemColumns:
 
 
 def _number(questions: QuestionColumns) -> AnyIntArray:
-    """Number the questions uniquely by item, option and expert, because no expert is asked twice."""
+    """Number questions by item, option and expert: nobody is asked twice about the same option of an item."""
     return questions.key * len(questions.experts) + questions.expert
 
 

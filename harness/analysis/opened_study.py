@@ -240,7 +240,7 @@ class Correction:
     errors: str
 
     def put_first(self, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
-        """Put estimates that allow for errors first; name the errors in the `why` of all other estimates."""
+        """Put estimates that allow for errors first; in the others, write the errors to `why` if empty."""
         first = {name: e for name, e in estimates.items() if name in CORRECTED}
         others = {name: e for name, e in estimates.items() if name not in CORRECTED}
         return first | {name: replace(e, why=e.why or self.errors) for name, e in others.items()}
@@ -496,7 +496,7 @@ class OpenStudy:
 
     @cached_property
     def correction(self) -> Correction | None:
-        """Correction for experts' errors; None if no error is known, or the design allows no correction."""
+        """Correction for experts' errors; None if nothing is known about them, or the design allows none."""
         answers, labels, known = self.controls, self.labels, self.rates
         has_errors = answers is not None or self.study.experts.knows_errors
         if labels.is_resolved or not labels.tells_accuracy or not has_errors:

@@ -175,7 +175,7 @@ class WeighedJudges(Judges):
         return super().estimate(model, setting)
 
     def make_working(self, items: IntArray) -> WorkingMaker:
-        """Return a function that makes these items' working distributions from judges and models' votes."""
+        """Return a function that makes these items' working distributions, from judges and others' votes."""
         others = [vote for name, vote in self._votes.items() if name != self._of]
         return weigh_judges([one.take(items) for one in (*self._judges, *others)])
 

@@ -76,7 +76,7 @@ class OptionUtilities:
 
 
 def weigh_judges(judges: Sequence[JudgeProbabilities]) -> WorkingMaker:
-    """Return a function that makes working distributions from judges' probabilities for all items.
+    """Return a function that makes working distributions of items from judges' probabilities for these items.
 
     Examples
     --------

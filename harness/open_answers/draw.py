@@ -10,15 +10,15 @@ together, with one probability π. It is proportional to the largest size z of t
 and u = |points| with "equal", or |points| √(p(1 − p)) with "judge", where p is the judge's probability. With
 "judge", the first term is also proportional to the answer's Σu divided by the item's positive points. π is
 min(1, c z), and c is chosen so that n questions are expected. One systematic pass over all cells (items in
-random order, units of an item in random order) draws each cell with exactly its probability. From each item
-it draws the sum of the cells' probabilities, rounded down or up (Madow 1949, Ann. Math. Stat. 20). The term
-⅓/U bounds the inverse-probability weights of estimates that weight all units equally.
+random order, units of an item in random order) draws each cell with exactly its probability. The number of
+cells that it draws from an item is the sum of their probabilities, rounded down or up (Madow 1949, Ann. Math.
+Stat. 20). The term ⅓/U bounds the inverse-probability weights of estimates that weight all units equally.
 
 The scheme "first no" draws whole items, with all their answers. The units of an answer are in random order
-(the same for all answers to the item) or, with a judge, sorted by the probability of an error. An *error* is
-a unit with positive points that is not met, or one with negative points that is met. Units are asked about in
-this order until an error is found. A unit's recorded probability is the probability that its item is drawn
-and the unit is the first in this order.
+(the same for all answers to the item) or, with a judge, sorted by the probability of an error, the largest
+first. An *error* is a unit with positive points that is not met, or one with negative points that is met.
+Units are asked about in this order until an error is found. A unit's recorded probability is the probability
+that its item is drawn and the unit is the first in this order.
 
 A unit of unknown field has a queue of T experts from different fields, in random order. An expert who says
 "not my field" passes the unit on. If exactly one of the F fields accepts it, an expert of this field is in

@@ -310,7 +310,7 @@ def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[A
 
 
 def _first_asked(units: ModelUnits) -> ModelUnits:
-    """Mark all but each answer's first unit as not asked, because asking depended on earlier replies."""
+    """Mark all units after the first of an order as not asked, because asking depended on earlier replies."""
     ordered = units.order > 0
     if (ordered & (units.propensity == 0)).any():
         raise Withheld(

@@ -181,7 +181,10 @@ def pairwise(panel: Panel) -> Pairwise:
 
 
 def _split_by_class(panel: Panel) -> Iterator[IntArray]:
-    """Split rating rows by class into groups, so that arrays of `_chance` have at most `CELLS` cells."""
+    """Split rating rows by class into groups, so that arrays of `_chance` have about `CELLS` cells at most.
+
+    An array can be larger by the cells of one class, because a class is never split.
+    """
     A, m = len(panel.annotators), np.bincount(panel.item)
     cells = np.minimum(A * A, np.bincount(panel.label, weights=m[panel.item], minlength=panel.K))
     part = (np.cumsum(cells) // CELLS)[panel.label]

@@ -313,7 +313,7 @@ class WeightedVotes:
     def alphas(self, weights: FloatArray, n: float) -> FloatArray:
         """Return α under each of B weightings of the R rows, shape (B,); `weights` has shape (B, R).
 
-        Each weighting is scaled to n ratings. Its weighted ratings must include two different classes.
+        Each weighting is scaled to n ratings. Its weighted ratings must include two different values.
         """
         found = np.empty(len(weights))
         step = max(1, CELLS // max(*self.votes.shape, self.votes.nnz))

@@ -44,7 +44,7 @@ Tangent = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
 def root(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return value and slope of c(x) = √x at every x0, for the ceilings U(e) and U(t)."""
+    """Return value and slope of c(x) = √x at every x0 (at least 0.001), for the ceilings U(e) and U(t)."""
     c = np.sqrt(np.maximum(x, 1e-3))
     return c, 1 / (2 * c)
 

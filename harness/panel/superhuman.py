@@ -295,11 +295,13 @@ class Superhuman(ResultWithNotes, Displayable):
         order is chosen in advance, all tests together have this level.
     items_needed
         Number of items with which the split test would certify against the first valid ceiling if L and the
-        agreement stayed the same; None if no number of items suffices.
+        agreement stayed the same; N if the model is certified. None if no number of items up to `MOST_ITEMS`
+        suffices, or no ceiling is valid.
     disagreement
         P(model ≠ random annotator); None if unknown.
     direct
-        Cost of the direct comparison for several shares of wins; empty for a certificate without conditions.
+        Cost of the direct comparison for several shares of wins; empty for a certificate without conditions,
+        for clusters of items, and if `disagreement` is None or 0.
     check
         Test of the assumptions on oracle labels; None without oracle labels.
     conditions

@@ -26,7 +26,8 @@ class SearchedCandidate:
     standing
         Score of the candidate; None while no answer to a labelled item can be scored.
     on_front
-        Whether no other candidate that answered all items is both better and cheaper.
+        Whether the candidate answered all items, and no other such candidate is better without needing more
+        tokens, or needs fewer tokens without being worse.
     raced_out
         Whether the candidate was dropped before it had answered all items.
     diff
@@ -171,7 +172,7 @@ class SearchReport(Displayable):
 
     @property
     def scale(self) -> str:
-        """Scale of scores: ``"accuracy"``, or ``"q"``, the share of refuted options it avoids."""
+        """Scale of scores: ``"accuracy"``, or ``"q"``, the share of refuted options that are avoided."""
         return "q" if self.fitness == "raw" else "accuracy"
 
     def by_id(self, name: str) -> SearchedCandidate:
