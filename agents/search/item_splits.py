@@ -182,7 +182,7 @@ def order_by_worth(items: Sequence[Item], labelled: ExpertLabels) -> tuple[Item,
     A yes distinguishes two programs as well as about K no answers do, and a proposal's results on the first
     items decide whether it continues. If options are drawn uniformly, the label does not depend on the item's
     difficulty, so the first items are as difficult as the later items. For routed items this may be false, so
-    routed items keep their order.
+    all items keep their order if any of them is routed.
     """
     if labelled.routed.any():
         return tuple(items)

@@ -293,7 +293,10 @@ async def continue_search(
 
 
 def _end_as_named(context: SearchContext) -> Ended | None:
-    """Return how a search with a named winner ended, as no later proposal can win; None without a winner."""
+    """Return the end of a search that named a winner before all proposals were made; no later one can win.
+
+    Returns None if no winner was named, or if the finalists of a whole search were recorded.
+    """
     events = context.archive.events
     if "winner" not in events or "finalists" in events:
         return None

@@ -244,7 +244,8 @@ class _Slots:
                 task.cancel()
             raise
         finally:
-            # Wait for calls that were sent, because they are paid for. After an interrupt, all tasks end.
+            # Wait for calls that were sent, because they are paid for. After an interrupt, the tasks were
+            # cancelled above.
             await asyncio.gather(*self._tasks, return_exceptions=True)
         return reason
 

@@ -125,7 +125,7 @@ def show_quality(args: argparse.Namespace, study: Study) -> None:
 
 
 def note_absence(args: argparse.Namespace, study: Study) -> None:
-    """Record that an expert is absent; meanwhile, questions go to other experts who can answer them."""
+    """Record that an expert is absent; meanwhile, new questions go to other experts who can answer them."""
     from oversight.protocols.people import note_absence
 
     with Store(study.store_url) as store:

@@ -125,8 +125,8 @@ class Arrivals:
     bins
         Person → number of their timed answers in each bin.
     order
-        Person → number of the person's answers in each portion of the order of arrival. All portions have
-        the same number of answers; answers without a time are included.
+        Person → number of the person's answers in each portion of the order of arrival. Portions cover equal
+        ranges of this order; answers without a time are included.
     per_hour
         Person → timed answers per hour, between the person's first and last; missing for people with fewer
         than two timed answers.

@@ -168,7 +168,7 @@ def list_experts(roster: Roster, named: Sequence[str]) -> dict[str, str]:
     Raises
     ------
     DataError
-        If one of these fields has no expert.
+        If one of the fields in `named` has no expert.
     """
     others = (name for name in roster.classes if name != ANY_CLASS)
     found = dict[str, str]()

@@ -99,7 +99,7 @@ class QuestionSheet:
         return next(map(str, places), None)
 
     def _order(self, item: Item) -> tuple[int, ...]:
-        """Return the options' positions in display order: class order or, if options differ, permuted."""
+        """Return options' positions in display order: class order, or permuted if items' options differ."""
         return item.permutation if self._texts.own_options else tuple(range(len(item.options)))
 
 

@@ -126,7 +126,7 @@ def check_experts(asked: Iterable[Pending], roster: Roster, *, asks_on: bool) ->
     Raises
     ------
     DataError
-        If an expert would do so; the message names the roster and the expert.
+        If an expert would do so; the message names the roster and the expert, and for options the item.
     """
     for expert in roster.experts:
         if asks_on and (len(expert.classes) > 1 or "*" in expert.classes):
@@ -306,7 +306,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     # --- pull --------------------------------------------------------------------------------
 
     def pull(self, *, full: bool = False, requeue: bool = True) -> Difference:
-        """Fetch changes since the last pull, or all answers, and undo foreign changes to project settings.
+        """Fetch changes since the last pull, or all answers; restore settings, and remove predictions.
 
         Parameters
         ----------

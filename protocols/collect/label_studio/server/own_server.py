@@ -183,7 +183,10 @@ def find_servers() -> Path:
 
 
 def _find_folder(name: str) -> Path:
-    """Return the folder of a server's data. Data that an older version kept in the cache are moved there."""
+    """Return the folder of a server's data; data of an older version stay in the cache while it runs.
+
+    If the server is stopped, such data are moved from the cache to the data directory.
+    """
     place, before = find_servers() / name, cache_dir() / "label-studio" / "servers" / name
     if name and not place.exists() and before.is_dir():
         if is_alive(before):
