@@ -140,7 +140,7 @@ def _refuse_other_draw(protocol: str, drawn: Sequence[QuestionFields], stored: S
             raise ConfigError(
                 f"questions were drawn before by {question.protocol!r} with seed {question.seed} and "
                 f"propensity {question.propensity:.3g}; protocol, seed, options_per_item, models, "
-                "judges and items cannot change once questions are drawn: start a new study"
+                "judges and items asked about cannot change once questions are drawn: start a new study"
             )
 
 
