@@ -99,7 +99,7 @@ def test_a_database_that_is_damaged_leaves_no_half_of_a_file(folder: Path, overs
 def test_file_that_is_no_audit_is_refused(folder: Path, oversight: Oversight) -> None:
     for text in (b"", b"\n", b"{}\n{}\n", b"\x00" * 100, b'{"format": "other"}\n', b"[" * 10_000):
         Path("other").write_bytes(text)
-        assert "is not a" in oversight("store", "verify", "other", code=2)["error"]
+        assert "was not written by" in oversight("store", "verify", "other", code=2)["error"]
     assert "cannot be read" in oversight("store", "verify", "none.jsonl", code=2)["error"]
     assert "cannot be read" in oversight("store", "verify", folder, code=2)["error"]
 

@@ -89,7 +89,7 @@ def test_wrong_code_is_refused_and_guessing_is_slowed_down(tmp_path: Path) -> No
         link_id = desk.begin("ana")["X_Link"]
         assert desk.sign_in(revoked)[0].status == 200
         call(tmp_path, "label", "codes", "bea", "--revoke")
-        [expired] = call(tmp_path, "label", "codes", "bea", "--days", "0.000001")["codes"]
+        [expired] = call(tmp_path, "label", "codes", "bea", "--days", "1e-9")["codes"]
         guesses = (
             "", "x", good + "x", good[:-1], good[:-1] + "u", good[::-1], revoked, expired["code"], "0" * 20,
             link_id, f"{link_id}.{good}", f"ana: {good}", good.replace("-", "é").encode().decode("latin-1"),

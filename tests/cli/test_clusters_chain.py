@@ -119,9 +119,7 @@ def test_flags_of_panels_are_said_in_words(
     assert certify["flags"][0].startswith("fixed_panel: ")
     assert certify["notes"][0].startswith("the annotators are a fixed panel: ")
     parity = oversight("panel", "parity", "--model", "model.csv", "--reference", "truth.csv")
-    assert parity["human_level"]["notes"] == [
-        "people whose ratings the figures rest on: 3, at least 5 are advised"
-    ]
+    assert parity["human_level"]["notes"] == ["number of people who rated: 3; at least 5 are advised"]
     for b in (parity["overall"], *parity["bins"]):
         assert len(b["notes"]) == len(b["flags"])
     for words, flags in (

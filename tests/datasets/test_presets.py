@@ -200,7 +200,7 @@ def test_documented_presets_match_the_code(datasets: Path) -> None:
         assert f"`{preset.hub}`" in row
         assert f" {preset.split} " in row
         n = preset.rows.get(preset.config, {}).get(preset.split)
-        rows = f"{n:,}" if n else "not known here"
+        rows = f"{n:,}" if n else "unknown"
         assert row.endswith(f"| {rows} | {f'{preset.printed:,}' if preset.printed else 'not printed'} |")
     shown = [
         "\n".join(load_preset(name, datasets / file).lines())

@@ -74,7 +74,7 @@ def test_estimates_that_are_not_corrected_say_so() -> None:
     labels = ask(truth, [0.2, 1, 1, 1], np.random.default_rng(2))
     predictions = predict(models["leaning"])
     found = accuracies(predictions, labels, anytime=0.95)
-    assert "without a yes or no" in found["ml"].why
+    assert "have no yes or no" in found["ml"].why
     assert "about one option" not in found["ml"].why
     assert found["worst_case"].holds
     for name in ("ord", "comp", "ivw", "ivw_half", "anytime"):

@@ -98,7 +98,7 @@ def test_of_several_models_one_is_to_be_named(
 ) -> None:
     oversight("predictions", "export", "all.csv")
     assert main(["predictions", "import", "all.csv", "--model", "three"]) == 2
-    assert "all.csv [model]: the log contains answers of 2 models: one, two" in capsys.readouterr().err
+    assert "no model 'three'; the log contains answers of 2 models: one, two" in capsys.readouterr().err
 
 
 def test_an_unknown_ending_is_refused(study: Path, capsys: pytest.CaptureFixture[str]) -> None:

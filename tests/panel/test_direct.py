@@ -109,7 +109,9 @@ def test_impossible_plans_are_refused(values: dict[str, float], message: str) ->
 
 
 def test_impossible_answers_are_refused() -> None:
-    with pytest.raises(EstimateError, match="wins 3, losses 3, neither 0, unsettled 0: at least 0"):
+    with pytest.raises(
+        EstimateError, match="wins 3, losses 3, neither 0, unsettled 0: each must be at least 0"
+    ):
         direct_result(3, 3, screened=5)
 
 

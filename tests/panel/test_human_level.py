@@ -176,7 +176,7 @@ def test_missing_choices_are_left_out_and_unreadable_ones_are_wrong() -> None:
     reference = np.array([0, 1, 1, -1])
     found = human_level_choices({"ana": np.array([0, -1, 1, 1])}, reference, {"ai": np.array([0, -1, 1, 1])})
     assert {n: s for n, _, s in found.ranking} == {"ana": 1.0, "ai": pytest.approx(2 / 3)}
-    assert found.flags == ("few_people: 1, at least 5 are advised",)
+    assert found.flags == ("few_people: 1; at least 5 are advised",)
 
 
 def test_bad_methodology_is_refused() -> None:

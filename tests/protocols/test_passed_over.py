@@ -98,7 +98,7 @@ def test_blank_and_unsure_give_the_same_numbers() -> None:
         assert (blank[name].low, blank[name].high) == (unsure[name].low, unsure[name].high)
         assert blank[name].holds == unsure[name].holds
     assert not blank["routed"].holds
-    assert "without a yes or no" in blank["routed"].why
+    assert "have no yes or no" in blank["routed"].why
 
 
 @pytest.mark.slow
