@@ -134,8 +134,8 @@ class Board:
     def avoided(self, name: str) -> float | None:
         """Return the weighted share of items with a refused option on which a candidate chose no such option.
 
-        Items with a yes are left out, so this is not an accuracy. Items without an answer of the candidate
-        are left out, too. None if no item is left.
+        Items with a yes are left out, so this is not an accuracy. Items that the candidate did not answer are
+        also left out. None if no item is left.
         """
         return _avoided(self.options(name), self.labelled)
 
