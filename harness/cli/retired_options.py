@@ -76,6 +76,7 @@ RETIRED: dict[str, dict[str, str]] = {
         },
     },
     "experts export": {"--out": _FILE.format("experts export EXPERT")},
+    "experts invite": {"--link": "leave it out; every expert gets an account with its own password"},
     "experts replace": {"--with": "give the other expert as an argument: oversight experts replace ANA BEA"},
     "gate": {
         "--level": _SETTING.format("estimate.level"),

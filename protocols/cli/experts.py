@@ -1,7 +1,6 @@
 """Give experts accounts, measure their quality, record absences, and export or erase their data.
 
 examples: oversight experts invite             creates accounts on Label Studio, prints each password once
-          oversight experts invite --link      prints a sign-up link for each expert
           oversight experts list               shows who has an account
           oversight experts password ana       sets a new password for ana
           oversight experts quality            error rates, consistency and drift, from control questions
@@ -72,14 +71,14 @@ def remind(args: argparse.Namespace, study: Study) -> None:
 
 
 def invite(args: argparse.Namespace, study: Study) -> None:
-    """Create accounts, print sign-up links, or only list who has an account."""
+    """Create accounts, or only list who has an account."""
     from rich.table import Table
 
     from oversight.protocols.collect import Campaign, invite
 
     check = args.action == "list"
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
-        accounts = invite(campaign, link=not check and args.link, check=check)
+        accounts = invite(campaign, check=check)
         away = store.people.read_absences()
     table = Table("expert", "classes", "logs in as", "account", title="Accounts")
     handed = list[str]()
@@ -88,16 +87,14 @@ def invite(args: argparse.Namespace, study: Study) -> None:
         if a.password:
             state = "made just now"
             handed.append(f"{a.expert}: {a.url} as {a.email} with the password {a.password}")
-        elif a.link:
-            handed.append(f"{a.expert}: {a.link}")
-        reveal(a.password or a.link)
+        reveal(a.password)
         absent = away.get(a.expert)
         told = "" if absent is None else f" (away{f' until {absent.until}' if absent.until else ''})"
         table.add_row(a.expert + told, ", ".join(a.classes), a.email, state)
     table.caption = "Passwords are shown only once and are not stored: pass them on now."
     emit(args, {"accounts": [asdict(a) for a in accounts]}, table)
     if handed and not args.json:
-        # Print links outside the table, because its cells would break them into lines.
+        # Print addresses outside the table, because its cells would break them into lines.
         emit(args, {}, "\n".join(handed))
 
 
@@ -213,8 +210,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verb = add_actions(parser, {name: text for name, (_, text) in SUB_VERBS.items()})
     for name in _OF_ONE:
         verb[name].add_argument("expert", metavar="EXPERT", help="name of the expert in the roster")
-    links = "print sign-up links instead of creating accounts with passwords"
-    verb["invite"].add_argument("--link", action="store_true", help=links)
     last = "last day of the absence, for example 2026-12-24 (default: no end)"
     verb["absent"].add_argument("--until", metavar="DAY", help=last)
     verb["replace"].add_argument(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """An expert's account; `password` and `link` are empty unless they were just created.
+    """An expert's account; `password` is empty unless the account was just created.
 
     Attributes
     ----------
@@ -22,8 +22,6 @@ class Account:
         Whether the expert can already log in.
     password
         The password of an account that was just created. It is not stored.
-    link
-        Address where the expert creates the account with this e-mail address.
     """
 
     expert: str
@@ -32,7 +30,6 @@ class Account:
     url: str
     exists: bool
     password: str = field(default="", repr=False)
-    link: str = field(default="", repr=False)
 
 
 _NOWHERE = "@experts.invalid"

@@ -1,4 +1,4 @@
-"""Create experts' accounts with a password or an invitation link, and reset passwords."""
+"""Create experts' accounts, each with its own password, and reset passwords."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from oversight.protocols.collect.label_studio.server.own_server import list_serv
 from oversight.protocols.routing import Expert
 
 
-def invite(campaign: Campaign, *, link: bool = False, check: bool = False) -> list[Account]:
-    """Create an account, or an invitation link, for every expert on the roster without one.
+def invite(campaign: Campaign, *, check: bool = False) -> list[Account]:
+    """Create an account for every expert on the roster without one.
 
     Parameters
     ----------
-    link
-        Whether to return a link instead of creating the account with a password.
     check
         Whether only to report who has an account.
 
@@ -30,10 +28,10 @@ def invite(campaign: Campaign, *, link: bool = False, check: bool = False) -> li
     """
     if not check:
         campaign.store.marks.refuse_mark()
-    return [_invite_expert(campaign, expert, link=link, check=check) for expert in campaign.roster.experts]
+    return [_invite_expert(campaign, expert, check=check) for expert in campaign.roster.experts]
 
 
-def _invite_expert(campaign: Campaign, expert: Expert, *, link: bool, check: bool) -> Account:
+def _invite_expert(campaign: Campaign, expert: Expert, *, check: bool) -> Account:
     client, email = campaign.open_client(expert.name), campaign.find_email(expert)
     exists = email in client.read_users()
     account = Account(
@@ -41,15 +39,11 @@ def _invite_expert(campaign: Campaign, expert: Expert, *, link: bool, check: boo
     )
     if exists or check:
         return account
-    if link:
-        return replace(account, link=client.public_url + client.read_invitation())
     password = secrets.token_urlsafe(9)
     # Sign up at the server directly, because its public address may lead through a proxy.
     _sign_up(client.url + client.read_invitation(), email, password)
     if email not in client.read_users():
-        raise LabelStudioError(
-            f"{client.url} created no account for {email}: use --link, and let the expert sign up"
-        )
+        raise LabelStudioError(f"{client.url} created no account for {email}; create it there by hand")
     return replace(account, exists=True, password=password)
 
 
