@@ -54,7 +54,7 @@ def main() -> None:
         with Store(url) as store:
             # Build the full-text index, which an imported study already has.
             store.words.find_items("w0")
-            # Cache the columns of the runs, as `oversight run` does at its end.
+            # Cache the columns of the runs; `oversight run` does this when it ends.
             store.run_columns.keep([run["id"] for run in store.runs.read_runs()])
         print(f"{number:,} items x {args.models} models", flush=True)
         begun = time.perf_counter()

@@ -94,7 +94,7 @@ def batch_study(
 ) -> dict[str, dict[str, Any]]:
     """Ask models as `run_study` does, but with the Batch API (`run_batches`).
 
-    In the result, ``under_way`` is the number of pending requests.
+    The result has the number of pending requests of every model as ``under_way``.
     """
     from oversight.harness.llm import (
         run_batches,  # imported here because it imports the SDK, which is slow

@@ -436,7 +436,7 @@ class ModelVotes:
         return found
 
     def count_votes(self, item: IntArray, option: IntArray) -> IntArray:
-        """Count the models that predict `option` on `item`, elementwise; shape of `item`."""
+        """Return the number of models that predict `option[i]` on `item[i]`, for every i; shape of `item`."""
         votes = np.zeros(item.size, np.int64)
         for model in self.models:
             votes += model.option[item] == option

@@ -154,7 +154,13 @@ class CandidatePages:
 
 
 def find_search(store: Store, name: str) -> SearchProgress:
-    """Return the search with this id; an empty id selects the newest. Raise BadInput if none exists."""
+    """Return the search with the id `name`; if `name` is empty, the newest search.
+
+    Raises
+    ------
+    BadInput
+        If the study has no such search.
+    """
     known = store.searches.read_progress()
     for search in known:
         if search.id == (name or search.id):

@@ -114,7 +114,7 @@ def find_changes(
     unset = _flatten(_defaults())
     found = []
     for name in dict.fromkeys([*before, *after]):
-        # if the version that froze the design did not know a setting, the setting had its default
+        # A missing setting had its default, because the version that froze the design did not have it.
         old, new = before.get(name, unset.get(name)), after.get(name, unset.get(name))
         if old != new:
             found.append(f"setting {name}: {_show(old)} {then}, {_show(new)} {now}")

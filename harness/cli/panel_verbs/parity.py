@@ -84,7 +84,7 @@ def _answer(found: Parity) -> list[str]:
     gap = found.overall.delta
     answer = "No, it is below." if gap.low > 0 else "It is above." if gap.high < 0 else "Not decided."
     if found.stratify:
-        answer += " See the rows by certainty of the vote."
+        answer += " Each row is a range of certainty."
     low, value, high = (f"{100 * x:+.1f}" for x in (gap.low, gap.value, gap.high))
     return [
         f"Does the model do as well as the humans?   {answer}",

@@ -174,7 +174,7 @@ class HttpClient:
 
 
 def _time_limits(seconds: float) -> aiohttp.ClientTimeout:
-    # Connecting has a shorter timeout, so that unsent requests can be distinguished from slow replies.
+    # The timeout for connecting is shorter. So a request that was not sent differs from a slow reply.
     return aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, 0.9 * seconds))
 
 

@@ -16,7 +16,7 @@ from typing import Literal
 Notation = Literal["letter", "option"]
 """Requested form of an answer: an option's letter, or its text."""
 
-# The first letters, in order, of alphabets that are used to enumerate options.
+# First letters of other alphabets, in order; some replies name options by them.
 _ALPHABETS = ("ΑΒΓΔΕΖΗΘ", "АБВГДЕЖЗ", "ابجدهوزح", "אבגדהוזח", "甲乙丙丁戊己庚辛", "가나다라마바사아")
 _LOOKALIKES = {"В": "B", "Е": "E", "Н": "H"}
 """Cyrillic capitals that are ambiguous, because they look like the Latin letter of another option."""

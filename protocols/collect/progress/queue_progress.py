@@ -89,7 +89,8 @@ class AnswerTimes:
     median_seconds
         Median time; None if no time is known.
     hours
-        Sum of the times, each limited to ten times the median and to one hour; None if no time is known.
+        Sum of the known times. A time counts at most ten times the median, and at most one hour. None if no
+        time is known.
     fast
         Number of answers given in less than half a second, or in less time than reading the text takes at 200
         characters per second. They count as answers; people must judge whether they are honest.
