@@ -49,9 +49,9 @@ from oversight.protocols.collect import (
 )
 from oversight.protocols.routing import (
     ANY_CLASS,
+    DrawSummary,
     InsertedControls,
     Roster,
-    Routed,
     check_drawn,
     draw_items,
     draw_questions,
@@ -165,7 +165,7 @@ class AskedLookup:
 
 def route_questions(
     study: Study, *, questions: int | None = None, more: int | None = None, second: bool = False
-) -> Routed:
+) -> DrawSummary:
     """Draw and store the questions of a study.
 
     Parameters
@@ -213,7 +213,7 @@ def _route_questions(
     numbers: tuple[int | None, int | None],
     *,
     second: bool,
-) -> Routed:
+) -> DrawSummary:
     asked, new, ids = Counter[str](), 0, list[str]()
     items = read_items_ahead(study)
     with Store(study.store_url) as store, store.together(exclusive=True):
@@ -254,7 +254,7 @@ def _route_questions(
         if not study.experts.statement.asks_on:
             asked = Counter(store.count_asked(panel=False))
     controls = inserted if study.experts.has_controls else None
-    return Routed(
+    return DrawSummary(
         asked=asked,
         new=new + inserted.new,
         items=len(ids),
@@ -273,7 +273,7 @@ def _find_common_options(study: Study, roster: Roster) -> tuple[str, ...]:
     return first if all(item.options == first for item in items) else ()
 
 
-def route_panel(study: Study) -> Routed:
+def route_panel(study: Study) -> DrawSummary:
     """Assign every item to its annotators and store the assignments.
 
     Raises
@@ -294,7 +294,7 @@ def route_panel(study: Study) -> Routed:
         new = store.panel.add_assignments(drawn)
         freeze.end(new)
     asked = Counter(a.annotator for a in drawn)
-    return Routed(asked=asked, new=new, items=len(items), each=rule.n, annotators=len(rule.annotators))
+    return DrawSummary(asked=asked, new=new, items=len(items), each=rule.n, annotators=len(rule.annotators))
 
 
 def export_open(study: Study, folder: str | Path, form: str = "csv") -> tuple[list[Path], int]:

@@ -5,7 +5,7 @@ from .item_files import (
     ItemFields as ItemFields, iterate_fields as iterate_fields, iterate_items as iterate_items,
     read_items as read_items, read_key as read_key, ItemMapping as ItemMapping,
 )
-from .json_logs import (
+from .inspect_logs import (
     how_log_ended as how_log_ended,
 )
 from .log_formats import (

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from oversight.harness.datasets.json_logs import (
+from oversight.harness.datasets.log_fields import (
     OWN_FILE,
     is_label,
     place_labels,

@@ -12,7 +12,7 @@ from operator import contains
 from pathlib import Path
 from typing import Any
 
-from oversight.harness.datasets.json_logs import (
+from oversight.harness.datasets.log_fields import (
     OWN_FILE,
     find_listed_options,
     place_labels,

@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from oversight.harness.datasets.helm_logs import read_helm
-from oversight.harness.datasets.json_logs import read_inspect, read_metadata
+from oversight.harness.datasets.inspect_logs import read_inspect
 from oversight.harness.datasets.lm_eval_logs import read_lm_eval
+from oversight.harness.datasets.log_fields import read_metadata
 from oversight.harness.datasets.row import Row, split_records
 from oversight.harness.datasets.rows import read_rows
 from oversight.harness.datasets.text_files import no_file

@@ -18,7 +18,7 @@ from oversight.harness.config import Study
 from oversight.harness.estimate import guess_right
 from oversight.harness.output import counted
 from oversight.harness.store import Store
-from oversight.protocols.routing.rule import OptionProbabilities
+from oversight.protocols.routing.routing_protocol import OptionProbabilities
 
 if TYPE_CHECKING:
     from oversight.harness.estimate import AnswersSoFar, JudgeOpinion

@@ -28,7 +28,7 @@ from oversight.harness.types import (
     question_ids,
 )
 from oversight.protocols.routing.roster import Roster, read_roster
-from oversight.protocols.routing.rule import Predictions, QuestionFields
+from oversight.protocols.routing.routing_protocol import Predictions, QuestionFields
 
 _Drawn = tuple[str, int, str, int, int]
 """Item, option, expert, number of options asked about (m), and number of options (K)."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from oversight.harness.store import ControlKind
 from oversight.harness.types import Question, control_id, draw_place, question_id, seal_ids
-from oversight.protocols.routing.rule import QuestionFields
+from oversight.protocols.routing.routing_protocol import QuestionFields
 
 _CONTROLS = frozenset(kind.value for kind in ControlKind)
 

@@ -32,7 +32,7 @@ from oversight.harness.types import SECOND_QUESTIONS, draw_place, question_id
 from oversight.protocols.routing.draw_information import DrawInformation, read_known
 from oversight.protocols.routing.partitioned import FreeExperts
 from oversight.protocols.routing.roster import Roster
-from oversight.protocols.routing.rule import QuestionFields
+from oversight.protocols.routing.routing_protocol import QuestionFields
 from oversight.protocols.routing.sealed_ids import seal_fields
 
 

@@ -27,7 +27,7 @@ from oversight.harness.estimate import (
 from oversight.harness.types import Answer, Item, ProtocolStatement, Question, Verdict
 from oversight.protocols.routing.partitioned import FreeExperts
 from oversight.protocols.routing.roster import Roster
-from oversight.protocols.routing.rule import (
+from oversight.protocols.routing.routing_protocol import (
     OptionProbabilities,
     Predictions,
     multiply_by_judges,

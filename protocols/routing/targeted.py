@@ -29,7 +29,7 @@ from oversight.harness.estimate import (
 from oversight.harness.types import Item, ProtocolStatement, Question
 from oversight.protocols.routing.partitioned import FreeExperts
 from oversight.protocols.routing.roster import Roster
-from oversight.protocols.routing.rule import (
+from oversight.protocols.routing.routing_protocol import (
     OptionProbabilities,
     Predictions,
     multiply_by_judges,

@@ -14,7 +14,7 @@ import pytest
 
 from oversight.harness import DataError
 from oversight.harness.datasets import format_of, predictions_from_arrays, read_items
-from oversight.harness.datasets.json_logs import _header, _samples
+from oversight.harness.datasets.inspect_logs import _header, _samples
 from oversight.harness.types import Item, PredictionStatus, Source
 from tests.datasets.foreign_answers import read_foreign, to_predictions
 

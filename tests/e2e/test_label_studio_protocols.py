@@ -12,7 +12,7 @@ from oversight.harness.llm import make_spec
 from oversight.harness.store import Store
 from oversight.harness.types import Prediction
 from oversight.protocols.routing import Sequential, read_roster
-from oversight.protocols.routing.study_rule import routing_rule_of
+from oversight.protocols.routing.study_protocol import routing_rule_of
 from tests.e2e.conftest import CLASSES, EXPERTS, Bench
 
 pytestmark = pytest.mark.label_studio

@@ -26,7 +26,7 @@ from oversight.harness import derive_seed
 from oversight.harness.estimate import ROUTED_ASSUMPTIONS, decode
 from oversight.harness.types import ProtocolStatement
 from oversight.protocols.routing.partitioned import FreeExperts
-from oversight.protocols.routing.rule import put_question
+from oversight.protocols.routing.routing_protocol import put_question
 
 @dataclass(frozen=True)
 class HalfPredicted:

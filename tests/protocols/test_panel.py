@@ -16,7 +16,7 @@ from oversight.harness.panel import krippendorff_alpha, make_panel
 from oversight.harness.types import Answer, Assignment, Item, Rating
 from oversight.protocols.collect import SimulatedExperts, export_questions, read_panel, write_ratings
 from oversight.protocols.routing import BalancedPanel, Expert, RandomPanel, Roster, one_expert_per_class
-from oversight.protocols.routing.direct_route import Direct
+from oversight.protocols.routing.direct import Direct
 
 CLASSES = ("red", "green", "blue")
 PEOPLE = ("ana", "bo", "cy", "di", "ed", "flo", "gus")

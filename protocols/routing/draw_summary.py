@@ -12,7 +12,7 @@ from oversight.protocols.routing.second_draw import SecondDraw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Routed:
+class DrawSummary:
     """Summary of a draw of questions or assignments.
 
     Attributes

@@ -21,7 +21,7 @@ from oversight.protocols.routing.item_draw import keep_drawn_items
 from oversight.protocols.routing.panel_draw import RandomPanel
 from oversight.protocols.routing.partitioned import FreeExperts, Partitioned
 from oversight.protocols.routing.roster import Roster, read_roster
-from oversight.protocols.routing.rule import (
+from oversight.protocols.routing.routing_protocol import (
     AdaptiveProtocol,
     JudgedProtocol,
     Predictions,
