@@ -207,7 +207,7 @@ class CallsUnderWay:
             raise NotSent(str(self._end))
 
     def end(self, why: FatalModelError | NotSent) -> None:
-        """Stop sending calls, and raise an error in the tasks that wait."""
+        """Stop sending calls, and raise the error `why` in the waiting tasks."""
         if self._end is None:
             # Copy the error, because an error raised by several tasks would accumulate their tracebacks.
             self._end = (NotSent if isinstance(why, NotSent) else FatalModelError)(str(why))
@@ -255,7 +255,7 @@ class CallsUnderWay:
 
 @dataclass(frozen=True, slots=True)
 class OutModel:
-    """Wraps a model, and records in `calls` when a call that was sent has returned."""
+    """Wraps a model, and records in `calls` that a sent call has returned."""
 
     model: Model
     calls: CallsUnderWay

@@ -37,7 +37,7 @@ Key = tuple[str, int]
 
 
 def stamp_failure(reason: str) -> str:
-    """Add the present time to the reason of a failed answer, unless it has one.
+    """Add the present time to the reason of a failed answer, unless the reason already contains a time.
 
     Examples
     --------
@@ -114,8 +114,8 @@ class DryRunBroker:
     words
         Content of fields without choices.
     asked
-        Maps each draw that a broker would pay for to its number of characters, sent and received. Each key
-        consists of the request's text and path.
+        Maps each draw that a broker would pay for to its total number of characters, sent and received. Each
+        key consists of the request's text and path.
     """
 
     pick: int | None

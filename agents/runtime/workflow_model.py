@@ -51,7 +51,7 @@ def find_runner(sandbox: Sandbox, workers: Workers) -> ProgramRunner:
 
 
 class _NodePrograms:
-    """Runs programs on a cluster, and takes its nodes in turn."""
+    """Runs programs on a cluster, using its nodes in turn."""
 
     def __init__(self, workers: RayWorkers, sandbox: Sandbox) -> None:
         self._workers, self._tier, self.limits = workers, sandbox.name, sandbox.limits
@@ -115,7 +115,7 @@ class ProgramService:
     async def work(
         self, session: str, tier: str, what: Program | str, tasks: Sequence[Payload]
     ) -> AsyncIterator[tuple[Any, ...]]:
-        """Run `what`, a program on tasks or a text of code; yield its calls, then its result or error."""
+        """Run `what`: a program, on the tasks, or plain code. Yield its calls, then its result or error."""
         host = self._hosts[session] = _DistantHost()
         running = asyncio.create_task(self._run(tier, what, tasks, host))
         running.add_done_callback(lambda _: host.said.put_nowait(None))

@@ -75,7 +75,8 @@ class SearchContext:
     archive, labels
         The archive, and the current labels by split.
     evaluate, check
-        Functions that run a program on items, and check it. By default, evaluation raises an error.
+        `evaluate` runs a program on items; by default, it raises an error. `check` returns a reason to refuse
+        a program.
     doubts
         Messages about experts' answers that the splits leave out, and about possibly wrong answers.
     remarks

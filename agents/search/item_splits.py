@@ -124,7 +124,7 @@ def refuse_unscorable(labelled: ExpertLabels) -> None:
 
 
 def find_pool(items: Sequence[Item], labels: AnyLabels, how: str, seed: int) -> list[Item]:
-    """Return the items to split: all except those whose only label `keep_complementary` removes."""
+    """Return the items to split: all but those that lose their only label in `keep_complementary`."""
     if how == "all":
         return list(items)
     before = ExpertLabels.of_items(items, labels).answered

@@ -169,7 +169,7 @@ def _sample_items(context: SearchContext) -> list[Item]:
 
 
 def _draw_children(context: SearchContext) -> list[Program]:
-    """Derive programs by `Recombine`, assuming that programs of other policies make as many calls."""
+    """Derive programs by `Recombine`; other policies' programs are assumed to make as many calls."""
     rng = np.random.default_rng(0)
     proposer = Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
     programs = context.programs
@@ -293,7 +293,7 @@ async def continue_search(
 
 
 def _end_as_named(context: SearchContext) -> Ended | None:
-    """Return the end of a search that named a winner before all proposals were made; no later one can win.
+    """Return the end of a search that named a winner early; no later proposal can win.
 
     Returns None if no winner was named, or if the finalists of a whole search were recorded.
     """

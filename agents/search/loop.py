@@ -49,7 +49,7 @@ HOPELESS = 0.05
 async def race(context: SearchContext, slot: int, candidate: str, seen: Sequence[str]) -> None:
     """Run a candidate on more and more items, and stop it after a rung if it is not good enough.
 
-    It competes against `seen`, the candidates that its slot uses. Every decision is recorded.
+    The candidate competes against `seen`, the candidates that its slot may use. Every decision is recorded.
     """
     items, archive = context.items("select"), context.archive
     rungs = [n for n in context.section.rungs if n < len(items)]
@@ -188,7 +188,7 @@ async def seed(context: SearchContext) -> str:
 
 
 def _find_unreadable(context: SearchContext, ids: Sequence[str], items: Sequence[Item]) -> str:
-    """Return a message if no answer of these workflows is readable; empty if at least one is."""
+    """Return a message if the workflows `ids` have no readable answer to `items`; otherwise an empty text."""
     table = context.archive.table
     has_failed = table.has_failed(ids, items)
     if has_failed.size and has_failed.all():

@@ -97,7 +97,7 @@ class ClassTask:
         level: float,
         second: LabelColumns | None,
     ) -> ClassEstimates:
-        """Estimate one model's results by class; if that fails, all are undefined, with the reason."""
+        """Estimate one model's results by class; if this fails, all are undefined for the same reason."""
         try:
             found = classification_report(
                 predictions,
@@ -123,8 +123,8 @@ def plan_class_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:
     Raises
     ------
     BadInput
-        If items have different options, a metric is unknown, the table of costs is wrong, or an option is
-        given that has no effect on results by class.
+        If items have different options, a metric is unknown, the table of costs is wrong, or `options` sets
+        something that has no effect on results by class.
     """
     task = _make_task(opened, options)
     if ignored := [name for name in options.given if name != "look"]:

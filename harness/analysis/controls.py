@@ -28,8 +28,8 @@ _ANSWERS = ("answer", "label")
 def read_gold(study: Study) -> list[GoldItem]:
     """Read the file of gold items that study.toml names; empty if it names none, or for open answers.
 
-    A row contains either a text and options, in columns with the study's names or ``text, options``, or only
-    the ``id`` of one of the study's items. The true option's text is in ``answer`` (or ``label``). The
+    A row contains either a text and options (the columns are named as in the study, or ``text, options``), or
+    only the ``id`` of one of the study's items. The true option's text is in ``answer`` (or ``label``). The
     id of a gold item is computed from text and options.
 
     Raises
@@ -76,7 +76,7 @@ def _read_items(study: Study, rows: list[Row]) -> Iterator[tuple[Row, Item]]:
 
 
 def _map_columns(study: Study, rows: list[Row]) -> ItemMapping:
-    """Return the study's column names if the file has them, otherwise the default names."""
+    """Return the study's column names if the rows have them, otherwise the default names."""
     section, header = study.items, rows[0].fields if rows else {}
     preset = PRESETS.get(section.preset or "")
     options = section.options if isinstance(section.options, str) else tuple(section.options)
@@ -123,8 +123,8 @@ class ExpertQuality:
     agreement
         Share of equal answers among the questions that this and another expert answered, in either order.
     drift
-        Share of right answers in the second half of the gold answers (in order of arrival), minus that in the
-        first half; None with fewer than four gold answers.
+        Share of right answers in the second half of the gold answers (in order of arrival), minus the share
+        in the first half; None with fewer than four gold answers.
     """
 
     name: str
@@ -184,7 +184,7 @@ class ControlAnswers:
     takers: Mapping[str, str] = field(default_factory=dict)
 
     def report(self, level: float = 0.95) -> tuple[ExpertQuality, ...]:
-        """Return the results of every expert with control questions, by name; with several, `ALL` follows."""
+        """Return the results of experts with control questions, sorted by name; if several, `ALL` follows."""
         asked = defaultdict[str, list[ControlQuestion]](list)
         for control in self.controls:
             reply = self.replies.get(control.id)

@@ -52,7 +52,7 @@ class Bars:
     at_least
         Required accuracy, in (0, 1); None for no such bar.
     baseline, margin
-        A model, and the loss of accuracy against it that is allowed, in (0, 1); None for no such bar.
+        A model, and the largest allowed loss of accuracy compared with it, in (0, 1); None for no such bar.
     look
         Pair (J, L) for number J of L planned interim analyses; None for a gate that is valid at any time.
 

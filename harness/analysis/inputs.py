@@ -214,7 +214,7 @@ def store_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> 
 
 
 def read_stored_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> list[str] | None:
-    """Return the ids of the study's items if the database records this source; None if they must be read."""
+    """Return the ids of the study's items if their source is recorded as stored; None if it must be read."""
     digest = ahead.digest if ahead else digest_source(study)
     return store.content.read_source(digest) if digest else None
 
@@ -243,10 +243,10 @@ def digest_source(study: Study) -> str | None:
 def note_source(
     study: Study, store: Store, digest: str | None, ids: list[str], *, are_all: bool = False
 ) -> None:
-    """Record that the items' source is stored, if it has at least `MANY` items and did not change while read.
+    """Record that the items' source is stored, if it has `MANY` items and was not changed during reading.
 
-    `digest` was computed before reading. With `are_all`, the database had no items before, so the ids need
-    not be compared with stored ones.
+    `digest` is the source's digest, computed before the items were read. With `are_all`, the database had no
+    items before, so the ids need not be compared with stored ones.
     """
     if digest and len(ids) >= MANY and digest == digest_source(study):
         store.content.note_source(digest, ids, are_all=are_all)

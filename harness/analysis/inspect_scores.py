@@ -114,7 +114,7 @@ class EstimateSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Carried:
-    """The metadata of one score: its own item first, then its share of the items without a score."""
+    """The metadata of one score: first the scored item, then a share of the items without a score."""
 
     items: tuple[CarriedItem, ...]
     scores: int

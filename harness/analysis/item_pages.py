@@ -72,7 +72,7 @@ class ItemFilter:
     expert, asked, verdict
         At least one question about the item was put to this expert, about this class, with this outcome.
     model, outcome
-        This model was asked about the item, with this outcome; without a model, the outcome of any model.
+        This model was asked about the item, with this outcome; without `model`, some model had this outcome.
     disagreed
         At least two models, of which some predict different options; empty means no condition.
     """
@@ -151,7 +151,7 @@ class ItemColumns:
 
 
 def _number(questions: QuestionColumns) -> AnyIntArray:
-    """Number questions by item, option and expert: nobody is asked twice about the same option of an item."""
+    """Return a unique number per question; nobody is asked twice about the same option of an item."""
     return questions.key * len(questions.experts) + questions.expert
 
 
@@ -234,7 +234,8 @@ class ItemPage:
     items
         Position of each item in the study's source → its id.
     matches, of
-        Number of items that the filter finds, and number of all items, both when the columns were read.
+        Number of items that the filter finds, and number of all items, both counted when the columns were
+        read.
     before
         Value of `before` for the previous page; None on the first page.
     after
@@ -249,7 +250,7 @@ class ItemPage:
 
 
 class StudyItems:
-    """The items of a study, with columns to filter by, which are read once.
+    """The items of a study, and columns to filter them by; each column is read once.
 
     The columns take 13 bytes per question and 2 per prediction, and more while they are read. A metadata
     column is read when first used, then cached; it takes 8 bytes per item plus its distinct values.

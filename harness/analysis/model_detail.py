@@ -37,7 +37,7 @@ class EstimatesOverTime:
         Pairs of a number of labels and the estimate from them.
     watchable
         Whether the intervals are valid simultaneously, so that labels may be watched as they arrive;
-        otherwise each is valid only for a number of labels fixed in advance.
+        otherwise each interval is valid only for a number of labels fixed in advance.
     why
         Reason why no intervals are valid simultaneously; empty if `watchable`.
     """
@@ -114,7 +114,8 @@ def estimate_strata(
     Raises
     ------
     BadInput
-        If a model was not run or has no answers yet, no item has the column, or it has more than 100 values.
+        If a model was not run or has no answers yet, no item has the column, or the column has more than 100
+        values.
 
     Examples
     --------

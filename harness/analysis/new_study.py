@@ -177,7 +177,7 @@ def _find_label(looks: Mapping[str, ColumnLook], classes: Sequence[str], *, own:
 def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
     """Whether a column seems to contain the truth, by its name or because all values are letters of options.
 
-    With `own`, items have different options. A column named class or category then contains a subject area,
+    With `own`, every item has its own options. A column named class or category then contains a subject area,
     so its name does not count.
     """
     if own and name.lower() in _SUBJECTS:
@@ -454,7 +454,7 @@ def begin_study(
     proposal
         Meaning of the columns of that file.
     classes
-        Fixed classes, used without a proposal; without classes, every item has separate options.
+        Fixed classes, used without a proposal; without classes, every item has its own options.
     preset
         Name of a public benchmark, instead of own items.
     seed

@@ -132,7 +132,7 @@ class EstimateOptions:
 
     @property
     def given(self) -> list[str]:
-        """Names on the command line of the options that were given."""
+        """Names of the given options, as on the command line."""
         found = {
             "interval": self.interval is not None,
             "estimators": self.published,
@@ -173,8 +173,8 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     Raises
     ------
     BadInput
-        If the study plans another number of analyses, the share of answered questions is not near J/L, or
-        recorded analyses do not allow this one.
+        If study.toml plans a different number of analyses; if the share of answered questions is not near
+        J/L, for look J of L; or if the recorded analyses do not allow this one.
     """
     name = f"--look {look.look}/{look.looks}"
     if study.estimate.looks not in (None, look.looks):
@@ -240,7 +240,7 @@ class Correction:
     errors: str
 
     def put_first(self, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
-        """Put estimates that allow for errors first; in the others, write the errors to `why` if empty."""
+        """Put estimates that allow for experts' errors first; write `errors` to an empty `why` of others."""
         first = {name: e for name, e in estimates.items() if name in CORRECTED}
         others = {name: e for name, e in estimates.items() if name not in CORRECTED}
         return first | {name: replace(e, why=e.why or self.errors) for name, e in others.items()}
@@ -323,7 +323,7 @@ def _read_said(answers: ControlAnswers) -> dict[str, bool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenRuns:
-    """Runs with answers, with remarks on runs without answers (`left_out`) and on all runs not used."""
+    """Runs with answers; `left_out` has remarks on runs without answers, `remarks` on all unused runs."""
 
     runs: Sequence[dict[str, Any]]
     left_out: Sequence[str]
@@ -450,7 +450,7 @@ class OpenStudy:
 
     @cached_property
     def second_labels(self) -> LabelColumns | None:
-        """Labels of second questions, about items answered no; None without second questions."""
+        """Labels of second questions, asked about items whose first answer was no; None without them."""
         second = self.store.columns.read_labels(self.index, second=True)
         return second if second.drawn is not None else None
 

@@ -91,7 +91,7 @@ class PanelStudy:
         BadInput
             If the study has no ratings.
         EstimateError
-            If an item has no cluster, or all share one.
+            If an item has no cluster, or all items share one cluster.
         """
         if self.ratings is not None:
             found = read_ratings(
@@ -178,7 +178,7 @@ def read_study_panel(store: Store, classes: Sequence[str] | None, clusters: Mapp
     BadInput
         If there are no ratings.
     EstimateError
-        If an item has no cluster, or all share one.
+        If an item has no cluster, or all items share one cluster.
     """
     ratings, items = store.panel.read_ratings(), store.content.read_items()
     if not ratings:

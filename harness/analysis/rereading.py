@@ -149,7 +149,7 @@ def _asked(study: Study, spec: dict[str, Any], pattern: str | None) -> ReplyForm
 
 
 def _is_ours(prediction: Prediction, pattern: str | None) -> bool:
-    """Whether a reply is stored and was read by this project."""
+    """Whether a reply is stored, and was read by this project or can be read with `pattern`."""
     if prediction.status is PredictionStatus.FAILED or prediction.reason == "content filter":
         return False
     is_foreign = prediction.source is Source.IMPORT and prediction.step in ("", Step.LOG)
@@ -179,7 +179,7 @@ def _read(item: Item, before: Prediction, asked: ReplyForm) -> Prediction:
 def _with_probabilities(
     item: Item, before: Prediction, after: Prediction, shown: tuple[float, ...]
 ) -> Prediction:
-    """Return a changed prediction with the probabilities that its reply states."""
+    """Return `after`; if it differs from `before`, add the probabilities `shown` that its reply states."""
     if after == before or not shown:
         return after
     return replace(after, probabilities=item.in_source_order(shown))

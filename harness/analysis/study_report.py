@@ -230,7 +230,7 @@ class StudyEvidence:
 def _report_model(
     opened: OpenStudy, run: Mapping[str, Any], made: Estimates, unusable: str, evidence: StudyEvidence
 ) -> ModelReport:
-    """Report one run with its estimates, or why its labels cannot be used."""
+    """Return the report of one run, with its estimates or with the reason why its data allow none."""
     store, answered = opened.store, opened.runs.answered(run["name"])
     usd = run_cost(store, evidence.prices, run, [*answered.usage, *store.runs.sum_charges(run["id"])])
     every = answered.predictions
@@ -271,7 +271,7 @@ def _report_model(
 
 
 def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str, Estimate]:
-    """Sort estimates in display order; estimates from side information of other packages come last."""
+    """Sort estimates in display order; estimates that use another package's side information come last."""
     known = [name for name in ESTIMATOR_NAMES if name in made]
     in_order = {name: made[name] for name in dict.fromkeys([*known, *made])}
     return in_order if correction is None else correction.put_first(in_order)
@@ -376,7 +376,8 @@ _PACKAGES = ("numpy", "scipy", "openai", "sqlmodel")
 class ExpertReport:
     """One expert's questions and answers.
 
-    `expected_yes_rate` is the expected share of yes if options were drawn uniformly: the mean of 1/K.
+    `expected_yes_rate` is the expected share of yes if options were drawn uniformly: the mean of 1/K over the
+    expert's questions, where K is the item's number of options.
     """
 
     name: str
@@ -568,8 +569,8 @@ def report_study(
 def _second_by_class(opened: OpenStudy, strata: Strata) -> LabelColumns | None:
     """Return second questions, if results by class can use them and become more precise.
 
-    In simulated studies, they narrow intervals if at least half of the items answered no were asked about
-    again.
+    In simulated studies, second questions narrow intervals if they cover at least half of the items whose
+    first answer was no.
     """
     second, labels = opened.second_labels, opened.labels
     features = {"second questions", *(["strata"] if strata is not None else [])}
@@ -631,7 +632,7 @@ def _summarise(
 
 
 def _report_experts(labels: LabelColumns) -> tuple[ExpertReport, ...]:
-    """Return the report of every expert with a question, by name."""
+    """Return the report of every expert with a question, sorted by name."""
     drawn = labels.drawn or labels.questions
     number = len(drawn.experts)
     asked, expected = (np.bincount(drawn.expert, w, number) for w in (None, 1 / drawn.n_options))

@@ -23,15 +23,15 @@ def load_program(name: str, folder: str | Path = ".") -> Program:
     Parameters
     ----------
     name
-        A name of the library; or a file: ``.py`` is a workflow, ``.txt`` and ``.md`` are a prompt, which
-        becomes the instruction of one call after the item and before its answer.
+        Name of a workflow in the library, or of a file. A ``.py`` file is a workflow. A ``.txt`` or ``.md``
+        file is a prompt: the workflow makes one call, in which the prompt follows the item.
     folder
         Folder that the file's name is relative to.
 
     Raises
     ------
     ConfigError
-        If the workflow or the file does not exist, or a prompt is empty or has fields of a template.
+        If the workflow or the file does not exist, or a prompt is empty or contains template fields.
     """
     own = name.endswith((".py", *_PROMPTS))
     if not own and name not in NAMES:
@@ -49,7 +49,7 @@ def load_program(name: str, folder: str | Path = ".") -> Program:
 
 
 def _write_prompt_program(prompt: str, path: Path) -> str:
-    """Write the workflow of one call, `cot`, with another instruction."""
+    """Return the source of the workflow `cot`, which makes one call, with `prompt` as its instruction."""
     if not prompt:
         raise ConfigError(f"{path}: the prompt is empty")
     if found := _FIELD.search(prompt):

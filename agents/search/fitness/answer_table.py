@@ -30,9 +30,8 @@ Key = tuple[str, int]
 class AnswerCounts:
     """Counts over the answers of each of M candidates; all arrays have shape (M,).
 
-    `answers` is the number of all answers, `failed` of those that failed and that scores leave out, and
-    `no_option` of those without an option, which count as wrong. `tokens` is the sum of input and output
-    tokens.
+    `answers` counts all answers; `failed` counts failed answers that scores leave out; `no_option` counts
+    answers without an option, which are wrong in the scores. `tokens` is the sum of input and output tokens.
     """
 
     answers: IntArray
@@ -106,7 +105,7 @@ class AnswerTable:
         self.version += 1
 
     def options(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Return the chosen options, shape (M, n).
+        """Return the chosen options, shape (candidates, items).
 
         The value is `FAILED` if an answer is missing or left out because the endpoint failed (`is_left_out`).
         It is `UNREADABLE`, which counts as wrong, for other failed answers and for answers without an option.
@@ -131,11 +130,11 @@ class AnswerTable:
         return excused
 
     def is_there(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
-        """Return whether each answer exists, even as a failed one, shape (M, n)."""
+        """Return whether each answer exists, even as a failed one, shape (candidates, items)."""
         return np.asarray(self._take("status", ids, items, replicate) != _ABSENT)
 
     def has_failed(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
-        """Return whether each answer has the status FAILED, shape (M, n)."""
+        """Return whether each answer has the status FAILED, shape (candidates, items)."""
         return np.asarray(self._take("status", ids, items, replicate) == _FAILED)
 
     def count(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> AnswerCounts:
@@ -152,7 +151,7 @@ class AnswerTable:
     def read_answers(
         self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0
     ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Return two arrays of shape (M, n): answers' options, and indices in `STATUSES` (−1 if missing)."""
+        """Return options, and indices in `STATUSES` (−1 if missing); each of shape (candidates, items)."""
         where = ids, items, replicate
         return self._take("option", *where), self._take("status", *where)
 
@@ -192,7 +191,7 @@ class AnswerTable:
         return np.array([self.places.get(item, 0) for item in items], np.int64)
 
     def _take(self, what: str, ids: Sequence[str], items: Sequence[Item], replicate: int) -> NDArray[Any]:
-        """Return the array named `what` for these candidates and items, shape (M, n)."""
+        """Return the array named `what`, shape (candidates, items)."""
         places = self._find(item.id for item in items)
         rows = (self.rows.get((c, replicate), self._empty) for c in ids)
         taken = [getattr(row, what)[places] for row in rows]

@@ -109,12 +109,12 @@ class Archive:
         return self.table.predictions(candidate, items, replicate)
 
     def count_answers(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Return how many of these items each candidate has answered, counting failures, shape (M,)."""
+        """Return how many of these items each candidate has answered, including failed answers."""
         found: IntArray = self.table.is_there(ids, items, replicate).sum(axis=1)
         return found
 
     def matrix(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Return chosen options for `oversight.agents.search.fitness.scores.score_items`, shape (M, n)."""
+        """Return the options that candidates chose, shape (candidates, items), for `score_items`."""
         return self.table.options(ids, items, replicate)
 
     def digest(self) -> str:

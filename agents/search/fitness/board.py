@@ -59,7 +59,7 @@ class ScoredRows:
         estimator: str,
         replicate: int,
     ) -> FloatArray:
-        """Score candidates in one of their replicates, shape (M, n)."""
+        """Return the candidates' scores on the items in one replicate, shape (candidates, items)."""
         self.begin(items, labelled)
         voters = None
         # Scores of routed items depend on the votes of all candidates that answered all of these items.
@@ -126,13 +126,13 @@ class Board:
         return {}
 
     def standing(self, name: str) -> Standing:
-        """Return a candidate's scores, computed on demand because a search needs few candidates' scores."""
+        """Return a candidate's scores, computed on demand because a search needs those of few candidates."""
         if name not in self._standings:
             self._standings[name] = self._stand(self.places[name])
         return self._standings[name]
 
     def avoided(self, name: str) -> float | None:
-        """Return the weighted share of items with a refused option on which a candidate chose no such option.
+        """Return the weighted share of items with refused options on which a candidate chose none of them.
 
         Items with a yes are left out, so this is not an accuracy. Items that the candidate did not answer are
         also left out. None if no item is left.
@@ -141,7 +141,7 @@ class Board:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Row of every candidate in all arrays, by id."""
+        """Candidate's id → its row in all arrays."""
         return {name: place for place, name in enumerate(self.ids)}
 
     @cached_property
@@ -312,7 +312,7 @@ def _mean_over_runs(scored: Sequence[FloatArray]) -> FloatArray:
 def _avoided(y: IntArray, labelled: ExpertLabels) -> float | None:
     """Return the weighted share of answers that avoid the refused options of their items.
 
-    Only items without a yes, with a refused option and with an answer count. None if no item counts.
+    An item counts if it has no yes, at least one refused option, and an answer. None if no item counts.
     """
     refused = labelled.refused & ((labelled.truth < 0) & (y >= UNREADABLE))[:, None]
     hit = refused[np.arange(len(y)), np.maximum(y, 0)] & (y >= 0)

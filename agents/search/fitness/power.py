@@ -51,7 +51,7 @@ class Power:
     alternatives
         Name of another label kind → smallest detectable difference with the same number of items.
     needed
-        Difference → number of items of the current kind needed to detect it.
+        Difference → number of items, with labels of the current kind, needed to detect it.
     """
 
     n: int

@@ -119,7 +119,7 @@ def _is_even(weight: FloatArray) -> bool:
 
 
 def _spread_weights(scores: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return scores m + w(s − m), whose plain mean is the weighted mean m per candidate; NaN is kept."""
+    """Return m + w(s − m) per score s; its plain mean is the candidate's weighted mean m; NaN is kept."""
     known = ~np.isnan(scores)
     total = np.where(known.any(axis=1), known @ weight, 1.0)[:, None]
     mean = np.nansum(weight * scores, axis=1, keepdims=True) / total
@@ -138,7 +138,7 @@ def _count(these: BoolArray, weight: FloatArray) -> IntArray:
 def _likelihood(
     readable: BoolArray, avoided: BoolArray, effective: FloatArray, weight: FloatArray
 ) -> FloatArray:
-    """Return each candidate's Â_ML from its readable answers, plus the influence of each item on it."""
+    """Return the sum of each candidate's Â_ML, from its readable answers, and each item's influence on it."""
     groups = np.unique(effective)
     whole = 1 if _is_even(weight) else _PARTS
     n = np.stack([_count(readable & (effective == g), weight) for g in groups], axis=1)

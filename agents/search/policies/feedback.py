@@ -64,7 +64,7 @@ def describe_archive(view: PolicyView) -> str:
 
 
 def _choose_best(ranked: list[str], place: int) -> list[str]:
-    """Return the two best candidates and three others, which differ between concurrent proposals."""
+    """Return the two best candidates and three others; concurrent proposals receive different others."""
     head, rest, width = ranked[:ALWAYS], ranked[ALWAYS:], BEST - ALWAYS
     pages = max(1, -(-len(rest) // width))
     start = (place % pages) * width
@@ -112,9 +112,9 @@ async def describe_cases(
 ) -> str:
     """Show feedback items on which experts refuted the candidate, and items on which they did not.
 
-    On half of the `most` items, or on all of them with `refuted_only`, the answer is refuted: a certain
-    error. The text shows what experts say about the candidate's own choice, but never the right option.
-    `with_calls` adds the candidate's calls and replies on refuted items.
+    On half of the `most` items, or on all of them with `refuted_only`, the answer is refuted, so it is
+    certainly wrong. The text shows what experts say about the candidate's own choice, but never the right
+    option. `with_calls` adds the candidate's calls and replies on refuted items.
     """
     certain = most if refuted_only else most // 2
     refuted: list[tuple[Item, str]] = []

@@ -73,7 +73,7 @@ class Adas(ModelPolicy):
 
     After "Automated Design of Agentic Systems" (Hu, Lu & Clune 2025, ICLR). A proposal needs three calls: one
     writes a program, one compares it with the latest member of the archive, and one checks it against a list
-    of common mistakes. Then a program that does not run is repaired a limited number of times. Unlike the
+    of common mistakes. Then a program that does not run is repaired a limited number of times. Unlike in the
     original, programs are repaired before they are scored, the prompt shows only a part of the archive, and
     scores have standard deviations.
     """
@@ -138,9 +138,10 @@ class AFlow(_LeaderPolicy):
 
     After "AFlow: Automating Agentic Workflow Generation" (Zhang et al. 2025, ICLR): the model is asked for
     one change of a parent, given the parent's failures and the earlier changes of the parent. Unlike in the
-    original, an earlier change is better, worse or undecided, because most differences at a hundred labels
-    are noise; only changes that are probably worse are discouraged. Failures show which choices experts
-    refuted, but never the right answer. An unusable reply uses up a slot but costs no evaluation.
+    original, an earlier change is described as better, worse or undecided, because most differences at a
+    hundred labels are noise; only changes that are probably worse are discouraged. Failures show which
+    choices experts refuted, but never the right answer. An unusable reply uses up a slot but costs no
+    evaluation.
     """
 
     name: str = "aflow"

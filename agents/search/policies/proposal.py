@@ -8,7 +8,8 @@ standard deviation would spend half of the proposals on worse parents. But nearl
 be drawn, because a good parent may have only bad edits. The rule needs no tuning to the scale or noise of
 scores. The published rule (AFlow: Zhang et al. 2025, ICLR, appendix) is
 p_i = λ/n + (1 − λ) softmax_i(α s_i) among the start workflow and the three best others, with λ = 0.3 and
-α = 0.2 per percentage point. It is nearly uniform on raw q at K = 16, and nearly greedy on the transform.
+α = 0.2 per percentage point. It is nearly uniform on raw q at K = 16, and nearly greedy on the accuracies
+computed from q.
 """
 
 from __future__ import annotations
@@ -111,8 +112,8 @@ class Proposal:
     tokens
         Number of tokens that the proposer itself used.
     is_told
-        Whether later proposals are shown why this one was refused, because the reason concerns the program
-        and not the connection to the model.
+        Whether later proposals are shown why this proposal was refused; False if the reason concerns the
+        connection to the model and not the program.
     talk
         The conversation that a repair continues; None without a conversation.
     """
@@ -171,7 +172,7 @@ def draw_any(view: PolicyView) -> Candidate:
 
 
 def child_name(parent: Candidate, view: PolicyView) -> str:
-    """Return a name for a child: the name of the parent's start program, and the proposal's number."""
+    """Return a child's name: the name of the start program it descends from, and the proposal's number."""
     return f"{parent.program.name.split('+')[0]}+{view.slot + 1}"
 
 

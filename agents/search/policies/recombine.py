@@ -58,7 +58,7 @@ def replace_constants(source: str, values: Mapping[str, Value]) -> str:
 
 
 def set_argument(source: str, keyword: str, name: str, value: Value) -> str:
-    """Pass ``keyword=name`` in calls for an answer, except calls with this keyword; set ``name = value``."""
+    """Add ``keyword=name`` to each call for an answer that lacks this keyword, and set ``name = value``."""
     tree = ast.parse(source)
     for call in ast.walk(tree):
         if _asks_for_answer(call) and all(k.arg != keyword for k in call.keywords):
@@ -83,7 +83,7 @@ def remove_thinking(source: str) -> str:
 
 
 def add_vote(source: str, votes: int) -> str:
-    """Return a workflow that runs this workflow several times and returns the most frequent answer."""
+    """Return a workflow that runs `source` several times and returns the most frequent answer."""
     tree = _renamed(ast.parse(source), {"forward": "once"})
     tree.body.insert(_after_imports(tree), ast.parse(f"VOTES = {votes}").body[0])
     tree.body += ast.parse(_VOTED).body
@@ -91,7 +91,7 @@ def add_vote(source: str, votes: int) -> str:
 
 
 def run_beside(first: str, second: str) -> str:
-    """Return a workflow that runs both workflows and votes; if they differ, the answer of `first` counts."""
+    """Return a workflow that runs both workflows and votes; if the answers differ, that of `first` counts."""
     trees = [
         _renamed(tree, {name: (entry if name == "forward" else f"{name}{mark}") for name in _own_names(tree)})
         for tree, entry, mark in ((ast.parse(first), "one", "_1"), (ast.parse(second), "other", "_2"))
@@ -189,7 +189,7 @@ class Wordings:
         return cls(tuple(table["instruction"]), tuple(table["role"]))
 
     def with_roles(self, texts: Iterable[str]) -> Wordings:
-        """Return these wordings with the roles `texts` of a study added."""
+        """Return a copy of these wordings with `texts` added to the roles."""
         return replace(self, role=tuple(dict.fromkeys((*self.role, *texts))))
 
 

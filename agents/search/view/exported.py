@@ -188,7 +188,7 @@ def read_exported_parts(
     most_bytes: int = _MOST_BYTES,
     context: SearchContext | None = None,
 ) -> Iterator[tuple[str, Any]]:
-    """Yield each part of a search's page: its name, with the query of the page's request, and its payload.
+    """Yield name and payload of each part of a search's page; the name includes the request's query.
 
     Parameters
     ----------
