@@ -101,7 +101,7 @@ class Workflow:
         Raises
         ------
         BadInput
-            If the items have other options.
+            If an item's options are not those of the workflow.
         FatalModelError
             If the endpoint refuses in a way that no retry can change.
         ProgramRefused, SandboxError

@@ -375,7 +375,7 @@ class Broker(RequestDraws):
         return self._model.limiter.concurrency
 
     async def close(self) -> None:
-        """Stop sending calls, and wait until the calls that were sent are stored, as they are paid for."""
+        """Stop sending calls, and wait until sent calls are stored, because they are paid for."""
         await self._calls.close()
 
     async def _answer(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:

@@ -61,7 +61,7 @@ class RequestDraws(ABC):
             path is a new draw; the same request with the same path always has the same reply.
         as_it_comes
             Whether an empty or cut reply is accepted. If not, the request is sent again with twice the token
-            limit, and a second such reply is an error.
+            limit, and a second empty or cut reply raises an error.
         find_fault
             Function that receives the text of a reply, and returns a message that asks the model for a
             better reply, or "" if the reply is usable. The second reply is not checked.

@@ -1,8 +1,8 @@
 """The default tier: Monty, a Python interpreter without files, sockets or processes.
 
 It runs in a separate process that starts with an empty environment. Programs run as Monty's byte code, never
-as CPython's, so they have no access to CPython's internals. The only outside function is the one that makes
-calls. Each session runs one task.
+as CPython's, so they have no access to CPython's internals. The only function outside the interpreter that a
+program can reach is the one that makes calls. Each session runs one task.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class AnswerGaps:
     missing: int
 
     def explain(self, value: float, low: float, high: float) -> str:
-        """Return a warning that an interval may be invalid; empty if missing answers can hardly change it.
+        """Return a warning that an interval may be invalid; empty if missing answers hardly matter.
 
         A search contains only items with an answer, so answers are missing for items outside the search.
         """

@@ -7,10 +7,10 @@ recorded. So a killed and resumed search produces the same archive, without requ
 
 The race of a proposal follows asynchronous successive halving (Li et al. 2020, MLSys): all proposals answer
 a few items, and only those that may win answer many, because most proposals are no better than the existing
-candidates. After every rung (a number of items), a proposal continues if it is in the best share of the
-proposals that its slot uses. All proposals answer the same items in one fixed order, so all comparisons are
-paired. In addition, a proposal must have a chance to enter the archive's top five. Confidence sequences are
-not used, because with a hundred complementary labels they would drop no proposal.
+candidates. After every rung (a number of items), a proposal continues if it is in the best-scoring share of
+the proposals that its slot may use. All proposals answer the same items in one fixed order, so all
+comparisons are paired. In addition, a proposal must have a chance to enter the archive's top five. Confidence
+sequences are not used, because with a hundred complementary labels they would drop no proposal.
 """
 
 from __future__ import annotations

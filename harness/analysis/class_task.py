@@ -118,7 +118,7 @@ class ClassTask:
 
 
 def plan_class_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:
-    """Return the settings for results by class, and refuse options that do not apply to them.
+    """Return the settings for results by class, and refuse estimate options that do not apply to them.
 
     Raises
     ------

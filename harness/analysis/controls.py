@@ -142,9 +142,9 @@ class _Said:
     """Yes/no answers of one expert to control questions, in order of arrival.
 
     `gold` has one pair per gold question: whether it was about the true option, and whether the answer is
-    right. `repeats` states for each repeated question whether both answers are equal. `as_first` and
-    `as_second` state whether two experts' answers are equal, for questions that this expert received first
-    or second.
+    right. `repeats` states for each repeated question whether both answers are equal. `as_first` states
+    whether two experts' answers are equal, for questions that this expert received first; `as_second` does so
+    for questions that this expert received second.
     """
 
     gold: list[tuple[bool, bool]]
@@ -154,7 +154,7 @@ class _Said:
 
     @property
     def halves(self) -> tuple[list[bool], list[bool]]:
-        """Whether each gold answer is right, for the first half of the answers and for the second."""
+        """Two lists, for the first and the second half of the gold answers: whether each answer is right."""
         right = [ok for _, ok in self.gold]
         return right[: len(right) // 2], right[len(right) // 2 :]
 

@@ -163,7 +163,7 @@ def gate_study(study: Study, bars: Bars, *, names: Sequence[str] | None = None) 
     Parameters
     ----------
     names
-        Models; None if there is only one besides the baseline.
+        Names of models; None if there is only one model besides the baseline.
 
     Raises
     ------
@@ -231,7 +231,7 @@ def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str]
     models
         Models with answers.
     names
-        Requested models; None if there is only one besides the baseline.
+        Requested models; None if there is only one model besides the baseline.
 
     Raises
     ------

@@ -116,12 +116,12 @@ def stream_items(study: Study) -> Iterator[Item]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemsAhead:
-    """Items that were read to the end, to be stored later.
+    """All items of a study, read before they are stored.
 
     Attributes
     ----------
     digest
-        Hash of the source, computed before reading; None if it is not a file.
+        Hash of the source, computed before reading; None if the source is not a file.
     portions
         The items, to be iterated once; until then they are in a temporary file.
     """

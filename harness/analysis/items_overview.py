@@ -98,7 +98,7 @@ def write_items(study: Study, file: str, key_file: str | None) -> int:
     Raises
     ------
     BadInput
-        If a file exists, both have the same name, or a key is requested without a preset.
+        If a file already exists, both files have the same name, or a key is requested without a preset.
 
     Examples
     --------

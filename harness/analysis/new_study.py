@@ -191,7 +191,7 @@ def names_truth(name: str, *, own: bool) -> bool:
 
 
 def _find_text(looks: Mapping[str, ColumnLook]) -> str:
-    """Find a column with a usual name, otherwise the one with the longest texts, if over 20 characters."""
+    """Find a column with a usual name, otherwise that with the longest texts (on average 20 characters)."""
     by_name = {name.lower(): name for name, look in looks.items() if look.filled and not look.lists}
     for known in (*_TEXT, *(f"{name}s" for name in _TEXT)):
         if known in by_name:
@@ -456,7 +456,7 @@ def begin_study(
     classes
         Fixed classes, used without a proposal; without classes, every item has its own options.
     preset
-        Name of a public benchmark, instead of own items.
+        Name of a public benchmark that provides the items.
     seed
         Seed of every draw; by default a random one, which nobody can guess or find by trying.
     protocol

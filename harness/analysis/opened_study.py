@@ -144,7 +144,7 @@ class EstimateOptions:
         return [name for name, is_given in found.items() if is_given]
 
     def check_effect(self, labels: LabelColumns, *, strata: bool) -> None:
-        """Refuse options that have no effect on these labels; estimators check the other options.
+        """Refuse estimate options without effect on these labels; estimators check all other options.
 
         Raises
         ------

@@ -21,7 +21,7 @@ def plan_study(
     half_width: float | None = None,
     questions: int | None = None,
 ) -> PilotPlan:
-    """Plan further questions from a study's answers so far; its runs' votes and its judges are used as well.
+    """Plan further questions from a study's answers so far, and from its runs' and judges' predictions.
 
     Parameters
     ----------

@@ -137,8 +137,9 @@ def _pairs(store: Store, run_id: str) -> Iterator[tuple[Item, Prediction]]:
 def _asked(study: Study, spec: dict[str, Any], pattern: str | None) -> ReplyForm | None:
     """Return the form in which a run's answers were requested; None if its replies cannot be read again.
 
-    A workflow computes its answer from several replies. Another tool's log may have shown options in an order
-    that is not stored; such a log must be imported again.
+    Replies to a workflow cannot, because it computes its answer from several of them. Replies in another
+    tool's log cannot, because options may have been shown in an order that is not stored; such a log must be
+    imported again.
     """
     pattern = pattern or study.prompt.pattern
     if str(spec["endpoint"]).startswith("import "):

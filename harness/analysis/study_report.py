@@ -442,7 +442,7 @@ class StudyReport(Displayable):
         return "\n".join([head, *made])
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one row per estimate of a model, with the truth if the key was opened."""
+        """Return one row per estimate of a model, with the true accuracy if the key was opened."""
         return [
             {"model": model.name} | row | ({"truth": model.truth} if self.opened else {})
             for model in self.models
@@ -497,7 +497,7 @@ def report_study(
     Raises
     ------
     BadInput
-        If there are no answers or no predictions yet, an option has no effect here, or an interim
+        If there are no answers or no predictions yet, one of `options` has no effect here, or an interim
         analysis is not the next one of its plan.
     EstimateError
         If no model's data can be used.

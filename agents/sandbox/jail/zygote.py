@@ -100,7 +100,7 @@ def _child(descriptor: int, prelude: str, memory: int, seconds: int) -> None:
 def _end(pid: int) -> str:
     """End a child. Returns how it ended, for example ``"exit 0"`` or ``"signal 27"``.
 
-    A child that must be killed here is reported as ``"exit 0"``.
+    A child that this function has to kill is reported as ``"exit 0"``.
     """
     # Wait a little, because a child closes its socket shortly before it ends.
     for _ in range(_PATIENCE):

@@ -137,8 +137,8 @@ class ShrunkScores:
     value
         Â_j: the candidate's mean difference from the reference, over the items that the candidate answered,
         plus the archive's level. The reference is each item's mean score over the candidates that answered at
-        least 90 % of the items; the level is its mean. Â_j equals the mean score if the candidate answered
-        all items.
+        least 90 % of the items; the archive's level is the mean of the reference. Â_j equals the mean score
+        if the candidate answered all items.
     se_relative
         Standard error of Â_j given the archive's level, from paired differences.
     mean, sd

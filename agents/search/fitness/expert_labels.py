@@ -94,8 +94,8 @@ class ExpertLabels:
     cluster
         Cluster number of the item, shape (n,); all different if items are independent.
     weight
-        Weight of the item, shape (n,), above 0: larger if fewer of the questions about the same classes were
-        answered. By default, all weights are 1.
+        Weight of the item, shape (n,), above 0: larger if a smaller share of the questions about the same
+        classes was answered. By default, all weights are 1.
     """
 
     items: tuple[str, ...]
@@ -249,7 +249,7 @@ def _ranks(ids: Sequence[str], labels: LabelColumns) -> IntArray:
 
 
 def _rows_of(ids: Sequence[str], labels: LabelColumns) -> tuple[IntArray, LabelColumns]:
-    """Return the position in `ids` of each label's item, and the labels of these items."""
+    """Keep the labels whose items are in `ids`. Returns their items' positions in `ids`, and the labels."""
     rank = _ranks(ids, labels)
     mine = np.flatnonzero(rank[labels.item] >= 0)
     return rank[labels.item[mine]], labels.take(mine)

@@ -106,7 +106,7 @@ class Adas(ModelPolicy):
 
 
 class _LeaderPolicy(ModelPolicy, ABC):
-    """A proposer that draws a parent by its posterior and changes one thing in it."""
+    """A proposer that draws a parent by the candidates' posterior and changes one thing in the parent."""
 
     async def propose(self, view: PolicyView) -> Proposal:
         """Propose one change to one parent."""

@@ -225,7 +225,7 @@ class Recombine:
         return replace(again, log=(*proposal.log, f"draw {attempt + 1}: {reason}"))
 
     def edit(self, first: str, second: str, rng: np.random.Generator) -> tuple[str, Edit]:
-        """Apply one to three edits to the source `first`. Returns the first edit's name, and the result."""
+        """Apply one to three edits to `first`. Returns the first edit's name, and the result of all edits."""
         ops = list(EDITS)
         op = ops[int(rng.choice(len(ops), p=_WEIGHTS))]
         source, note = EDITS[op](self, first, second, rng)

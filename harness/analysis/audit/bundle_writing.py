@@ -49,7 +49,7 @@ def chain(before: str, body: bytes) -> str:
 
 
 def split_line(line: bytes) -> tuple[bytes, str] | None:
-    """Split a line into the bytes before the field ``chain`` and its value; None if it has no such field."""
+    """Split a line into the bytes before ``chain`` and this field's value; None if the line lacks it."""
     found = _END.search(line[-_LENGTH:])
     return (line[:-_LENGTH], found[1].decode()) if found else None
 
