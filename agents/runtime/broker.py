@@ -468,7 +468,7 @@ class Broker(RequestDraws):
         Raises
         ------
         RefusedRequest
-            If the stored request is also refused.
+            If the request that was sent again is also refused.
         """
         async with self._first_refusal:
             if self._answered is None:

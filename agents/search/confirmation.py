@@ -31,7 +31,7 @@ class Winner:
     naive
         Score on the selection items, which is what a search without correction would report.
     reported
-        Posterior mean of its accuracy, from the selection and confirmation items.
+        Posterior mean of the winner's accuracy, from the selection and confirmation items.
     sd, low, high
         Standard deviation of that posterior, including the uncertainty of the archive's common level, and the
         ends of an interval of about 95 %. The upper end allows for a breakthrough

@@ -174,7 +174,7 @@ class SearchContext:
         return {c for c, number in zip(ids, fewest, strict=True) if number == len(items)}
 
     def find_finalists(self) -> list[str]:
-        """Return the candidates with the highest posterior means; with parity, the one with the top score."""
+        """Return the candidates with the best posterior means; with parity, only that with the best score."""
         board = self.board()
         if not self.section.parity:
             return board.ranked()[: self.section.finalists]

@@ -97,7 +97,7 @@ class ClassTask:
         level: float,
         second: LabelColumns | None,
     ) -> ClassEstimates:
-        """Estimate one model's results by class; if this fails, all are undefined for the same reason."""
+        """Estimate one model's results by class; on failure, all are undefined, with the error as reason."""
         try:
             found = classification_report(
                 predictions,

@@ -1,4 +1,4 @@
-"""Costs in dollars of stored runs, and per right answer."""
+"""Costs of stored runs in dollars, in total and per right answer."""
 
 from __future__ import annotations
 

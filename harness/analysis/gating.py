@@ -54,7 +54,7 @@ class Bars:
     baseline, margin
         A model, and the largest allowed loss of accuracy compared with it, in (0, 1); None for no such bar.
     look
-        Pair (J, L) for number J of L planned interim analyses; None for a gate that is valid at any time.
+        Pair (J, L) for interim analysis J of L planned ones; None for a gate that is valid at any time.
 
     Examples
     --------

@@ -243,7 +243,7 @@ def digest_source(study: Study) -> str | None:
 def note_source(
     study: Study, store: Store, digest: str | None, ids: list[str], *, are_all: bool = False
 ) -> None:
-    """Record that the items' source is stored, if it has `MANY` items and was not changed during reading.
+    """Record that the items' source is stored, if it has ≥ `MANY` items and was not changed during reading.
 
     `digest` is the source's digest, computed before the items were read. With `are_all`, the database had no
     items before, so the ids need not be compared with stored ones.
@@ -291,7 +291,7 @@ def _read_stored_ids(study: Study) -> list[str]:
 def read_meta(study: Study, store: Store, column: str) -> ItemValues:
     """Return every item's value in a metadata column; a column added later is read from the source first.
 
-    Raises the errors of reading items.
+    Raises the same errors as reading items.
     """
     found = store.columns.read_meta(column)
     if (found.code < 0).any() and column in study.items.meta and not store.read_only:

@@ -104,7 +104,7 @@ class CarriedItem:
 class EstimateSettings:
     """The study's settings for estimates: `level` and `interval` of `oversight.accuracy`, and strata.
 
-    `strata` is ``"confidence"``, the name of a column, or None.
+    `strata` is None, ``"confidence"`` or the name of a column.
     """
 
     level: float = 0.95
@@ -253,8 +253,8 @@ def write_scores(study: Study, file: str, model: str) -> WrittenScores:
     Raises
     ------
     BadInput
-        If the study is a panel or its estimates use one, the model was not run, or no prediction is confirmed
-        or refuted yet.
+        If the study is a panel, its estimates use a panel, the model was not run, or no prediction is
+        confirmed or refuted yet.
     EstimateError
         If the estimate is not defined for the answers.
     """

@@ -191,7 +191,7 @@ def names_truth(name: str, *, own: bool) -> bool:
 
 
 def _find_text(looks: Mapping[str, ColumnLook]) -> str:
-    """Find a column with a usual name, otherwise that with the longest texts (on average 20 characters)."""
+    """Find a column with a usual name, otherwise the one with the longest texts (mean ≥ 20 characters)."""
     by_name = {name.lower(): name for name, look in looks.items() if look.filled and not look.lists}
     for known in (*_TEXT, *(f"{name}s" for name in _TEXT)):
         if known in by_name:

@@ -240,7 +240,10 @@ class Correction:
     errors: str
 
     def put_first(self, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
-        """Put estimates that allow for experts' errors first; write `errors` to an empty `why` of others."""
+        """Put estimates that allow for experts' errors first.
+
+        In all other estimates, an empty `why` is set to `errors`.
+        """
         first = {name: e for name, e in estimates.items() if name in CORRECTED}
         others = {name: e for name, e in estimates.items() if name not in CORRECTED}
         return first | {name: replace(e, why=e.why or self.errors) for name, e in others.items()}

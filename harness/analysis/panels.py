@@ -151,9 +151,9 @@ class PanelStudy:
         DataError
             If the file is invalid; the message names file, line and field.
         BadInput
-            If nobody rated an item of the file; the message names it.
+            If nobody rated an item of the file, except with `partial`; the message names the item.
         EstimateError
-            If the file lacks an item; the message names it.
+            If the file lacks an item, except with `partial`; the message names the item.
         """
         found = read_choices(path, item=self.item, label=self.label, classes=panel.classes)
         if partial:

@@ -215,7 +215,7 @@ def find_rates(counts: ClassCounts) -> dict[str, float]:
 def _name_classes(
     items: Sequence[Item], rank: IntArray, asked: QuestionColumns, common: Mapping[str, float] | set[str]
 ) -> list[str]:
-    """Return the class of each question: the option's text or, if this is rare, the question's expert."""
+    """Return each question's class: the option's text or, if this text is rare, the question's expert."""
     texts = [items[i].options[k] for i, k in zip(rank.tolist(), asked.option.tolist(), strict=True)]
     experts = [asked.experts[e] for e in asked.expert.tolist()]
     return [t if t in common else f"expert: {e}" for t, e in zip(texts, experts, strict=True)]
