@@ -140,7 +140,7 @@ _STUDY_ALPHA, _MODEL_ALPHA = 0.019, 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyLevels:
-    """Levels of a study's tests; all levels, with those of `asked_options` and `gold_errors`, sum to 5 %.
+    """Levels of a study's tests; they and the levels of `asked_options` and `gold_errors` sum to 5 %.
 
     Attributes
     ----------
@@ -508,12 +508,12 @@ class ModelVotes:
         return 0.0 if chance >= total else max(0.0, (agreed - chance) / (total - chance))
 
     def share_of_votes(self, rows: IntArray) -> FloatArray:
-        """Return the share of models that predict the option of each of these labels; shape of `rows`."""
+        """Return, for each label in `rows`, the share of models that predict its option."""
         found: FloatArray = self.votes[rows] / len(self.models)
         return found
 
     def is_yes(self, rows: IntArray) -> BoolArray:
-        """Return whether the answer is yes for each of these labels; shape of `rows`."""
+        """Return, for each label in `rows`, whether its answer is yes."""
         return np.asarray(self.labels.kind[rows] == YES)
 
     @property
@@ -627,8 +627,8 @@ def seen_answers(
     events become more frequent where other models share the prediction.
 
     The test is a one-sided z-test of Σ g (1{asked = ŷ} + 1{yes} − 2/K). g is the number of other models that
-    predict ŷ minus the number that predict their most frequent option, centred. With one model the test has
-    no power; with several models it has power only in large studies.
+    predict ŷ minus the number that predict these models' most frequent option, centred. With one model the
+    test has no power; with several models it has power only in large studies.
     """
     name = "seen_answers"
     if not others:
@@ -660,7 +660,7 @@ def seen_answers(
 
 
 def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatArray:
-    """Return how many other models predict ŷ, minus how many predict their commonest option; shape (n,)."""
+    """Return how many other models predict ŷ, minus how many predict the most frequent option; shape (n,)."""
     n = len(drawn)
     width = int(drawn.asked.n_options.max(initial=2))
     votes = np.zeros((n, width + 1), np.int64)
@@ -699,10 +699,10 @@ class _Cells:
 def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
     """Test that every expert says yes about as often as other experts do on questions of the same kind.
 
-    Two questions are of the same kind if they have the same K, propensities in the same quarter of [0, 1],
-    shares of models that predict the option in the same third, and if both or neither are the first about
-    their item. The test of an expert is exact, given the number of yes answers of all experts
-    (`odds_p_value`). It tolerates odds of yes that differ by a factor of up to `TOLERATED`, or
+    Two questions are of the same kind if they agree in four respects: K, the quarter of [0, 1] that contains
+    the propensity, the third that contains the share of models that predict the option, and whether the
+    question is the first about its item. The test of an expert is exact, given the number of yes answers of
+    all experts (`odds_p_value`). It tolerates odds of yes that differ by a factor of up to `TOLERATED`, or
     `TOLERATED_ALIKE` among experts asked about the same option. The smallest p-value is multiplied by the
     number of tests (Bonferroni).
     """
@@ -753,7 +753,7 @@ def _count_cells(votes: ModelVotes, rows: IntArray, who: IntArray) -> _Cells:
 
 
 def _judge_few_options(cells: _Cells, n_experts: int) -> bool:
-    """Whether experts are specialised: on average, an expert answered on half of the options or fewer."""
+    """Whether experts are specialised: on average, their answers are about at most half of the options."""
     pairs = np.unique(np.stack([cells.expert, cells.option]), axis=1).shape[1]
     return bool(pairs <= n_experts * np.unique(cells.option).size / 2)
 

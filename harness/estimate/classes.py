@@ -165,8 +165,8 @@ def ratio_part(share: Part, hit: Part, miss: Part, weights: Weights, *, together
     Parameters
     ----------
     share, hit, miss
-        P, the share of items predicted to be of the class; h, the share of items predicted to be of the class
-        that are of the class; and m, the share of the other items that are of the class.
+        P, the share of items predicted to be of the class; h, the share of these items that are of the
+        class; and m, the share of the other items that are of the class.
     weights
         Coefficients of D, such as `recall_weights`.
     together
@@ -268,7 +268,7 @@ def cautious_correlation(first: FloatArray, second: FloatArray, cluster: IntArra
 
     The limit is that of Fisher's z with the effective number of items (Σ ψ²)²/Σ ψ⁴, which is small if a few
     influences ψ are large. Results from the same answers are usually positively correlated, so the returned
-    value is negative only if the observed correlation is; it is at most `_MOST`.
+    value is negative only if the observed correlation is negative; it is at most `_MOST`.
     """
     both = np.stack([first, second], axis=1)
     seen = float(correlate(both, cluster)[0, 1])
@@ -449,8 +449,8 @@ class ClassEvidence:
     def expect_yes(self, option: int, share: float) -> float:
         """Return the expected number of yes answers about a class that makes up this share of the items.
 
-        Answers with a yes or no are counted, but not which of the two they are: if a result were withheld
-        because few answers are yes, the results shown would be overestimates on average. If questions
+        The number depends on how many answers there are, not on how many are yes: if results with few yes
+        answers were withheld, the results shown would be overestimates on average. If questions
         followed predictions, only questions about items predicted to be of the class count, and each of these
         counts as one yes.
         """
@@ -565,7 +565,7 @@ class ItemTruths:
         return np.asarray(self.weight * (seen + known[self.items]), dtype=np.float64)
 
     def correlate(self, forms: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> FloatArray:
-        """Return the correlations of results that are given as arguments of `influence`; NaN if unknown."""
+        """Return correlations of results, each given by the arguments of `influence`; NaN if unknown."""
         try:
             influences = np.stack([self.influence(*form) for form in forms], axis=1)
         except NotIdentified:
@@ -630,7 +630,7 @@ class CostTable:
         Raises
         ------
         EstimateError
-            If the prediction is unreadable and the table has no cost for that.
+            If the prediction is unreadable and the table has no cost of unreadable predictions.
         """
         if option >= 0:
             return self.costs[:, option]
@@ -654,7 +654,7 @@ class CostForm:
         Pairs of an additional cost w and an array of shape (N,): for each item, the option that adds w if it
         is true; −1 if no option does.
     low, high
-        Smallest and largest possible cost of an item with any of these predictions.
+        Smallest and largest possible cost of an item, over the predictions that occur.
     """
 
     base: FloatArray
@@ -782,7 +782,7 @@ def _all_alike(evidence: ClassEvidence, cost: float, costs: CostTable, signs: Se
 
 
 def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tuple[Entry, str]]:
-    """Return one term per base cost above the smallest: the share of items that have this base cost.
+    """Return one term per base cost except the smallest: the share of items that have this base cost.
 
     The second value of each pair is empty: the interval of such a share always holds.
     """

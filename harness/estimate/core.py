@@ -229,7 +229,7 @@ def check_counts(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> None:
     Raises
     ------
     EstimateError
-        If K < 2, a count is negative, successes exceed their labels, or there is no label at all.
+        If K < 2, a count is negative, there are more successes than labels, or there is no label at all.
     """
     check_options(K)
     check_successes("S_o", S_o, "n_o", n_o)
@@ -358,7 +358,7 @@ def check_clusters(cluster: IntArray) -> None:
     Raises
     ------
     NotIdentified
-        If there are fewer; the message gives both numbers of clusters and the largest cluster's share.
+        If there are fewer; the message gives the number of clusters and the largest cluster's share.
 
     Examples
     --------

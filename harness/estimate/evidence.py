@@ -235,7 +235,7 @@ class UnequalAnswers:
 
     @property
     def note(self) -> Note:
-        """Note for an estimate that is corrected for the rates."""
+        """Note for an estimate that is corrected for the answering rates."""
         return Note(NoteKind.ANSWERING_RATES, {"least": self.least, "most": self.most})
 
     @property
@@ -606,9 +606,9 @@ def find_weights(items: IntArray, labels: LabelColumns) -> FloatArray | None:
 
 
 def _weigh_strata(items: IntArray, predictions: PredictionColumns, strata: ItemValues) -> FloatArray | None:
-    """Return the number of predictions per answered item in each item's stratum, as its weight.
+    """Return each item's weight: the number of predictions per answered item in its stratum.
 
-    None if the same share of every stratum was sampled.
+    Returns None if the same share of every stratum was sampled.
     """
     names = strata.names
     pool = np.bincount(strata.code[predictions.ran], minlength=len(names))
@@ -652,7 +652,7 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
 
 
 def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
-    """Return `number_clusters` after checking that an interval is possible; None if no items share a cluster.
+    """Return cluster numbers if an interval is possible; None if no items share a cluster.
 
     Raises
     ------

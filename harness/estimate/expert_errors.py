@@ -2,7 +2,7 @@
 
 An expert says yes to a true option with probability s (sensitivity) and no to a false one with probability t
 (specificity); J = s + t − 1. The probabilities of a yes about a predicted option (hit) and about another
-(miss) are
+option (miss) are
 
     α = P(yes | hit)  = A s + (1 − A)(1 − t)
     β = P(yes | miss) = (1 − t) + (1 − A) J/(K − 1)

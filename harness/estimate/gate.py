@@ -42,7 +42,7 @@ time:
 * difference D = (n_+ − n_−)/N: the exact tail of n_+ − n_− of trinomial items, plus γ. The tail is maximised
   over the Clopper–Pearson interval at level 1 − γ of the share of items on which exactly one model is right
   (Berger & Boos 1994, JASA 89)
-* clusters: bets on their sums (`refuting_wealth`)
+* clusters: bets on the clusters' sums of outcomes (`refuting_wealth`)
 """
 
 from __future__ import annotations
@@ -169,19 +169,20 @@ def gather_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstRates:
-    """Ranges of experts' error rates; bets use the rates in them that are worst for their side of the bar.
+    """Ranges of experts' error rates; a bet uses those rates in the ranges that are worst for the bet.
 
     With sensitivity s, specificity t and J = s + t − 1, the outcome of an item of value v has the mean
-    J v + C(1 − J) + (1 − t)(Σ_k c_k − K C). The gain is the outcome minus the last two terms and J·bar; its
-    mean is J (v − bar). The gain is linear in s and t, so it is most extreme at ends of both ranges.
+    J v + r with r = C(1 − J) + (1 − t)(Σ_k c_k − K C). The gain is the outcome minus r + J·bar; its mean is
+    J (v − bar). The gain is linear in s and t, so it is most extreme at ends of both ranges.
 
     Attributes
     ----------
     sensitivity, specificity
         Ranges that contain the true rates.
     side
-        1 uses the smallest possible gain of every item, for bets that the value is above the bar; −1 uses the
-        largest, for bets that it is below. Questions without an answer are treated in the same way.
+        1 for bets that the value is above the bar, which use the smallest possible gain of every item; −1 for
+        bets that it is below, which use the largest. Possible answers to open questions are
+        included.
     likely
         Pair (s, t) at which `Gains.value` is computed.
     """
@@ -400,7 +401,7 @@ def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
 def _see_sides(
     model: PredictionColumns, labels: LabelColumns
 ) -> tuple[Sequence[DrawnAnswers], Sequence[DrawnAnswers], Sequence[DrawnAnswers]]:
-    """Return the draws with unknown answers counted against the model, in its favour, and left out."""
+    """Return the draws three times: unknown answers count against the model, in its favour, or not at all."""
     if labels.is_resolved:
         items, low, high = resolved_ends(labels, [model])
         known = low == high
@@ -448,8 +449,9 @@ class GateVerdict(Displayable):
         p-values of the hypotheses that the quantity is below the bar, and that it is above. A verdict needs a
         p-value of at most 1 − level. NaN at a planned interim analysis.
     method
-        ``"any time"``: valid after every answer. ``"worst case"``: the same, with unknown items counted
-        against each side. ``"look J of L"``: valid as planned interim analysis J of L only.
+        ``"any time"``: valid after every answer. ``"worst case"``: also valid after every answer; unknown
+        items count as wrong in the test for a pass and as right in the test for a failure. ``"look J of L"``:
+        valid as planned interim analysis J of L only.
     answers, open_questions
         Number of answers that count so far, and number of open questions.
     low, high

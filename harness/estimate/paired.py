@@ -16,7 +16,7 @@ significant is a tie, and is shown as one.
 If every differing item gives +1, 0 or −1 (resolved items, K = 2, or a coin between the two predictions), D is
 a difference of two dependent proportions n_+/N − n_−/N, with the interval of `paired_proportions`.
 
-If items were drawn from a pool with unequal, recorded probabilities, both parts are weighted
+If items were drawn from a pool with unequal, recorded probabilities, δ and Δ are weighted
 (`oversight.harness.columns.weigh_draws`): δ is a share of the effective number of items, (Σw)²/Σw², and Δ has
 the weighted score interval of `oversight.harness.estimate.routed_means`.
 
@@ -25,7 +25,7 @@ false one with 1 − t. Let J = s + t − 1. Then
 
     E Σ_k c_k b_k = J Σ_k c_k 1{y = k} + (1 − t) Σ_k c_k.
 
-For a difference, c = +1 at one prediction and −1 at the other. The last sum is 0 if both are readable, so the
+For a difference, c = +1 at one prediction and −1 at the other. Σ_k c_k is 0 if both are readable, so the
 uncorrected difference is J D for all s and t. Therefore
 
 * if one question per item was equally likely to be about either prediction, and items are independent with
@@ -342,7 +342,7 @@ def difference_interval(
 
 
 def _is_even(c: FloatArray, pi: FloatArray, K: IntArray) -> bool:
-    """Return whether both predictions are readable and equally likely to be asked about, with equal K."""
+    """Return whether K is constant and both predictions are readable and equally likely to be asked about."""
     return bool(np.ptp(K) == 0 and ((c != 0).sum(axis=1) == 2).all() and np.ptp(pi[c != 0]) < _NEAR)
 
 
@@ -600,7 +600,7 @@ def mcnemar(
 def _clustered(
     a: IntArray, b: IntArray, cluster: IntArray, questions: int, level: float, names: tuple[str, str]
 ) -> Comparison:
-    """Compare exact correctness on clustered items, allowing for any values of unknown items."""
+    """Compare exact correctness on clustered items, allowing for any correctness of unknown items."""
     unknown = (a == UNKNOWN) | (b == UNKNOWN)
     votes = np.where(unknown, 0, np.sign(a - b)).astype(np.float64)
     against = np.where(unknown & (b != 0) & (a != 1), -1.0, votes)
@@ -642,7 +642,7 @@ def corrected_difference(
     data
         The answers, made with ``error_free=False``.
     known
-        Experts' answers to gold items, and ranges of their error rates.
+        Experts' answers to gold items, and ranges of experts' error rates.
     level
         Confidence level.
     names

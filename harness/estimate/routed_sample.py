@@ -154,7 +154,9 @@ class RoutedSample:
 
 
 def flat_posterior(n_options: ArrayLike, width: int) -> FloatArray:
-    """Return the uniform distribution over each item's options, shape (N, width); 0 in other columns.
+    """Return the uniform distribution over each item's options, shape (N, width).
+
+    Columns beyond the options of an item are 0.
 
     Examples
     --------
@@ -285,7 +287,7 @@ class ItemAnswers:
     truth
         Shape (N,): the true option, if it was confirmed or is the only one not refuted; −1 if unknown.
     keys, kinds
-        Key (`key_of`) of every pair of item and asked option, ascending, and the last answer about it.
+        Key (`key_of`) of every pair of item and asked option, ascending, and the last answer about each pair.
     """
 
     truth: IntArray
@@ -515,8 +517,8 @@ def resolved_correctness(
     Raises
     ------
     EstimateError
-        If more than a share `FEW_OPEN` of the items wait for an answer, because the items that are resolved
-        first are not a random sample.
+        If a larger share than `FEW_OPEN` of the items waits for an answer, because the items that are
+        resolved first are not a random sample.
 
     Examples
     --------

@@ -255,7 +255,7 @@ def check_sought(half_width: float | None, questions: int | None) -> None:
 def accuracy_variances(
     K: int, A: float, *, models: int = 1, sensitivity: float = 1.0, specificity: float = 1.0
 ) -> dict[str, float]:
-    """Return the variance per question of each model's accuracy if all models share questions, by protocol.
+    """Return, by protocol, the variance per question of each model's accuracy if all models share questions.
 
     Uniform protocols are included for any number of models. For one model, targeted questions are added. For
     several models, shared questions (`shared_propensities` with ε = 0.1 and the votes' posterior) and
@@ -285,7 +285,7 @@ def accuracy_variances(
 def difference_variances(
     K: int, A: float, *, sensitivity: float = 1.0, specificity: float = 1.0
 ) -> dict[str, float]:
-    """Return the variance per question of the difference of two models with accuracies near A, by protocol.
+    """Return, by protocol, the variance per question of the difference of two models with accuracies near A.
 
     Disagreement protocols ask no question about items on which the models agree. So if the models disagree on
     a share w of the items, n questions cover N = n/w items. "Targeted" asks about one of the two predicted

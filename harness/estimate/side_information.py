@@ -112,7 +112,7 @@ class SideInformation(ABC):
     Attributes
     ----------
     name
-        Name of its estimate among a model's estimates.
+        Name of the estimate that this kind adds to a model's estimates.
     feature
         Name of the kind as a feature in `combinations.RULES`; not every kind has a rule.
     subject
@@ -142,7 +142,7 @@ class SideInformation(ABC):
     worth: ClassVar[NoteKind | None] = None
 
     def refuse(self, setting: Setting) -> str:
-        """Return why the kind cannot be used in this setting; empty if it can."""
+        """Return why this kind of side information cannot be used in this setting; empty if it can."""
         given = {
             f"more than {LARGEST:,} answers": len(setting.labels) > LARGEST,
             "strata": setting.strata is not None and self.ignores_strata(setting.labels),
@@ -153,7 +153,7 @@ class SideInformation(ABC):
         return f"{self.subject} not used together with {', '.join(ignored)}" if ignored else ""
 
     def ignores_strata(self, _labels: LabelColumns) -> bool:
-        """Return whether the kind cannot be used together with strata."""
+        """Return whether this kind of side information cannot be used together with strata."""
         return False
 
     @abstractmethod
@@ -175,7 +175,7 @@ class SideInformation(ABC):
 def add_side_information(
     found: Mapping[str, Estimates], kinds: Sequence[SideInformation], setting: Setting
 ) -> dict[str, Estimates]:
-    """Add the estimate of each kind to the estimates of each model, or the reason why it is missing.
+    """Add to each model's estimates the estimate of each kind, or the reason why it is missing.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ class Votes(SideInformation):
         self._working = dict[bytes, FloatArray]()
 
     def refuse(self, setting: Setting) -> str:
-        """Return why votes cannot be used in this setting; empty if they can, or if no other model votes."""
+        """Return why votes cannot be used in this setting; also empty if there is only one model."""
         return super().refuse(setting) if len(self._models) > 1 else ""
 
     def estimate(self, model: str, setting: Setting) -> Estimate | None:
@@ -750,7 +750,7 @@ class Judges(SideInformation):
 def _take_resolved(
     labels: LabelColumns, predictions: PredictionColumns
 ) -> tuple[RoutedSample, IntArray, IntArray]:
-    """Represent resolved items as if asked about the prediction; return data, predictions and positions.
+    """Return data, predictions and positions of resolved items, as if each prediction was asked about.
 
     Raises
     ------
@@ -940,7 +940,7 @@ def joint_level(level: float, models: int) -> float:
 
 
 def mark_joint(made: Estimates, level: float, models: int) -> Estimates:
-    """Set the joint level, and a note about it, on estimates made at `joint_level`; drops ``anytime``."""
+    """Return estimates made at `joint_level` with joint level and a note about it, without ``anytime``."""
     note = Note(NoteKind.JOINT, {"models": models})
     return Estimates(
         {

@@ -7,7 +7,7 @@ them into an `Estimate`, with one stratum or several.
 (`BinomialSample`):
 
 ``answers``
-    Items with a yes (the truth is known: K = 2), and items with refusals only (K' by their number).
+    Items with a yes (the truth is known: K = 2), and items with refusals only (K' depends on how many).
     Valid if the asked option was drawn uniformly, or if an ordinary and a complementary set of fixed sizes
     were collected: the paper's n_o, S_o, n_c, S_c.
 ``questions``
@@ -24,7 +24,7 @@ are one trial, because items are counted, and not questions.
 interval of the sum uses the method of variance estimates recovery (MOVER; Zou & Donner 2008, Statistics in
 Medicine 27): the distances of each part's limits from its estimate are squared and added. So the interval
 keeps the asymmetry and the small-sample corrections of its parts, which value ± z·se does not. It is
-approximate, also with exact parts: by enumeration, two strata of 12 to 60 items have a mean coverage of .96
+approximate, even with exact parts: by enumeration, two strata of 12 to 60 items have a mean coverage of .96
 and at least .93 (.915 with 12 items in a stratum).
 
 Strata may come from a model's own confidence (`stratify_by_confidence`). If the model is more confident on
@@ -183,7 +183,7 @@ def with_unreadable(
     rho
         Share ρ of labelled items with a readable prediction.
     size
-        Effective sample size for ρ: the number of equally weighted items that give it the same precision.
+        Effective sample size for ρ: the number of equally weighted items that give ρ the same precision.
     n, stratum
         Number of labelled items, and name of the stratum.
     """
@@ -224,7 +224,7 @@ class Tally:
     stratum
         Name of the stratum; empty without one.
     split
-        Condition of the samples: ``answers`` or ``questions`` (see the module).
+        What the samples are conditioned on: ``answers`` or ``questions`` (see the module).
     hits
         n_o, the number of items whose labels determine whether the readable prediction is right; and S_o, the
         number of these items on which it is right.
@@ -633,7 +633,7 @@ def estimate_counts(
     Returns
     -------
     Estimates
-        ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``; `undefined` gives the reason for any left out.
+        ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``; `undefined` gives the reason for every missing one.
 
     Examples
     --------
@@ -736,8 +736,8 @@ def fill_answers(
     """Fill in missing answers, all in favour of the model or all against it.
 
     In favour: yes about the prediction, no about other options. Against: no about the prediction, and yes
-    about one other option. An item never gets a second yes, because it has one true option. An answer stays
-    missing if all other options are refused and it would have to be no.
+    about one other option. An item never gets a second yes, because it has one true option. An answer
+    stays missing if it would be a no and all other options are refused.
 
     Parameters
     ----------
@@ -828,7 +828,7 @@ class Design:
     certain
         Shape (n_items,): whether the item has a yes or no and all its questions had propensity 1.
     split
-        Condition of every group's samples: ``answers`` or ``questions`` (see the module).
+        What each group's samples are conditioned on: ``answers`` or ``questions`` (see the module).
     mute
         Item and option of every abstention.
     labelled
@@ -947,7 +947,7 @@ def _groups(
 def _choose_conditioning(
     split: Conditioning | Literal["auto"], labels: LabelColumns, group: AnyIntArray, K: AnyIntArray
 ) -> tuple[Conditioning, ...]:
-    """Choose every group's condition of the samples: ``answers`` or ``questions`` (see the module)."""
+    """Choose what each group's samples are conditioned on: ``answers`` or ``questions`` (see the module)."""
     if split != "auto":
         return (split,) * K.size
     asked = np.bincount(labels.rank, minlength=group.size)[labels.rank]
@@ -998,7 +998,7 @@ def tally(
     strata
         Stratum of every labelled item, by id.
     split
-        Condition of the samples: ``answers``, ``questions`` or ``auto`` (see the module).
+        What the samples are conditioned on: ``answers``, ``questions`` or ``auto`` (see the module).
 
     Raises
     ------
@@ -1067,8 +1067,9 @@ def _by_answers(design: Design, y: AnyIntArray) -> IntArray:
     """Count failures and successes by group and number of refused options, shape (G, width, 2).
 
     Column 0 holds items with a yes: a success if the yes is about the predicted option. Column m holds items
-    with m refused options and no yes: a failure if the prediction was refused. Totals are computed once per
-    design; per model, only predictions with a label on them and unusable predictions are counted.
+    with m refused options and no yes: a failure if the prediction was refused. Totals do not
+    depend on the model. So for each model, only labels about its predictions are counted, and items without a
+    usable prediction are subtracted.
     """
     shape = (design.K.size, design.width)
     cells = design.K.size * design.width
@@ -1085,11 +1086,12 @@ def _by_answers(design: Design, y: AnyIntArray) -> IntArray:
 def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray:
     """Count failures and successes of the items `mine` by group and number of other options asked about.
 
-    Shape (G, width, 2). Column 0 holds items where the prediction was asked about, or a yes was given to
-    questions that were all certain (propensity 1): a success if the prediction is right. Column m holds items
-    with m answered questions about other options: a failure if one of the answers is yes. An item counts as
-    missing if its questions were certain and the question about the prediction has no answer. This can bias
-    the estimate if the prediction was asked about only after refusals; the abstention check bounds the bias.
+    The result has shape (G, width, 2). Column 0 counts items whose prediction was confirmed (success) or
+    refused (failure). A yes about another option is also a failure in column 0 if all questions about the
+    item were certain (propensity 1). Column m counts items with m answers, all about other options: a failure
+    if one of them is yes. An item is left out if its questions were certain and the question about the
+    prediction has no answer. This can bias the estimate if the prediction was asked about only after
+    refusals; the abstention check bounds the bias.
 
     Raises
     ------
@@ -1165,9 +1167,9 @@ def tally_pool(predictions: PredictionColumns, labels: LabelColumns, strata: Str
 
 
 def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
-    """Refuse designs that this likelihood does not cover.
+    """Refuse designs that the likelihood of tallies does not cover.
 
-    It does not cover unequal propensities, nor unreadable predictions if only predictions were asked about.
+    These are unequal propensities, and unreadable predictions if only predictions were asked about.
     """
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):
