@@ -285,7 +285,7 @@ def draw_betting_sequence(draws: Sequence[DrawnAnswers], *, level: float = 0.95)
 
 
 def draw_wealth(draws: Sequence[DrawnAnswers], share: float) -> tuple[float, float]:
-    """Return the wealth of bets against two hypotheses: at most, or at least, `share` of predictions are right.
+    """Return the wealth of bets against two hypotheses: right predictions are at most, or at least, `share`.
 
     If a hypothesis is true, the wealth of the bets against it ever reaches 1/α with probability at most α,
     even if it is computed after every answer.

@@ -120,7 +120,7 @@ def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[Draw
 
 
 def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:
-    """Collect `items` by draw, as if their predictions, known to be right (1) or wrong (0), were asked about."""
+    """Collect `items` by draw as if their predictions, known to be `right` (1) or not (0), were asked about."""
     one = np.ones(len(items), np.int64)
     return _part_draws(np.stack([one, one, one, right]), items, labels)
 
