@@ -58,7 +58,7 @@ ON_SCREEN = 3
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Queues:
-    """Progress of E experts through their queues of R questions in all.
+    """Progress of E experts through their queues, which contain R questions in total.
 
     Attributes
     ----------

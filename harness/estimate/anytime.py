@@ -249,7 +249,7 @@ class DrawnAnswers:
     scale
         Weight v = n_b/(N_b ρ) of each item: the draw took n_b of N_b items, and this item with probability ρ.
     largest
-        K → the largest v of the draw's items with this number of options, answered or not.
+        K → the largest v of the draw's items with K options, answered or not.
     remaining
         N_b, the number of items that were not drawn before this draw.
     known_right, known_wrong

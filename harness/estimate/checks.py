@@ -220,7 +220,7 @@ def _one_in_k(
     text: str,
     odd: str = "",
 ) -> Check:
-    """Run a z-test that `hit` is true with probability 1/K for the `usable` labels of `uniform_single`.
+    """Test that `hit` has probability 1/K among the `usable` labels that `uniform_single` selects (z-test).
 
     `odd` is appended to the message of a failed test.
     """
@@ -866,7 +866,7 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
     """Test that experts err equally often about options that the model predicts and about other options.
 
     The two-sided p-value of Fisher's exact test is computed for questions about true options and for
-    questions about false options; the result is the smaller one times two. If experts err unequally, the
+    questions about false options; the result is twice the smaller one. If experts err unequally, the
     correction by gold items is biased: by 7 points if they confirm a quarter of the model's wrong options.
 
     Parameters
@@ -958,7 +958,8 @@ def run_checks(
     predictions, labels, strata
         As in `accuracy`.
     others
-        Predictions of the study's other models; None uses those stored with the labels. Some checks compare
+        Predictions of the study's other models; If None, the predictions stored with the labels
+        are used. Some checks compare
         models, and the level of the tests is split among all models.
     only
         Names of the checks to run; None for all.
@@ -1185,8 +1186,8 @@ _MANY_FAILED = 0.02
 def explain_failed_calls(*models: PredictionColumns, found: tuple[float, float, float] | None = None) -> str:
     """Return a reason for doubt if calls failed on more than 2 % of the items; otherwise an empty text.
 
-    Such items are left out, and they need not be a random part of all items: for example, calls may fail on
-    long texts.
+    Items with failed calls are left out, and are perhaps not a random part of all items: for example, calls
+    may fail on long texts.
 
     Parameters
     ----------

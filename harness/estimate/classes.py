@@ -20,8 +20,8 @@ squaring, which is valid for any dependence.
 
 **Sums and differences** have parts that use the same answers. For θ = Σ_j a_j θ_j with estimates t_j and
 limits (l_j, u_j), low = t − √(Σ_jk ρ_jk x_j x_k), where x_j is the distance of a_j t_j from its lower limit;
-high likewise (Zou 2007, Psychol. Methods 12). ρ is the correlation of the a_j t_j, which is that of their
-influences: the contribution of each item. It is estimated from the sample, so it is moved in the direction
+high likewise (Zou 2007, Psychol. Methods 12). ρ is the correlation of the a_j t_j, computed from their
+influences, the contributions of each item. It is estimated from the sample, so it is moved in the direction
 that widens the interval. In a sum, a negative correlation counts as 0. In a difference of two models, the
 lower end of the correlation's interval is used, but at least the smaller of 0 and the observed correlation,
 and at most `_MOST`.
@@ -35,8 +35,8 @@ The influences for the recall R, the F1 value F and the precision h of class c a
 The truth y is estimated by equation (G) of `oversight.harness.estimate.routed_means`.
 
 **Mean costs**: a `CostTable` assigns a cost to every pair of truth and prediction. The accuracy is the mean
-of a cost that is 1 if both are equal, and 0 otherwise. Costs say which model does less harm if, for example,
-a missed infarction is worse than a false alarm.
+of a cost that is 1 if the prediction is the truth, and 0 otherwise. Costs say which model does less harm if,
+for example, a missed infarction is worse than a false alarm.
 
 Items with the same combination of the models' predictions form row j, a share P_j of all items. Truth k costs
 C_jk; b_j is the most frequent of these costs, and C_jk = b_j + w for the other truths. So the mean cost is
@@ -267,8 +267,8 @@ def cautious_correlation(first: FloatArray, second: FloatArray, cluster: IntArra
     """Return a lower confidence limit of the correlation of two estimates, from influences of shape (N,).
 
     The limit is that of Fisher's z with the effective number of items (Σ ψ²)²/Σ ψ⁴, which is small if a few
-    influences ψ are large. Results from the same answers are usually positively correlated, so the returned
-    value is negative only if the observed correlation is negative; it is at most `_MOST`.
+    influences ψ are large. Results from the same answers are usually positively correlated, so the limit
+    is negative only if the observed correlation is negative; it is at most `_MOST`.
     """
     both = np.stack([first, second], axis=1)
     seen = float(correlate(both, cluster)[0, 1])
@@ -936,7 +936,7 @@ class ClassResults:
         return ItemTruths.gather([e.predictions], e.labels, e.classes, e.strata)
 
     def report(self, metrics: Sequence[str]) -> ClassEstimates:
-        """Return the results of these metrics in their order, and the reasons for withheld results."""
+        """Return the results of `metrics`, in the same order, and the reasons for withheld results."""
         found, undefined = dict[str, Estimate](), dict[str, str]()
         for name, metric, option in name_results(metrics, self.classes, self.costs):
             try:

@@ -292,7 +292,7 @@ def find_root(
 
 
 def find_edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
-    """Find the edge of the range around `inside` in which a condition holds; `end` if it holds there."""
+    """Find the edge, towards `end`, of the range around `inside` in which a condition holds."""
     if holds(end):
         return end
     for _ in range(_BISECTIONS):
@@ -721,7 +721,7 @@ def bonferroni(p_values: ArrayLike) -> FloatArray:
 def holm(p_values: ArrayLike) -> FloatArray:
     """Return Holm's p̃_(i) = max_{j ≤ i} min(1, (m − j + 1) p_(j)) (1979, Scand. J. Stat. 6).
 
-    They are at most Bonferroni's p-values, with the same guarantee. The order of the input is kept.
+    Each is at most Bonferroni's p-value, with the same guarantee. The order of the input is kept.
 
     Examples
     --------

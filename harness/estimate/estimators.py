@@ -11,7 +11,7 @@ question asks whether the truth of an item is option k. With Z = 1 if the predic
 
     ℓ(A) = S_o log A + (T_o + T_c) log(1 − A) + Σ_j S_j log(A + K_j − 2).                       (★)
 
-It is valid for every routing, also one that depends on ŷ, if (i) whether the predicted option is asked about
+It is valid for every routing, even one that depends on ŷ, if (i) whether the predicted option is asked about
 does not depend on Z and (ii) the other options asked about are uniform over the wrong ones. With one K it is
 the paper's joint likelihood and its root is Eq. 9. (★) and its root in this form are this project's
 derivation.

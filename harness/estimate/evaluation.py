@@ -120,7 +120,7 @@ def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[Draw
 
 
 def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:
-    """Collect `items` by draw as if their predictions, known to be `right` (1) or not (0), were asked about."""
+    """Collect `items` by draw as if their predictions, known to be `right` or not, were asked about."""
     one = np.ones(len(items), np.int64)
     return _part_draws(np.stack([one, one, one, right]), items, labels)
 
@@ -485,7 +485,7 @@ class Evaluation:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the labels or other arguments determine the estimator."""
+        """Whether the labels, or arguments other than `estimator`, determine the estimator."""
         by_design = not self.labels.is_even or self.labels.cluster is not None
         return self.is_anytime or self.gold is not None or by_design
 

@@ -79,7 +79,7 @@ PARTIAL_KINDS = (NoteKind.PARTIAL, NoteKind.PARTIAL_WITH_ADDED)
 def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[Note, ...]]:
     """Select labels from the share of the queues that all experts have reached; return them and notes.
 
-    The same share, from the start, is taken of every expert's queue.
+    The share is the same for every expert, and is counted from the start of the expert's queue.
 
     Passed-over questions in that share are added as abstentions (`LabelColumns.passed`). The subset only
     grows as answers arrive, so verdicts at several times use growing data.
@@ -95,7 +95,7 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     Raises
     ------
     NotIdentified
-        If an expert has answered none of their questions, or none about items added later.
+        If an expert has answered none of their questions, or none of their questions about items added later.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def _common_share(queues: Queues) -> float:
 
 
 def _round_share(share: float, queues: Queues, drawn: QuestionColumns) -> IntArray:
-    """Return the number of questions in this share of every queue; shape of `queues.asked`.
+    """Return how many questions are in the share `share` of every queue; shape of `queues.asked`.
 
     Numbers are rounded up or down at random, so that rounding does not favour experts with few questions.
     The direction depends on the expert's name only.
@@ -713,7 +713,7 @@ class HiddenRange:
         )
 
     def allow_for(self, estimate: Estimate) -> Estimate | None:
-        """Widen the interval as `widen` does; None if it would be more than `WIDEST` times as wide."""
+        """Widen the interval as `widen` does; None if this makes it more than `WIDEST` times as wide."""
         wide = self.widen(estimate)
         if wide.high - wide.low > WIDEST * (estimate.high - estimate.low):
             return None

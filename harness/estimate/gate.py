@@ -1,7 +1,7 @@
 """Decide whether a model's accuracy, or a difference of two accuracies, is at least a required value (bar).
 
 `gate_accuracy` and `gate_difference` give verdicts that hold at any time: they may be called after every
-answer, and the probability that any of these verdicts is wrong is at most 1 − level, also if the true value
+answer, and the probability that any of these verdicts is wrong is at most 1 − level, even if the true value
 is exactly the bar. Both use the same share of every expert's questions, in the order in which the questions
 were exported (`collected_part`), so that the evidence only grows. An unanswered question counts as the answer
 that is worst for the verdict (`Gains`).
@@ -19,8 +19,8 @@ not on their order. For uniform options and one K, the factors of the outcomes o
 likelihood ratios of the accuracies b + λ and b, so the bets use all information of the likelihood.
 
 **Outcomes.** An outcome is equation (G) of `oversight.harness.estimate.routed_means`. Its working posterior
-and its constant follow from the bar and the draw alone, never from answers, so that its mean is the item's
-own value and its bounds are known before any answer.
+and its constant follow from the bar and the draw alone, never from answers. So the mean of an outcome is the
+item's own value, and the bounds of an outcome are known before any answer.
 
 Some items need no question: an unreadable prediction, or an item on which two models agree. Their outcomes
 are known before any answer. If all of them counted at once, the items that count would not be a random part
@@ -521,7 +521,7 @@ class GateVerdict(Displayable):
         return self.verdict != UNDECIDED
 
     def withheld(self, why: str) -> GateVerdict:
-        """Return a copy that is undecided, with this reason."""
+        """Return a copy that is undecided for the reason `why`."""
         return replace(self, verdict=UNDECIDED, why=why, further=None, either_side=False)
 
 

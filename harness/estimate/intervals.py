@@ -25,7 +25,7 @@ Residuals around θ use the normal quantile instead of Student's, because the su
 
 **Mean over a share of the items** (`scale_by_share`). θ = ρ μ: an accuracy is the readable share times the
 accuracy of readable answers; a difference of two models is the share of items on which they differ times the
-difference there. With ρ̂ = m/n, its Clopper–Pearson interval [ρ_l, ρ_u], and an interval [l, u] of μ,
+difference on these items. With ρ̂ = m/n, its Clopper–Pearson interval [ρ_l, ρ_u], and an interval [l, u] of μ,
 
     low = ρ̂μ̂ − √( (ρ̂(μ̂ − l))² + (l(ρ_e − ρ̂))² ),   ρ_e = ρ_u if l < 0 else ρ_l
 

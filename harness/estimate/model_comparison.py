@@ -5,9 +5,9 @@ significantly share ranks.
 
 Every pair has its own interval at the joint level, stretched around its estimate by c/z. Here c = q/√2, q is
 the quantile of the studentized range of M models, and z is the quantile of one pair, so the intervals of all
-pairs hold at once (Tukey 1953; Kramer 1956, Biometrics 12, for unequal variances). With clusters, q and z are
-those of Student's t with one degree of freedom fewer than clusters. If two models differ on few items, their
-interval is exact and wide, and the stretched interval keeps its coverage (simulated in
+pairs hold at once (Tukey 1953; Kramer 1956, Biometrics 12, for unequal variances). With clusters, q and z
+come from Student's t, with one degree of freedom fewer than clusters. If two models differ on few items,
+their interval is exact and wide, and the stretched interval keeps its coverage (simulated in
 `benchmarks/coverage_matrix.py`).
 """
 
@@ -517,8 +517,8 @@ def _resolved_shares(
 ) -> list[float]:
     """Estimate every model's accuracy by `resolved_accuracy`.
 
-    `correct` is used only if this fails, because it is made for differences: it counts an unresolved item on
-    which all models agree as wrong for all of them.
+    If accuracies are not identified, shares of right predictions in `correct` are returned. They are valid
+    only for differences, because unresolved items on which all models agree count as wrong for all.
     """
     # if too many questions are unanswered, accuracies are unknown; the ranking then shows the accuracies on
     # known items

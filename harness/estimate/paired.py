@@ -9,7 +9,7 @@ significant is a tie, and is shown as one.
 
 * that of one proportion if both predictions were equally likely to be asked about: of the m items asked about
   one of the two predictions, the answer favours the first model (a yes about its prediction, or a no about
-  the other one) on a share P = (1 + Δ)/2
+  the other prediction) on a share P = (1 + Δ)/2
 * that of `tilted_score` otherwise, with as many degrees of freedom as items asked about one of the two
   predictions
 
@@ -547,8 +547,8 @@ def mcnemar(
 
     Let n_10 be the number of items on which only the first model is right, and n_01 the number on which only
     the second is right. Then D̂ = (n_10 − n_01)/N, and, given n_10 + n_01, n_10 is Binomial(n_10 + n_01, ½)
-    if there is no difference (McNemar 1947, Psychometrika 12). Items on which both models predict the same
-    option count as equal, whether asked about or not.
+    if there is no difference (McNemar 1947, Psychometrika 12). Both models count as equally right on an item
+    on which they predict the same option, whether it was asked about or not.
 
     Items with unknown correctness are reported in a note and left out of D̂. Which items stay unknown depends
     on the truth (see `oversight.harness.estimate.routed_means.resolved_accuracy`), so interval and p-value

@@ -308,8 +308,8 @@ class PilotStudy:
 def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
     """Keep the predictions on the pilot's items: items drawn from a pool, or otherwise items asked about.
 
-    If items with an unreadable prediction got no questions, a share of them is kept: the share of items with
-    a readable prediction that were asked about.
+    If items with an unreadable prediction got no questions, some of them are kept: the same share as was
+    asked about among items with a readable prediction.
     """
     if labels.pool is not None:
         return keep_drawn(predictions, labels)
@@ -714,10 +714,10 @@ class PlannedRow:
     uses
         Side information used: ``none``, or ``votes``, ``judge``, ``pool``, joined by ``+``.
     questions, half_width
-        Number of questions to experts, and the half-width that at least 80 % of such studies reach; None if
-        unknown.
+        Number of questions to experts, and the half-width that at least 80 % of studies with this plan reach;
+        None if unknown.
     half_width_expected
-        Mean half-width of such studies.
+        Mean half-width of studies with this plan.
     low, high
         Ends of an approximate confidence interval of the number sought: of `questions` if a half-width was
         given, otherwise of `half_width`.
@@ -767,12 +767,12 @@ class PlanText:
     cost: float
 
     def count_items(self, sought: float) -> float:
-        """Return the number of answered items that a plan with this result (`Aim.find_size`) needs."""
+        """Return the number of answered items that a plan needs; `sought` is from `Aim.find_size`."""
         questions = sought if self.aim.half_width is not None else float(self.aim.questions or 1)
         return questions * self.aim.answered / self.cost
 
     def refuse_items(self, sought: float) -> str:
-        """Return why the pool is too small for a plan with this result; empty if it is large enough."""
+        """Return why the pool is too small for a plan with result `sought`; empty if it is large enough."""
         items = math.ceil(self.count_items(sought))
         return (
             ""
@@ -781,7 +781,7 @@ class PlanText:
         )
 
     def explain(self, row: PlannedRow, why: str) -> PlannedRow:
-        """Fill a row without numbers with the reason why they are unknown."""
+        """Fill a row that has no numbers with the reason why the numbers are unknown."""
         return replace(row, sentence=f"{self._use(row.uses)}: {why}")
 
     def fill(

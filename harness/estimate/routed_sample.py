@@ -12,7 +12,7 @@ shape (N, M), one column per model, −1 if unreadable.
 **Sequential resolution** (`next_option`). An item's predicted options are asked about in the order of
 decreasing posterior until one is confirmed or all are refuted. Then it is known whether each model is right
 on this item. The posterior only determines the order, and so the number of questions. Therefore estimates
-need no propensities: they are those of ordinary labels (binomial, McNemar). One yes decides all models,
+need no propensities, and are computed as for ordinary labels (binomial, McNemar). One yes decides all models,
 because exactly one option is true. If all options but one are refuted, the last option is true without a
 question.
 """
@@ -134,7 +134,7 @@ class RoutedSample:
         return asked, yes
 
     def take(self, items: IntArray) -> RoutedSample:
-        """Select items in this order, with their answers; an item may occur several times."""
+        """Select `items` in the given order, with their answers; an item may occur several times."""
         number = np.bincount(self.item, minlength=len(self.propensities))
         each = number[items]
         # positions of the selected items' answers among all answers sorted by item
@@ -406,8 +406,8 @@ def routed_pool(
 
     Items with an abstention are left out. Items that the design asks nothing about are kept with propensities
     0; estimates accept them only if they need no question (an unreadable prediction, or two models that
-    agree). While answers are missing, only a share of these items is kept, chosen by a hash of their ids: the
-    answered share of the items with a question.
+    agree). While answers are missing, only some of these items are kept, chosen by a hash of their ids. Their
+    share equals the answered share of the items with a question.
 
     Parameters
     ----------
@@ -476,7 +476,7 @@ def routed_pool(
 
 
 def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
-    """Return a share of the items without a question: the answered share of the items with a question."""
+    """Select items without a question; their share equals the answered share of items with a question."""
     passed = np.flatnonzero(everywhere & ~labels.asked_items)
     if not passed.size:
         return passed

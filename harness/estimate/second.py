@@ -94,8 +94,9 @@ class TwoPhase:
 def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
     """Estimate the accuracy, and compute its interval by inverting a score test at `level`.
 
-    Student's t has one degree of freedom fewer than there are second answers, because these have the largest
-    weights. With clusters, the variance is `ClusterVariance` of `oversight.harness.estimate.intervals`.
+    Student's t has one degree of freedom fewer than there are second answers, because second answers have the
+    largest weights. With clusters, the variance is `ClusterVariance` of
+    `oversight.harness.estimate.intervals`.
 
     Raises
     ------

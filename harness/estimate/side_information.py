@@ -212,7 +212,7 @@ def add_side_information(
 
 
 def _tell_worth(kind: SideInformation, plain: Estimate | None, narrow: Estimate) -> Estimate:
-    """Add a note on the number of answers that give the same interval width without side information."""
+    """Add a note on the number of answers that would give this interval width without side information."""
     if plain is None or kind.worth is None or plain.high == plain.low or narrow.high == narrow.low:
         return narrow
     answers = plain.n.ordinary + plain.n.complementary
@@ -518,7 +518,7 @@ def measure_working(
 def _leave_groups_out(
     predicted: IntArray, data: RoutedSample, make: WorkingMaker, cluster: IntArray | None
 ) -> FloatArray:
-    """Return the logarithm of the ratio without each group of items, if the ratio can be computed."""
+    """Leave out each group of items in turn; return the logarithms of the ratios that can be computed."""
     group = split_items_evenly(data, cluster, _GROUPS, 1)
     found = []
     for left_out in range(_GROUPS):

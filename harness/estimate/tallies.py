@@ -97,7 +97,7 @@ from oversight.harness.types import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StratumEstimate:
-    """Accuracy estimate for one stratum, or for several combined.
+    """Accuracy estimate for one stratum, or for several strata combined.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ def combine_strata(
 
 
 def _weigh(parts: Sequence[StratumEstimate], pool: Mapping[str, int] | None) -> tuple[list[float], float]:
-    """Return the weight of every part, and the extra variance because weights are shares of a sample."""
+    """Return every part's weight, and the extra variance that is due to estimating weights from a sample."""
     labelled: Counter[str] = Counter()
     for p in parts:
         labelled[p.stratum] += p.n
@@ -229,8 +229,8 @@ class Tally:
         n_o, the number of items whose labels determine whether the readable prediction is right; and S_o, the
         number of these items on which it is right.
     misses
-        n_c and S_c for each effective number of options K': number of items known only by refused options,
-        and number of these items whose prediction was not refused.
+        n_c and S_c for each effective number of options K': number of items of which only refused options are
+        known, and number of these items whose prediction was not refused.
     n_yes, n_no
         Numbers of "yes" and "no" labels on items whose prediction did not fail, readable or not.
     n_unreadable
@@ -291,7 +291,7 @@ class Tally:
 
     @property
     def n_c(self) -> int:
-        """Number of items known only by refused options."""
+        """Number of items of which only refused options are known."""
         return sum(m.n for m in self.misses)
 
     @property
@@ -443,8 +443,8 @@ _LIKELY = 0.2
 def merge_tallies(used: Sequence[Tally], pool: Mapping[str, int] | None) -> list[tuple[float, Tally]]:
     """Merge tallies whose items have the same weight and number of options; return pairs (weight, tally).
 
-    The sum of such tallies has exactly the distribution of a single stratum, even if accuracies differ
-    between the strata. So small strata do not widen the interval.
+    A merged tally has exactly the distribution of a single stratum, even if accuracies differ between the
+    merged strata. So small strata do not widen the interval.
     """
     labelled: Counter[str] = Counter()
     for t in used:
