@@ -285,10 +285,11 @@ def draw_betting_sequence(draws: Sequence[DrawnAnswers], *, level: float = 0.95)
 
 
 def draw_wealth(draws: Sequence[DrawnAnswers], share: float) -> tuple[float, float]:
-    """Return the wealth of bets against two hypotheses: right predictions are at most, or at least, `share`.
+    """Return the wealth of bets against "right share ≤ `share`" and against "right share ≥ `share`".
 
-    If a hypothesis is true, the wealth of the bets against it ever reaches 1/α with probability at most α,
-    even if it is computed after every answer.
+    The right share is the share of right predictions among all items. If a hypothesis is true, the wealth of
+    the bets against it ever reaches 1/α with probability at most α, even if it is computed after every
+    answer.
     """
     above = below = 0.0
     for draw in draws:

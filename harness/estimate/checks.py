@@ -958,9 +958,8 @@ def run_checks(
     predictions, labels, strata
         As in `accuracy`.
     others
-        Predictions of the study's other models; If None, the predictions stored with the labels
-        are used. Some checks compare
-        models, and the level of the tests is split among all models.
+        Predictions of the study's other models; if None, the predictions stored with the labels are used.
+        Some checks compare models, and the level of the tests is split among all models.
     only
         Names of the checks to run; None for all.
 

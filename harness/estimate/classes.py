@@ -450,9 +450,9 @@ class ClassEvidence:
         """Return the expected number of yes answers about a class that makes up this share of the items.
 
         The number depends on how many answers there are, not on how many are yes: if results with few yes
-        answers were withheld, the results shown would be overestimates on average. If questions
-        followed predictions, only questions about items predicted to be of the class count, and each of these
-        counts as one yes.
+        answers were withheld, the results shown would be overestimates on average. If questions followed
+        predictions, only questions about items predicted to be of the class count, and each of these counts
+        as one yes.
         """
         asked = (self.labels.option == option) & (self.labels.kind >= 0)
         items = self.population if self.labels.is_uniform else self.predicted(option)

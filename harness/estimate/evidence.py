@@ -363,7 +363,7 @@ def _is_simple(asked: QuestionColumns) -> bool:
 
 
 def _number_options(asked: QuestionColumns) -> IntArray:
-    """Number the options of questions, shape (R,); options of different K get different numbers."""
+    """Assign numbers to options of questions, shape (R,); options of different K get different numbers."""
     key = asked.n_options * (int(asked.n_options.max()) + 1) + asked.option
     number: IntArray = np.unique(key, return_inverse=True)[1].astype(np.int64)
     return number
@@ -432,7 +432,7 @@ class Evidence:
         Raises
         ------
         BadInput
-            If strata have no effect on such labels, for example because items are in clusters.
+            If strata have no effect on these labels, for example because items are in clusters.
         NotIdentified
             If `combinations` refuses an estimate, or there are too few clusters.
         EstimateError

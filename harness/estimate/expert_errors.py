@@ -549,9 +549,9 @@ def bounded_accuracy(
     The interval contains all A for which twice the loss of log-likelihood is at most the quantile of the
     mixture ½χ²₁ + ½χ²₂. If rates lie at the ends of their ranges, this loss is stochastically at most the
     mixture (Self & Liang 1987, JASA 82, in the plane of the two frequencies). If the square of Student's t is
-    larger than the quantile, for example because few items have second answers, it is used instead. If ranges
-    only bound A, several A have the largest likelihood, and the interval contains all of them. Unreadable
-    predictions count as wrong.
+    larger than the quantile, for example because few items have second answers, the square is used instead.
+    If ranges only bound A, several A have the largest likelihood, and the interval contains all of them.
+    Unreadable predictions count as wrong.
 
     Parameters
     ----------

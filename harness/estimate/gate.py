@@ -1,10 +1,10 @@
 """Decide whether a model's accuracy, or a difference of two accuracies, is at least a required value (bar).
 
-`gate_accuracy` and `gate_difference` give verdicts that hold at any time: they may be called after every
-answer, and the probability that any of these verdicts is wrong is at most 1 − level, even if the true value
-is exactly the bar. Both use the same share of every expert's questions, in the order in which the questions
-were exported (`collected_part`), so that the evidence only grows. An unanswered question counts as the answer
-that is worst for the verdict (`Gains`).
+`gate_accuracy` and `gate_difference` give verdicts that hold at any time: the functions may be called after
+every answer, and the probability that any of these verdicts is wrong is at most 1 − level, even if the true
+value is exactly the bar. Both use the same share of every expert's questions, in the order in which the
+questions were exported (`collected_part`), so that the evidence only grows. An unanswered question counts as
+the answer that is worst for the verdict (`Gains`).
 
 `gate_at_look` gives the verdict of a planned interim analysis. It uses the interval of `oversight.accuracy`
 or `oversight.compare` at the level of this analysis, so that all verdicts together are wrong with probability
@@ -180,9 +180,8 @@ class WorstRates:
     sensitivity, specificity
         Ranges that contain the true rates.
     side
-        1 for bets that the value is above the bar, which use the smallest possible gain of every item; −1 for
-        bets that it is below, which use the largest. Possible answers to open questions are
-        included.
+        1 for bets that the value is above the bar, which use the smallest gain of every item that rates in
+        the ranges and answers to open questions allow; −1 for bets that it is below, which use the largest.
     likely
         Pair (s, t) at which `Gains.value` is computed.
     """

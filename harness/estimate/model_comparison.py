@@ -422,7 +422,7 @@ def _compare_drawn(
 ) -> _Family:
     """Compare by answers about drawn options.
 
-    A ranking requires experts who never err and equal weights, and is not possible with the sign test.
+    A ranking requires equal weights and experts who never err, and is not possible with the sign test.
     """
     error_free = errors is None
     evidence = Evidence.gather(predictions, labels, error_free=error_free, tilted=error_free)
@@ -517,8 +517,8 @@ def _resolved_shares(
 ) -> list[float]:
     """Estimate every model's accuracy by `resolved_accuracy`.
 
-    If accuracies are not identified, shares of right predictions in `correct` are returned. They are valid
-    only for differences, because unresolved items on which all models agree count as wrong for all.
+    If too many questions are unanswered, shares of right predictions in `correct` are returned. They are
+    valid only for differences, because unresolved items on which all models agree count as wrong for all.
     """
     # if too many questions are unanswered, accuracies are unknown; the ranking then shows the accuracies on
     # known items

@@ -439,8 +439,8 @@ class ItemVariance:
         Variance between strata, which a stratified draw removes, and the sum of squares added for items far
         from the mean (see `design_effect`). Both 0 if unused.
     means, curves
-        Shape (G,): means other than the estimated one. Shape (2, G): factors on `whole` and `near` at these
-        means, by the model. None if the interval is not a score interval.
+        Shape (G,): means other than the estimated one. Shape (2, G): model-based factors on `whole` and
+        `near` at these means. None if the interval is not a score interval.
     """
 
     whole: float
@@ -452,7 +452,7 @@ class ItemVariance:
     curves: FloatArray | None = None
 
     def at(self, items: float, mean: float | None = None) -> float:
-        """Return the estimate's variance times `items`, if `mean` is true (None: the estimated mean)."""
+        """Return the estimate's variance times `items` if `mean` is the true mean (default: the estimate)."""
         whole, near = self.whole, self.near
         if mean is not None and self.means is not None and self.curves is not None:
             whole *= float(np.interp(mean, self.means, self.curves[0]))
@@ -524,7 +524,7 @@ def side_variances(
 
 
 def accuracy_variance(pilot: PilotAnswers, mean: float) -> float:
-    """Return the variance per item without side information, model-based instead of observed."""
+    """Return the variance per item without side information, from the model, not observed outcomes."""
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
     inner = min(1 - 1e-9, mean / share)

@@ -541,7 +541,8 @@ def _fill_in(
     The interval is Clopper–Pearson at an effective number of items (Korn & Graubard 1998, Surv. Methodol.
     24). This number is N v/(v + u), where v is the binomial variance of a share of N items, and u = (m/N)²
     r(1 − r)(1/n − 1/m) is added for filled-in items: n of m questions about the model's own prediction were
-    answered, and r is the share of right predictions there, with one right and one wrong item added.
+    answered, and r is the share of right predictions on these n items, with one right and one wrong item
+    added.
     """
     answered, put = own > 0, own != 0
     n, m = int(answered.sum()), int(put.sum())

@@ -476,7 +476,7 @@ def routed_pool(
 
 
 def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
-    """Select items without a question; their share equals the answered share of items with a question."""
+    """Select a share of the items without a question that equals the answered share of items with one."""
     passed = np.flatnonzero(everywhere & ~labels.asked_items)
     if not passed.size:
         return passed

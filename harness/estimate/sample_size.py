@@ -415,7 +415,7 @@ class SimulatedPopulation:
 
 @lru_cache(maxsize=32)
 def stand_in(K: int, accuracies: tuple[float, ...]) -> SimulatedPopulation:
-    """Simulate 20,000 items and models with exactly these accuracies; the same result in every call."""
+    """Simulate 20,000 items and models with exactly the given accuracies; the same result in every call."""
     rng = np.random.default_rng(0)
     truth, predicted = synthesise_population(POPULATION, K, accuracies, rng)
     for own, accuracy in zip(predicted.T, accuracies, strict=True):
@@ -887,7 +887,7 @@ def plan(
 
 
 def _compare_prices(plans: Sequence[SamplePlan], reference: str, *, by_width: bool) -> tuple[SamplePlan, ...]:
-    """Set `saving` against the reference protocol: the ratio of questions, or of squared half-widths."""
+    """Set `saving`: the reference protocol's questions, or squared half-width, divided by the plan's own."""
     (base,) = (plan for plan in plans if plan.protocol == reference)
     return tuple(
         replace(

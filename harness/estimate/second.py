@@ -308,8 +308,8 @@ def _read_second(
     Returns
     -------
     array, array, array, array, int, int
-        `chance`, `shares`, `second` and `second_yes` of `TwoPhase`; number of answered second
-        questions, and number of all second questions.
+        `chance`, `shares`, `second` and `second_yes` of `TwoPhase`; number of answered second questions, and
+        number of all second questions.
 
     Raises
     ------

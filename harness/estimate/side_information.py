@@ -22,12 +22,11 @@ judge that is wrong, reversed or constant widens the interval but does not make 
 **Value of judges** (`measure_working`): the number of answers that would give the same precision without
 judges, divided by the number of answers. It is the variance without judges divided by the variance with
 judges, both from the same answers. Each variance is the sum of squared deviations of the outcomes g at the
-estimate. The variance without
-judges weighs items drawn from a pool as if they had been drawn with equal probabilities. The standard error
-of the ratio's logarithm is the larger of two (Efron 1982, The Jackknife, the Bootstrap and Other Resampling
-Plans). The first is the infinitesimal jackknife over items or clusters, each of which contributes its share
-of one sum minus its share of the other sum. The second is the jackknife over ten groups of items or clusters,
-with the judges' parameters learned again for each group.
+estimate. The variance without judges weighs items drawn from a pool as if they had been drawn with equal
+probabilities. The standard error of the ratio's logarithm is the larger of two (Efron 1982, The Jackknife,
+the Bootstrap and Other Resampling Plans). The first is the infinitesimal jackknife over items or clusters,
+each of which contributes its share of one sum minus its share of the other sum. The second is the jackknife
+over ten groups of items or clusters, with the judges' parameters learned again for each group.
 """
 
 from __future__ import annotations
@@ -252,7 +251,7 @@ class Votes(SideInformation):
         self._working = dict[bytes, FloatArray]()
 
     def refuse(self, setting: Setting) -> str:
-        """Return why votes cannot be used in this setting; also empty if there is only one model."""
+        """Return why votes cannot be used in this setting; empty if they can, or if only one model votes."""
         return super().refuse(setting) if len(self._models) > 1 else ""
 
     def estimate(self, model: str, setting: Setting) -> Estimate | None:
@@ -313,7 +312,7 @@ def allow_for_errors(
     second
         Shape (N,): second expert's answer to the same question about the item: 1 yes, 0 no, −1 none.
     known
-        Ranges of the experts' error rates, and their answers to gold items.
+        Ranges of experts' error rates, and experts' answers to gold items.
     level
         Confidence level.
 

@@ -20,12 +20,12 @@ them into an `Estimate`, with one stratum or several.
 ML estimate, is the same for both; `ord`, `comp` and the intervals differ. Several questions about one item
 are one trial, because items are counted, and not questions.
 
-**Strata** are weighted by their share of the predictions, or of the labelled items. The
-interval of the sum uses the method of variance estimates recovery (MOVER; Zou & Donner 2008, Statistics in
-Medicine 27): the distances of each part's limits from its estimate are squared and added. So the interval
-keeps the asymmetry and the small-sample corrections of its parts, which value ± z·se does not. It is
-approximate, even with exact parts: by enumeration, two strata of 12 to 60 items have a mean coverage of .96
-and at least .93 (.915 with 12 items in a stratum).
+**Strata** are weighted by their share of the predictions, or of the labelled items. The interval of the sum
+uses the method of variance estimates recovery (MOVER; Zou & Donner 2008, Statistics in Medicine 27): the
+distances of each part's limits from its estimate are squared and added. So the interval keeps the asymmetry
+and the small-sample corrections of its parts, which value ± z·se does not. It is approximate, even with exact
+parts: by enumeration, two strata of 12 to 60 items have a mean coverage of .96 and at least .93 (.915 with 12
+items in a stratum).
 
 Strata may come from a model's own confidence (`stratify_by_confidence`). If the model is more confident on
 items that it answers correctly, accuracies differ between strata, and the variance of the estimate does not
@@ -736,8 +736,8 @@ def fill_answers(
     """Fill in missing answers, all in favour of the model or all against it.
 
     In favour: yes about the prediction, no about other options. Against: no about the prediction, and yes
-    about one other option. An item never gets a second yes, because it has one true option. An answer
-    stays missing if it would be a no and all other options are refused.
+    about one other option. An item never gets a second yes, because it has one true option. An answer stays
+    missing if it would be a no and all other options are refused.
 
     Parameters
     ----------
@@ -987,7 +987,7 @@ def tally(
     strata: Strata = None,
     split: Conditioning | Literal["auto"] = "auto",
 ) -> Tallies:
-    """Count one model's right and wrong predictions that labels determine.
+    """Count the predictions of one model that labels show to be right or wrong.
 
     Parameters
     ----------
@@ -1067,9 +1067,9 @@ def _by_answers(design: Design, y: AnyIntArray) -> IntArray:
     """Count failures and successes by group and number of refused options, shape (G, width, 2).
 
     Column 0 holds items with a yes: a success if the yes is about the predicted option. Column m holds items
-    with m refused options and no yes: a failure if the prediction was refused. Totals do not
-    depend on the model. So for each model, only labels about its predictions are counted, and items without a
-    usable prediction are subtracted.
+    with m refused options and no yes: a failure if the prediction was refused. Totals do not depend on the
+    model. So for each model, only labels about its predictions are counted, and items without a usable
+    prediction are subtracted.
     """
     shape = (design.K.size, design.width)
     cells = design.K.size * design.width
