@@ -6,7 +6,7 @@ and the design by which they were collected. `PredictionColumns` holds the predi
 Items drawn from a pool: `ItemPool` holds the stratum and weight of every drawn item. `weigh_draws` computes
 the weights if items were drawn from a pool of N in several draws. Draw b takes n_b of the N_b remaining
 items, with probabilities ρ_i that may depend on all earlier answers. Each draw alone gives an unbiased
-estimate of the sum over the pool: items of earlier draws have weight 1, and items of this draw have weight
+estimate of the sum over the pool: items of earlier draws have weight 1, and items of draw b have weight
 1/ρ_i. A mean of these estimates is also unbiased if its weights λ_b do not depend on answers. λ_b is chosen
 so that uniform draws give every item the weight N/n (as in Farquhar, Gal & Rainforth 2021, ICLR, for one item
 at a time).
@@ -58,7 +58,7 @@ ON_SCREEN = 3
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Queues:
-    """Progress of E experts through their queues of R questions in all.
+    """Progress of E experts through their queues, which contain R questions in total.
 
     Attributes
     ----------
@@ -207,7 +207,8 @@ class ItemPool:
         Shape (N,): probability with which the item was drawn from the items that remained before its draw;
         NaN if that draw was uniform. None if the weights were given directly.
     batch
-        Shape (N,): draw number of the item, from 1; 0 for an item that was not drawn. None if `chance` is.
+        Shape (N,): draw number of the item, from 1; 0 for an item that was not drawn. None if `chance` is
+        None.
     """
 
     stratum: IntArray
@@ -385,7 +386,7 @@ class OfferedOptions:
 
     @property
     def number(self) -> IntArray:
-        """Number of recorded propensities of every question, shape (R,): its number of options, or 0."""
+        """Number of recorded propensities of every question, shape (R,): K, or 0 if none are recorded."""
         return np.diff(self.start)
 
     @property
@@ -413,7 +414,7 @@ class OfferedOptions:
         return OfferedOptions(start=start, values=np.concatenate([self.values, other.values]))
 
     def of_option(self, option: AnyIntArray) -> FloatArray:
-        """Return the propensity of one given option per question, shape (R,); it must always be recorded."""
+        """Return the propensity of one given option per question, shape (R,); all must be recorded."""
         found: FloatArray = self.values[self.start[:-1] + option]
         return found
 
@@ -505,7 +506,7 @@ class QuestionColumns:
 
     @cached_property
     def key(self) -> IntArray:
-        """Number that identifies the item and option of every question, across all columns over the index."""
+        """Number that identifies every question's item and option; the same in all columns over the index."""
         return key_of(self.item, self.option)
 
     @cached_property
@@ -823,13 +824,13 @@ def align_pool(
 def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
     """Keep only predictions for items drawn from the pool, or all predictions if the labels have no pool.
 
-    Experts are never asked about items that were not drawn, so predictions for them are not pending.
+    Experts are never asked about items that were not drawn, so their predictions never get an answer.
     """
     return predictions if labels.pool is None else predictions.on(labels.pool.drawn)
 
 
 def keep_predicted(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
-    """Keep only labels of items that the model was asked about; a run in progress covers only some items."""
+    """Keep only labels of items that the model was asked about, because its run may not be finished."""
     kept = predictions.is_there[labels.item]
     return labels if kept.all() else labels.take(np.flatnonzero(kept))
 

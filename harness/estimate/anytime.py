@@ -1,24 +1,24 @@
 """Confidence intervals that stay valid if they are computed repeatedly while answers arrive.
 
-A fixed 95 % interval that is computed repeatedly misses the truth far more often than 5 %: with an analysis
-every 10 labels up to 1000, about every third time. There are two remedies. Intervals for a planned number of
-interim analyses (`obrien_fleming_level`) are narrower. Confidence sequences (`likelihood_sequence`,
+A fixed 95 % interval that is computed repeatedly misses the truth in far more than 5 % of studies: with an
+analysis every 10 labels up to 1000, in about a third of them. There are two remedies. Intervals for a planned
+number of interim analyses (`obrien_fleming_level`) are narrower. Confidence sequences (`likelihood_sequence`,
 `draw_betting_sequence`) are wider, and valid at all times together.
 
 **Items drawn with unequal, recorded probabilities** (`draw_betting_sequence`), in one draw or several. The
-b-th draw takes n_b of the N_b items that remain, item i with probability ρ_i. In random order its answers
-have E v_i (g_i − m) = 0 with v_i = n_b/(N_b ρ_i), where g_i is the outcome of item i and m the true share of
-right predictions among the remaining items. This holds however the probabilities depend on earlier answers.
-By Ville's inequality a large Π (1 + λ v_i (g_i − m)) with λ > 0 shows that the share is above m, and with
-λ < 0 that it is below; a mixture over λ approximates the best λ (Waudby-Smith & Ramdas 2024, J. R. Stat. Soc.
-B 86). The number of right predictions on items drawn before is at least the number known to be right, and at
-most the number not known to be wrong. So an accuracy A of the pool implies a range of m, and the draw must
-refute the nearer end of this range.
+b-th draw takes n_b of the N_b items that remain, item i with probability ρ_i. If its answers arrive in random
+order, E v_i (g_i − m) = 0 with v_i = n_b/(N_b ρ_i), where g_i is the outcome of item i and m the true share
+of right predictions among the remaining items. This holds however the probabilities depend on earlier
+answers. By Ville's inequality a large Π (1 + λ v_i (g_i − m)) with λ > 0 shows that the share is above m, and
+with λ < 0 that it is below; a mixture over λ approximates the best λ (Waudby-Smith & Ramdas 2024, J. R. Stat.
+Soc. B 86). The number of right predictions on items drawn before is at least the number known to be right,
+and at most the number not known to be wrong. So an accuracy A of the pool implies a range of m, and the draw
+must refute the nearer end of this range.
 
 The outcome g is that of equation (G) (`oversight.harness.estimate.routed_means`) with p = m at the prediction
 and (1 − m)/(K − 1) at every other option. If K options are asked about with equal probabilities, the constant
 of smallest variance is C = m (K − 1)/(m K + K − 2). If the question is always about the prediction itself, g
-is 1 if this is right and 0 if not.
+is 1 for a right prediction and 0 for a wrong one.
 """
 
 from __future__ import annotations
@@ -187,13 +187,13 @@ def score_betting_sequence(
     """Return a confidence sequence from bets on likelihood scores, with clusters as independent units.
 
     An item's score is 1/A if its prediction was shown to be right, −1/(1 − A) if shown to be wrong, and
-    1/(A + K' − 2) if only other options were refused. At the true accuracy A each score has mean 0, also if
+    1/(A + K' − 2) if only other options were refused. At the true accuracy A each score has mean 0, even if
     the items of a cluster are dependent. So Π_j (1 + λ s_j(A)) over the sums s_j of the clusters' scores is a
     martingale with mean 1, and so is its mixture over λ. An A at which the mixture reaches 1/(1 − level) is
     excluded (Ville's inequality). |λ| is limited so that no factor is negative, even for the largest cluster.
 
-    A partly answered cluster contributes the answers it has. Coverage then is only asymptotic (central limit
-    theorem), for answers in random order.
+    A partly answered cluster contributes the answers it has. The coverage is then only asymptotic (central
+    limit theorem), and requires answers in random order.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ class DrawnAnswers:
     scale
         Weight v = n_b/(N_b ρ) of each item: the draw took n_b of N_b items, and this item with probability ρ.
     largest
-        K → the largest v of the draw's items with this number of options, answered or not.
+        K → the largest v of the draw's items with K options, answered or not.
     remaining
         N_b, the number of items that were not drawn before this draw.
     known_right, known_wrong
@@ -285,10 +285,11 @@ def draw_betting_sequence(draws: Sequence[DrawnAnswers], *, level: float = 0.95)
 
 
 def draw_wealth(draws: Sequence[DrawnAnswers], share: float) -> tuple[float, float]:
-    """Return the wealth of bets against two hypotheses: the share of right predictions is ≤ or ≥ `share`.
+    """Return the wealth of bets against "right share ≤ `share`" and against "right share ≥ `share`".
 
-    If a hypothesis is true, the wealth of the bets against it ever reaches 1/α with probability at most α,
-    even if it is computed after every answer.
+    The right share is the share of right predictions among all items. If a hypothesis is true, the wealth of
+    the bets against it ever reaches 1/α with probability at most α, even if it is computed after every
+    answer.
     """
     above = below = 0.0
     for draw in draws:
@@ -299,7 +300,7 @@ def draw_wealth(draws: Sequence[DrawnAnswers], share: float) -> tuple[float, flo
 
 
 def weigh_outcomes(draws: Sequence[DrawnAnswers], share: float) -> FloatArray:
-    """Return v (g − `share`) of every answered item of all draws, in one array."""
+    """Return the weight times (outcome − `share`) of every answered item of all draws, in one array."""
     return np.concatenate([draw.scale * (_outcomes(draw, share) - share) for draw in draws])
 
 

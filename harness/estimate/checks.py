@@ -140,7 +140,7 @@ _STUDY_ALPHA, _MODEL_ALPHA = 0.019, 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyLevels:
-    """Levels of a study's tests; all levels, with those of `asked_options` and `gold_errors`, sum to 5 %.
+    """Levels of a study's tests; they and the levels of `asked_options` and `gold_errors` sum to 5 %.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ def _one_in_k(
     text: str,
     odd: str = "",
 ) -> Check:
-    """Run a z-test that `hit` is true with probability 1/K for the `usable` labels of `uniform_single`.
+    """Test that `hit` has probability 1/K among the `usable` labels that `uniform_single` selects (z-test).
 
     `odd` is appended to the message of a failed test.
     """
@@ -508,12 +508,12 @@ class ModelVotes:
         return 0.0 if chance >= total else max(0.0, (agreed - chance) / (total - chance))
 
     def share_of_votes(self, rows: IntArray) -> FloatArray:
-        """Return the share of models that predict the option of each of these labels; shape of `rows`."""
+        """Return, for each label in `rows`, the share of models that predict its option."""
         found: FloatArray = self.votes[rows] / len(self.models)
         return found
 
     def is_yes(self, rows: IntArray) -> BoolArray:
-        """Return whether the answer is yes for each of these labels; shape of `rows`."""
+        """Return, for each label in `rows`, whether its answer is yes."""
         return np.asarray(self.labels.kind[rows] == YES)
 
     @property
@@ -627,8 +627,8 @@ def seen_answers(
     events become more frequent where other models share the prediction.
 
     The test is a one-sided z-test of Σ g (1{asked = ŷ} + 1{yes} − 2/K). g is the number of other models that
-    predict ŷ minus the number that predict their most frequent option, centred. With one model the test has
-    no power; with several models it has power only in large studies.
+    predict ŷ minus the number that predict these models' most frequent option, centred. With one model the
+    test has no power; with several models it has power only in large studies.
     """
     name = "seen_answers"
     if not others:
@@ -660,7 +660,7 @@ def seen_answers(
 
 
 def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatArray:
-    """Return how many other models predict ŷ, minus how many predict their commonest option; shape (n,)."""
+    """Return how many other models predict ŷ, minus how many predict the most frequent option; shape (n,)."""
     n = len(drawn)
     width = int(drawn.asked.n_options.max(initial=2))
     votes = np.zeros((n, width + 1), np.int64)
@@ -699,10 +699,10 @@ class _Cells:
 def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
     """Test that every expert says yes about as often as other experts do on questions of the same kind.
 
-    Two questions are of the same kind if they have the same K, propensities in the same quarter of [0, 1],
-    shares of models that predict the option in the same third, and if both or neither are the first about
-    their item. The test of an expert is exact, given the number of yes answers of all experts
-    (`odds_p_value`). It tolerates odds of yes that differ by a factor of up to `TOLERATED`, or
+    Two questions are of the same kind if they agree in four respects: K, the quarter of [0, 1] that contains
+    the propensity, the third that contains the share of models that predict the option, and whether the
+    question is the first about its item. The test of an expert is exact, given the number of yes answers of
+    all experts (`odds_p_value`). It tolerates odds of yes that differ by a factor of up to `TOLERATED`, or
     `TOLERATED_ALIKE` among experts asked about the same option. The smallest p-value is multiplied by the
     number of tests (Bonferroni).
     """
@@ -753,7 +753,7 @@ def _count_cells(votes: ModelVotes, rows: IntArray, who: IntArray) -> _Cells:
 
 
 def _judge_few_options(cells: _Cells, n_experts: int) -> bool:
-    """Whether experts are specialised: on average, an expert answered on half of the options or fewer."""
+    """Whether experts are specialised: on average, their answers are about at most half of the options."""
     pairs = np.unique(np.stack([cells.expert, cells.option]), axis=1).shape[1]
     return bool(pairs <= n_experts * np.unique(cells.option).size / 2)
 
@@ -866,7 +866,7 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
     """Test that experts err equally often about options that the model predicts and about other options.
 
     The two-sided p-value of Fisher's exact test is computed for questions about true options and for
-    questions about false options; the result is the smaller one times two. If experts err unequally, the
+    questions about false options; the result is twice the smaller one. If experts err unequally, the
     correction by gold items is biased: by 7 points if they confirm a quarter of the model's wrong options.
 
     Parameters
@@ -958,8 +958,8 @@ def run_checks(
     predictions, labels, strata
         As in `accuracy`.
     others
-        Predictions of the study's other models; None uses those stored with the labels. Some checks compare
-        models, and the level of the tests is split among all models.
+        Predictions of the study's other models; if None, the predictions stored with the labels are used.
+        Some checks compare models, and the level of the tests is split among all models.
     only
         Names of the checks to run; None for all.
 
@@ -1185,8 +1185,8 @@ _MANY_FAILED = 0.02
 def explain_failed_calls(*models: PredictionColumns, found: tuple[float, float, float] | None = None) -> str:
     """Return a reason for doubt if calls failed on more than 2 % of the items; otherwise an empty text.
 
-    Such items are left out, and they need not be a random part of all items: for example, calls may fail on
-    long texts.
+    Items with failed calls are left out, and are perhaps not a random part of all items: for example, calls
+    may fail on long texts.
 
     Parameters
     ----------

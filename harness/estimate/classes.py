@@ -20,8 +20,8 @@ squaring, which is valid for any dependence.
 
 **Sums and differences** have parts that use the same answers. For θ = Σ_j a_j θ_j with estimates t_j and
 limits (l_j, u_j), low = t − √(Σ_jk ρ_jk x_j x_k), where x_j is the distance of a_j t_j from its lower limit;
-high likewise (Zou 2007, Psychol. Methods 12). ρ is the correlation of the a_j t_j, which is that of their
-influences: the contribution of each item. It is estimated from the sample, so it is moved in the direction
+high likewise (Zou 2007, Psychol. Methods 12). ρ is the correlation of the a_j t_j, computed from their
+influences, the contributions of each item. It is estimated from the sample, so it is moved in the direction
 that widens the interval. In a sum, a negative correlation counts as 0. In a difference of two models, the
 lower end of the correlation's interval is used, but at least the smaller of 0 and the observed correlation,
 and at most `_MOST`.
@@ -35,8 +35,8 @@ The influences for the recall R, the F1 value F and the precision h of class c a
 The truth y is estimated by equation (G) of `oversight.harness.estimate.routed_means`.
 
 **Mean costs**: a `CostTable` assigns a cost to every pair of truth and prediction. The accuracy is the mean
-of a cost that is 1 if both are equal, and 0 otherwise. Costs say which model does less harm if, for example,
-a missed infarction is worse than a false alarm.
+of a cost that is 1 if the prediction is the truth, and 0 otherwise. Costs say which model does less harm if,
+for example, a missed infarction is worse than a false alarm.
 
 Items with the same combination of the models' predictions form row j, a share P_j of all items. Truth k costs
 C_jk; b_j is the most frequent of these costs, and C_jk = b_j + w for the other truths. So the mean cost is
@@ -165,8 +165,8 @@ def ratio_part(share: Part, hit: Part, miss: Part, weights: Weights, *, together
     Parameters
     ----------
     share, hit, miss
-        P, the share of items predicted to be of the class; h, the share of items predicted to be of the class
-        that are of the class; and m, the share of the other items that are of the class.
+        P, the share of items predicted to be of the class; h, the share of these items that are of the
+        class; and m, the share of the other items that are of the class.
     weights
         Coefficients of D, such as `recall_weights`.
     together
@@ -267,8 +267,8 @@ def cautious_correlation(first: FloatArray, second: FloatArray, cluster: IntArra
     """Return a lower confidence limit of the correlation of two estimates, from influences of shape (N,).
 
     The limit is that of Fisher's z with the effective number of items (Σ ψ²)²/Σ ψ⁴, which is small if a few
-    influences ψ are large. Results from the same answers are usually positively correlated, so the returned
-    value is negative only if the observed correlation is; it is at most `_MOST`.
+    influences ψ are large. Results from the same answers are usually positively correlated, so the limit
+    is negative only if the observed correlation is negative; it is at most `_MOST`.
     """
     both = np.stack([first, second], axis=1)
     seen = float(correlate(both, cluster)[0, 1])
@@ -449,10 +449,10 @@ class ClassEvidence:
     def expect_yes(self, option: int, share: float) -> float:
         """Return the expected number of yes answers about a class that makes up this share of the items.
 
-        Answers with a yes or no are counted, but not which of the two they are: if a result were withheld
-        because few answers are yes, the results shown would be overestimates on average. If questions
-        followed predictions, only questions about items predicted to be of the class count, and each of these
-        counts as one yes.
+        The number depends on how many answers there are, not on how many are yes: if results with few yes
+        answers were withheld, the results shown would be overestimates on average. If questions followed
+        predictions, only questions about items predicted to be of the class count, and each of these counts
+        as one yes.
         """
         asked = (self.labels.option == option) & (self.labels.kind >= 0)
         items = self.population if self.labels.is_uniform else self.predicted(option)
@@ -565,7 +565,7 @@ class ItemTruths:
         return np.asarray(self.weight * (seen + known[self.items]), dtype=np.float64)
 
     def correlate(self, forms: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> FloatArray:
-        """Return the correlations of results that are given as arguments of `influence`; NaN if unknown."""
+        """Return correlations of results, each given by the arguments of `influence`; NaN if unknown."""
         try:
             influences = np.stack([self.influence(*form) for form in forms], axis=1)
         except NotIdentified:
@@ -630,7 +630,7 @@ class CostTable:
         Raises
         ------
         EstimateError
-            If the prediction is unreadable and the table has no cost for that.
+            If the prediction is unreadable and the table has no cost of unreadable predictions.
         """
         if option >= 0:
             return self.costs[:, option]
@@ -654,7 +654,7 @@ class CostForm:
         Pairs of an additional cost w and an array of shape (N,): for each item, the option that adds w if it
         is true; −1 if no option does.
     low, high
-        Smallest and largest possible cost of an item with any of these predictions.
+        Smallest and largest possible cost of an item, over the predictions that occur.
     """
 
     base: FloatArray
@@ -782,7 +782,7 @@ def _all_alike(evidence: ClassEvidence, cost: float, costs: CostTable, signs: Se
 
 
 def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tuple[Entry, str]]:
-    """Return one term per base cost above the smallest: the share of items that have this base cost.
+    """Return one term per base cost except the smallest: the share of items that have this base cost.
 
     The second value of each pair is empty: the interval of such a share always holds.
     """
@@ -936,7 +936,7 @@ class ClassResults:
         return ItemTruths.gather([e.predictions], e.labels, e.classes, e.strata)
 
     def report(self, metrics: Sequence[str]) -> ClassEstimates:
-        """Return the results of these metrics in their order, and the reasons for withheld results."""
+        """Return the results of `metrics`, in the same order, and the reasons for withheld results."""
         found, undefined = dict[str, Estimate](), dict[str, str]()
         for name, metric, option in name_results(metrics, self.classes, self.costs):
             try:

@@ -238,7 +238,7 @@ def find_reason(use: str, conditions: Collection[str]) -> str:
 
 
 def refuse(use: str, conditions: Collection[str], **features: bool) -> None:
-    """Raise an error if `RULES` refuse a use, except by a rule that depends on the data.
+    """Raise an error if `RULES` refuse a use; rules that depend on the data are ignored.
 
     Parameters
     ----------

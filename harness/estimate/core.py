@@ -229,7 +229,7 @@ def check_counts(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> None:
     Raises
     ------
     EstimateError
-        If K < 2, a count is negative, successes exceed their labels, or there is no label at all.
+        If K < 2, a count is negative, there are more successes than labels, or there is no label at all.
     """
     check_options(K)
     check_successes("S_o", S_o, "n_o", n_o)
@@ -292,7 +292,7 @@ def find_root(
 
 
 def find_edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
-    """Find the edge of the range around `inside` in which a condition holds; `end` if it holds there."""
+    """Find the edge, towards `end`, of the range around `inside` in which a condition holds."""
     if holds(end):
         return end
     for _ in range(_BISECTIONS):
@@ -358,7 +358,7 @@ def check_clusters(cluster: IntArray) -> None:
     Raises
     ------
     NotIdentified
-        If there are fewer; the message gives both numbers of clusters and the largest cluster's share.
+        If there are fewer; the message gives the number of clusters and the largest cluster's share.
 
     Examples
     --------
@@ -721,7 +721,7 @@ def bonferroni(p_values: ArrayLike) -> FloatArray:
 def holm(p_values: ArrayLike) -> FloatArray:
     """Return Holm's p̃_(i) = max_{j ≤ i} min(1, (m − j + 1) p_(j)) (1979, Scand. J. Stat. 6).
 
-    They are at most Bonferroni's p-values, with the same guarantee. The order of the input is kept.
+    Each is at most Bonferroni's p-value, with the same guarantee. The order of the input is kept.
 
     Examples
     --------

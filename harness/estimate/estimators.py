@@ -11,7 +11,7 @@ question asks whether the truth of an item is option k. With Z = 1 if the predic
 
     ℓ(A) = S_o log A + (T_o + T_c) log(1 − A) + Σ_j S_j log(A + K_j − 2).                       (★)
 
-It is valid for every routing, also one that depends on ŷ, if (i) whether the predicted option is asked about
+It is valid for every routing, even one that depends on ŷ, if (i) whether the predicted option is asked about
 does not depend on Z and (ii) the other options asked about are uniform over the wrong ones. With one K it is
 the paper's joint likelihood and its root is Eq. 9. (★) and its root in this form are this project's
 derivation.
@@ -236,7 +236,7 @@ def closed_form(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> float:
 def maximum_likelihood(components: tuple[BinomialSample, ...]) -> float:
     """Return A_ML of any number of samples, in [0, 1].
 
-    It has a closed form if at most one K other than 2 occurs; otherwise Newton's method solves f(A) = N.
+    It has a closed form if at most one K other than 2 occurs; otherwise it is found by Newton's method.
 
     Raises
     ------
@@ -424,7 +424,7 @@ def _mixture(samples: tuple[BinomialSample, ...], weights: tuple[float, ...], *,
 
 
 def _standard_error(sample: BinomialSample, *, published: bool) -> float | None:
-    """Return the standard error of A_j.
+    """Return the standard error of the accuracy that is estimated from this sample alone.
 
     If the sample does not vary, the share of successes is moved by half a trial from 0 or 1. If `published`,
     the denominator is n − 1, and the result is None for n = 1; the digits of the paper's tables show this

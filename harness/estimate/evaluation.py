@@ -120,7 +120,7 @@ def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[Draw
 
 
 def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:
-    """Collect items of known correctness `right` (1 or 0) by draw, as if all predictions were asked about."""
+    """Collect `items` by draw as if their predictions, known to be `right` or not, were asked about."""
     one = np.ones(len(items), np.int64)
     return _part_draws(np.stack([one, one, one, right]), items, labels)
 
@@ -485,7 +485,7 @@ class Evaluation:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the labels or other arguments determine the estimator."""
+        """Whether the labels, or arguments other than `estimator`, determine the estimator."""
         by_design = not self.labels.is_even or self.labels.cluster is not None
         return self.is_anytime or self.gold is not None or by_design
 
@@ -541,7 +541,7 @@ def estimate_tilted(
     Raises
     ------
     NotIdentified
-        If two or more options have no answer; if all answers are "no", one such option is enough.
+        If two or more options have no answer, or one option has none and all answers are "no".
     """
     if unequal.refusal_rates is not None:
         rows = np.flatnonzero((labels.kind == NO) & predictions.ran[labels.item])
@@ -626,7 +626,7 @@ def _allow_for_missing(
 ) -> tuple[Estimate, str]:
     """Widen the interval to allow for unanswered questions, if this makes it only a little wider.
 
-    Otherwise the estimate is unchanged, and the second value is the reason why its interval may not hold.
+    The second value is empty, or the reason why the interval, left unchanged, may not hold.
     """
     if estimate.estimator == "worst_case" or not (labels.kind == ABSTAINED).any():
         return estimate, ""

@@ -79,7 +79,7 @@ PARTIAL_KINDS = (NoteKind.PARTIAL, NoteKind.PARTIAL_WITH_ADDED)
 def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[Note, ...]]:
     """Select labels from the share of the queues that all experts have reached; return them and notes.
 
-    The same share, from the start, is taken of every expert's queue.
+    The share is the same for every expert, and is counted from the start of the expert's queue.
 
     Passed-over questions in that share are added as abstentions (`LabelColumns.passed`). The subset only
     grows as answers arrive, so verdicts at several times use growing data.
@@ -95,7 +95,7 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     Raises
     ------
     NotIdentified
-        If an expert has answered none of their questions, or none about items added later.
+        If an expert has answered none of their questions, or none of their questions about items added later.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def _common_share(queues: Queues) -> float:
 
 
 def _round_share(share: float, queues: Queues, drawn: QuestionColumns) -> IntArray:
-    """Return the number of questions in this share of every queue; shape of `queues.asked`.
+    """Return how many questions are in the share `share` of every queue; shape of `queues.asked`.
 
     Numbers are rounded up or down at random, so that rounding does not favour experts with few questions.
     The direction depends on the expert's name only.
@@ -235,7 +235,7 @@ class UnequalAnswers:
 
     @property
     def note(self) -> Note:
-        """Note for an estimate that is corrected for the rates."""
+        """Note for an estimate that is corrected for the answering rates."""
         return Note(NoteKind.ANSWERING_RATES, {"least": self.least, "most": self.most})
 
     @property
@@ -363,7 +363,7 @@ def _is_simple(asked: QuestionColumns) -> bool:
 
 
 def _number_options(asked: QuestionColumns) -> IntArray:
-    """Number the options of questions, shape (R,); options of different K get different numbers."""
+    """Assign numbers to options of questions, shape (R,); options of different K get different numbers."""
     key = asked.n_options * (int(asked.n_options.max()) + 1) + asked.option
     number: IntArray = np.unique(key, return_inverse=True)[1].astype(np.int64)
     return number
@@ -432,7 +432,7 @@ class Evidence:
         Raises
         ------
         BadInput
-            If strata have no effect on such labels, for example because items are in clusters.
+            If strata have no effect on these labels, for example because items are in clusters.
         NotIdentified
             If `combinations` refuses an estimate, or there are too few clusters.
         EstimateError
@@ -606,9 +606,9 @@ def find_weights(items: IntArray, labels: LabelColumns) -> FloatArray | None:
 
 
 def _weigh_strata(items: IntArray, predictions: PredictionColumns, strata: ItemValues) -> FloatArray | None:
-    """Return the number of predictions per answered item in each item's stratum, as its weight.
+    """Return each item's weight: the number of predictions per answered item in its stratum.
 
-    None if the same share of every stratum was sampled.
+    Returns None if the same share of every stratum was sampled.
     """
     names = strata.names
     pool = np.bincount(strata.code[predictions.ran], minlength=len(names))
@@ -652,7 +652,7 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
 
 
 def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
-    """Return `number_clusters` after checking that an interval is possible; None if no items share a cluster.
+    """Return cluster numbers if an interval is possible; None if no items share a cluster.
 
     Raises
     ------
@@ -713,7 +713,7 @@ class HiddenRange:
         )
 
     def allow_for(self, estimate: Estimate) -> Estimate | None:
-        """Widen the interval as `widen` does; None if it would be more than `WIDEST` times as wide."""
+        """Widen the interval as `widen` does; None if this makes it more than `WIDEST` times as wide."""
         wide = self.widen(estimate)
         if wide.high - wide.low > WIDEST * (estimate.high - estimate.low):
             return None

@@ -2,7 +2,7 @@
 
 An expert says yes to a true option with probability s (sensitivity) and no to a false one with probability t
 (specificity); J = s + t − 1. The probabilities of a yes about a predicted option (hit) and about another
-(miss) are
+option (miss) are
 
     α = P(yes | hit)  = A s + (1 − A)(1 − t)
     β = P(yes | miss) = (1 − t) + (1 − A) J/(K − 1)
@@ -113,7 +113,7 @@ def youden(s: float, t: float) -> float:
     Raises
     ------
     NotIdentified
-        If J ≤ 0, because such answers are no better than random.
+        If J ≤ 0, because the answers are then no better than random.
     """
     if not (0 <= s <= 1 and 0 <= t <= 1):
         raise EstimateError(f"sensitivity and specificity must lie in [0, 1], are {s} and {t}")
@@ -148,7 +148,7 @@ def corrected_mean(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> Estimate:
-    """Estimate a mean by equation (G) with corrected answers; the interval includes the error of gold rates.
+    """Estimate a mean by equation (G) with corrected answers, allowing for the uncertainty of gold rates.
 
     With w_q = (c_k − C*)/π_k per question q and b̃ as in `corrected_answers`, the variance is
     Var(g̃)/N + G_s² s(1−s)/n_s + G_t² t(1−t)/n_t, where G_s = −Σ_q w_q b̃_q/(N J) and
@@ -549,9 +549,9 @@ def bounded_accuracy(
     The interval contains all A for which twice the loss of log-likelihood is at most the quantile of the
     mixture ½χ²₁ + ½χ²₂. If rates lie at the ends of their ranges, this loss is stochastically at most the
     mixture (Self & Liang 1987, JASA 82, in the plane of the two frequencies). If the square of Student's t is
-    larger than the quantile, for example because few items have second answers, it is used instead. If ranges
-    only bound A, several A have the largest likelihood, and the interval contains all of them. Unreadable
-    predictions count as wrong.
+    larger than the quantile, for example because few items have second answers, the square is used instead.
+    If ranges only bound A, several A have the largest likelihood, and the interval contains all of them.
+    Unreadable predictions count as wrong.
 
     Parameters
     ----------
@@ -678,7 +678,7 @@ def _check_exchangeable(data: RoutedSample, second: IntArray) -> None:
 
 
 def _check_fit(cells: _Cells, s: float, t: float, A: float) -> None:
-    """Refuse answers that do not fit two independent experts with these rates, by a deviance test."""
+    """Refuse answers that do not fit two independent experts with the rates s and t, by a deviance test."""
     deviance, free = 0.0, -3
     tau = cells.base + A * cells.slope
     for slope in np.unique(cells.slope[cells.slope != 0]):
@@ -729,7 +729,7 @@ def youden_interval(gold: GoldCounts, level: float) -> tuple[float, float, float
     Raises
     ------
     NotIdentified
-        If the rates give J ≤ 0, because such answers are no better than random.
+        If the rates give J ≤ 0, because the answers are then no better than random.
     """
     s, t = gold.sensitivity, gold.specificity
     s_low, s_high = clopper_pearson(gold.yes_on_true, gold.n_true, level)

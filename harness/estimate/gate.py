@@ -1,10 +1,10 @@
 """Decide whether a model's accuracy, or a difference of two accuracies, is at least a required value (bar).
 
-`gate_accuracy` and `gate_difference` give verdicts that hold at any time: they may be called after every
-answer, and the probability that any of these verdicts is wrong is at most 1 − level, also if the true value
-is exactly the bar. Both use the same share of every expert's questions, in the order in which the questions
-were exported (`collected_part`), so that the evidence only grows. An unanswered question counts as the answer
-that is worst for the verdict (`Gains`).
+`gate_accuracy` and `gate_difference` give verdicts that hold at any time: the functions may be called after
+every answer, and the probability that any of these verdicts is wrong is at most 1 − level, even if the true
+value is exactly the bar. Both use the same share of every expert's questions, in the order in which the
+questions were exported (`collected_part`), so that the evidence only grows. An unanswered question counts as
+the answer that is worst for the verdict (`Gains`).
 
 `gate_at_look` gives the verdict of a planned interim analysis. It uses the interval of `oversight.accuracy`
 or `oversight.compare` at the level of this analysis, so that all verdicts together are wrong with probability
@@ -19,8 +19,8 @@ not on their order. For uniform options and one K, the factors of the outcomes o
 likelihood ratios of the accuracies b + λ and b, so the bets use all information of the likelihood.
 
 **Outcomes.** An outcome is equation (G) of `oversight.harness.estimate.routed_means`. Its working posterior
-and its constant follow from the bar and the draw alone, never from answers, so that its mean is the item's
-own value and its bounds are known before any answer.
+and its constant follow from the bar and the draw alone, never from answers. So the mean of an outcome is the
+item's own value, and the bounds of an outcome are known before any answer.
 
 Some items need no question: an unreadable prediction, or an item on which two models agree. Their outcomes
 are known before any answer. If all of them counted at once, the items that count would not be a random part
@@ -42,7 +42,7 @@ time:
 * difference D = (n_+ − n_−)/N: the exact tail of n_+ − n_− of trinomial items, plus γ. The tail is maximised
   over the Clopper–Pearson interval at level 1 − γ of the share of items on which exactly one model is right
   (Berger & Boos 1994, JASA 89)
-* clusters: bets on their sums (`refuting_wealth`)
+* clusters: bets on the clusters' sums of outcomes (`refuting_wealth`)
 """
 
 from __future__ import annotations
@@ -169,19 +169,19 @@ def gather_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstRates:
-    """Ranges of experts' error rates; bets use the rates in them that are worst for their side of the bar.
+    """Ranges of experts' error rates; a bet uses those rates in the ranges that are worst for the bet.
 
     With sensitivity s, specificity t and J = s + t − 1, the outcome of an item of value v has the mean
-    J v + C(1 − J) + (1 − t)(Σ_k c_k − K C). The gain is the outcome minus the last two terms and J·bar; its
-    mean is J (v − bar). The gain is linear in s and t, so it is most extreme at ends of both ranges.
+    J v + r with r = C(1 − J) + (1 − t)(Σ_k c_k − K C). The gain is the outcome minus r + J·bar; its mean is
+    J (v − bar). The gain is linear in s and t, so it is most extreme at ends of both ranges.
 
     Attributes
     ----------
     sensitivity, specificity
         Ranges that contain the true rates.
     side
-        1 uses the smallest possible gain of every item, for bets that the value is above the bar; −1 uses the
-        largest, for bets that it is below. Questions without an answer are treated in the same way.
+        1 for bets that the value is above the bar, which use the smallest gain of every item that rates in
+        the ranges and answers to open questions allow; −1 for bets that it is below, which use the largest.
     likely
         Pair (s, t) at which `Gains.value` is computed.
     """
@@ -400,7 +400,7 @@ def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
 def _see_sides(
     model: PredictionColumns, labels: LabelColumns
 ) -> tuple[Sequence[DrawnAnswers], Sequence[DrawnAnswers], Sequence[DrawnAnswers]]:
-    """Return the draws with unknown answers counted against the model, in its favour, and left out."""
+    """Return the draws three times: unknown answers count against the model, in its favour, or not at all."""
     if labels.is_resolved:
         items, low, high = resolved_ends(labels, [model])
         known = low == high
@@ -448,8 +448,9 @@ class GateVerdict(Displayable):
         p-values of the hypotheses that the quantity is below the bar, and that it is above. A verdict needs a
         p-value of at most 1 − level. NaN at a planned interim analysis.
     method
-        ``"any time"``: valid after every answer. ``"worst case"``: the same, with unknown items counted
-        against each side. ``"look J of L"``: valid as planned interim analysis J of L only.
+        ``"any time"``: valid after every answer. ``"worst case"``: also valid after every answer; unknown
+        items count as wrong in the test for a pass and as right in the test for a failure. ``"look J of L"``:
+        valid as planned interim analysis J of L only.
     answers, open_questions
         Number of answers that count so far, and number of open questions.
     low, high
@@ -519,7 +520,7 @@ class GateVerdict(Displayable):
         return self.verdict != UNDECIDED
 
     def withheld(self, why: str) -> GateVerdict:
-        """Return a copy that is undecided, with this reason."""
+        """Return a copy that is undecided for the reason `why`."""
         return replace(self, verdict=UNDECIDED, why=why, further=None, either_side=False)
 
 

@@ -25,7 +25,7 @@ Residuals around θ use the normal quantile instead of Student's, because the su
 
 **Mean over a share of the items** (`scale_by_share`). θ = ρ μ: an accuracy is the readable share times the
 accuracy of readable answers; a difference of two models is the share of items on which they differ times the
-difference there. With ρ̂ = m/n, its Clopper–Pearson interval [ρ_l, ρ_u], and an interval [l, u] of μ,
+difference on these items. With ρ̂ = m/n, its Clopper–Pearson interval [ρ_l, ρ_u], and an interval [l, u] of μ,
 
     low = ρ̂μ̂ − √( (ρ̂(μ̂ − l))² + (l(ρ_e − ρ̂))² ),   ρ_e = ρ_u if l < 0 else ρ_l
 
@@ -37,7 +37,7 @@ is .946 or more for n = 12–150; the product of two intervals covers .96–1.00
 strata: the variance of their mean is Σ_h n_h s_h²/n², where s_h² is the variance in stratum h. For n items
 drawn at random it is s²/n. The ratio d ≤ 1 is the design effect; n/d items drawn at random give as much
 information (Kish 1965). If only a share f of the drawn items has answers, the answered items are a random
-part, in which the sizes of strata vary again: d = 1 − f (1 − d_within).
+part, in which the number of items per stratum is random: d = 1 − f (1 − d_within).
 
 **Weighted score interval** (`weighted_score`). Inverts the score test of a weighted mean of accuracies from
 binomial samples, without clipping any group's estimate. A success of a sample counts 1 and a failure 2 − K',
@@ -47,13 +47,13 @@ groups by their share. With these weights v_j and M(A) = Σ_j v_j X̄_j, A is ac
 
     W = max{ Σ v_j² (1−A)(A+K'_j−2)/n_j,  Σ v_j² Σ (X − M)²/n_j² },
 
-where t is Student's with as many degrees of freedom as labels. Weights do not depend on the answers, so M
-stays unbiased if groups differ, and the observed variance includes the difference.
+where t is Student's quantile with as many degrees of freedom as labels. Weights do not depend on the answers,
+so M stays unbiased if groups differ, and the observed variance includes the difference.
 
 **Finite-sample bounds** (`hoeffding`, `bernstein`, `union_radius`) return the half-width of an interval
 around the estimate. Source: "Towards Scalable Oversight via Partitioned Human Supervision", Theorem 2 and
-Proposition 3. The n − 1 under the empirical variance in the statements is right, because the bound of Maurer
-& Pontil 2009 is about the unbiased variance; the n in the paper's proof is a slip.
+Proposition 3. The paper's statements rightly divide the empirical variance by n − 1, because the bound of
+Maurer & Pontil 2009 is about the unbiased variance; the n in the paper's proof is a slip.
 
 **Exact interval** (`exact_interval`). Inverts the exact test that orders outcomes by the score statistic. For
 independent S_j ~ Bin(n_j, q_j(A)) the score is V(A)/(1 − A) with V = Σ S_j/q_j − N, so outcomes are ordered
@@ -64,9 +64,9 @@ probability ≥ 1 − α, whatever A is.
 p(A) jumps at ties of two outcomes, so it is not monotone, and a grid cannot find the hull. The search is by
 branch and bound: on a cell [A1, A2], the outcomes that are extreme for *some* A of the cell form an upper and
 a lower set, whose probabilities are largest at A2 and at A1 (binomials increase stochastically in A). A cell
-whose bound is ≤ α contains no point of the set. The outermost other cells are halved until they are narrower
-than `tol`. The ends are cell edges on the outer side, so the interval is never too narrow, and less than
-`tol` too wide.
+whose bound is ≤ α contains no A with p(A) > α. The outermost of the remaining cells are halved until they are
+narrower than `tol`. The ends are cell edges on the outer side, so the interval is never too narrow, and less
+than `tol` too wide.
 
 **Approximate intervals** (`score_interval`, `likelihood_ratio_interval`) invert equation (★) of
 `oversight.harness.estimate.estimators`, so they allow samples with different K. Their arguments are the
@@ -201,8 +201,8 @@ class ClusterVariance:
 def skewed_step(model: float, theta: float, square: float, gap: float) -> float:
     """Return how far the mean of skewed outcomes in {−1, 0, 1} may exceed its normal limits.
 
-    It is `_STEP` times the step M/s of one effective item, times the skewness of an item's truth, and at most
-    half of `gap`. It is 0 on the side of the shorter tail.
+    It is the product of `_STEP`, the step M/s of one effective item (s² = variance of an item's truth) and
+    the skewness of an item's truth, and at most half of `gap`. It is 0 on the side of the shorter tail.
 
     Parameters
     ----------
@@ -299,13 +299,13 @@ class DrawnStrata:
     share: float
 
     def take(self, rows: AnyIntArray) -> DrawnStrata:
-        """Return the strata of some of the items; their number per stratum counts as random."""
+        """Return the strata of the items at `rows`; how many of these each stratum has counts as random."""
         share = self.share * len(rows) / max(1, len(self.number))
         return DrawnStrata(number=self.number[rows], share=share)
 
 
 def design_effect(values: FloatArray, strata: DrawnStrata) -> float:
-    """Return the variance of a mean of values in [0, 1] divided by that for random draws of items, at most 1.
+    """Return the variance of a mean of values in [0, 1], divided by its variance for random draws; at most 1.
 
     An item that is alone in its stratum counts as drawn at random, and so do the `FAR_ITEMS` added items.
     """

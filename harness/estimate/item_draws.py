@@ -4,9 +4,9 @@
 are right more often. Without any label, each model's accuracy is estimated from how often the other models
 agree with it, and votes are weighted by this accuracy; the iteration converges in a few rounds
 (`guess_right`; Dawid & Skene 1979, Appl. Stat. 28, tempered and with one rate per model). An item has one
-guess per evaluated model. Items are split repeatedly where a split removes most of the guesses' variance (a
-regression tree: Breiman et al. 1984). Every item is drawn with the same probability in all strata, so a bad
-guess only widens the interval.
+guess per evaluated model. Items are split repeatedly, each time at the cut that most reduces the guesses'
+variance (a regression tree: Breiman et al. 1984). Every item is drawn with the same probability in all
+strata, so a bad guess only widens the interval.
 
 **Unequal, recorded probabilities** (`draw_with_chances`) are proportional to the uncertainty about each item
 before the draw. Among all ways to draw n items, probabilities in proportion to the standard deviation of each
@@ -270,7 +270,7 @@ class SecondRates:
         Shape (N, K): probability q with which each option is asked about if the item is drawn; 0 for options
         known to be false; rows sum to 1.
     narrower
-        Expected standard error with second answers, divided by that without them, in (0, 1]. It is averaged
+        Expected standard error with second answers, divided by the one without, in (0, 1]. It is averaged
         over models (as variances), and assumes that the votes' posterior is right.
     """
 

@@ -15,7 +15,7 @@ but does not make it invalid.
 **Guesses before any answer** (`guess_by_judges`). Draws use the probability that a model is right on an item.
 The value of the judges is learned from the present answers about other items, or comes from the prior if
 there are too few. A bad guess does no harm, because the probabilities of the draw are recorded and estimates
-weigh by them.
+are weighted by them.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def fit_parameters(features: OptionFeatures, asked: IntArray, answer: FloatArray
     hit = (features.option == asked[:, None]).astype(np.float64)
 
     def look(parameters: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Return the log posterior, and the probabilities of the options asked about and of the features'."""
+        """Return the log posterior, and two arrays: P(option asked about) and P(each feature's option)."""
         every = _softmax(features, parameters, width)
         p = np.clip(every[rows, asked], _SMALL, 1 - _SMALL)
         likelihood = float(np.log(np.where(answer > 0, p, 1 - p)).sum())
@@ -272,7 +272,7 @@ def judge_probabilities(judges: Sequence[PredictionColumns], n_options: IntArray
 
 
 def _score_ranks(values: FloatArray) -> FloatArray:
-    """Compute normal scores of ranks; ties share their mean rank. All are 0 if all values are equal."""
+    """Compute normal scores of ranks; ties share their mean rank. Scores are 0 if all values are equal."""
     kinds, place, number = np.unique(values, return_inverse=True, return_counts=True)
     if kinds.size < 2:
         return np.zeros(len(values))

@@ -5,9 +5,9 @@ significantly share ranks.
 
 Every pair has its own interval at the joint level, stretched around its estimate by c/z. Here c = q/√2, q is
 the quantile of the studentized range of M models, and z is the quantile of one pair, so the intervals of all
-pairs hold at once (Tukey 1953; Kramer 1956, Biometrics 12, for unequal variances). With clusters, q and z are
-those of Student's t with one degree of freedom fewer than clusters. If two models differ on few items, their
-interval is exact and wide, and the stretched interval keeps its coverage (simulated in
+pairs hold at once (Tukey 1953; Kramer 1956, Biometrics 12, for unequal variances). With clusters, q and z
+come from Student's t, with one degree of freedom fewer than clusters. If two models differ on few items,
+their interval is exact and wide, and the stretched interval keeps its coverage (simulated in
 `benchmarks/coverage_matrix.py`).
 """
 
@@ -78,7 +78,7 @@ class Ranking(Displayable):
     names, values
         Names and estimated accuracies of the models, largest accuracy first.
     ranks
-        Best and worst rank of every model that the comparisons allow, from 1. A model ranks below all models
+        Best and worst rank that the comparisons allow for every model, from 1. A model ranks below all models
         that are significantly better, and above all models that are significantly worse. Models without a
         significant difference share ranks.
     comparisons
@@ -299,7 +299,7 @@ def compare(
         Joint confidence level, in (0, 1).
     errors
         Knowledge of experts' error rates, for which every difference is corrected (`corrected_difference`).
-        Several models are then compared in pairs (``holm`` in place of ``max-z``), without a ranking.
+        More than two models are then compared in pairs (``holm`` in place of ``max-z``), without a ranking.
 
     Raises
     ------
@@ -389,7 +389,10 @@ class _Family(NamedTuple):
 def _compare_resolved(
     labels: LabelColumns, predictions: Sequence[PredictionColumns], names: Sequence[str]
 ) -> _Family:
-    """Compare by exact correctness; no ranking if some items are unknown, because it would be biased."""
+    """Compare by exact correctness.
+
+    If correctness is unknown on some items, there is no ranking, because it would be biased.
+    """
     found = resolved_correctness(labels, predictions, on_differences=True)
     correct, cluster = found.correct, enough_clusters(found.items, labels.index, labels.cluster)
 
@@ -419,7 +422,7 @@ def _compare_drawn(
 ) -> _Family:
     """Compare by answers about drawn options.
 
-    A ranking requires experts who never err and equal weights, and is not possible with the sign test.
+    A ranking requires equal weights and experts who never err, and is not possible with the sign test.
     """
     error_free = errors is None
     evidence = Evidence.gather(predictions, labels, error_free=error_free, tilted=error_free)
@@ -444,7 +447,7 @@ def _compare_drawn(
 def _test_signs(
     a: IntArray, b: IntArray, data: RoutedSample, level: float, names: tuple[str, str]
 ) -> Comparison:
-    """Compare two models by the sign test on the items with a "no"."""
+    """Compare two models by the sign test on the items whose answer is "no"."""
     if (a < 0).any() or (b < 0).any():
         raise EstimateError(
             "some predictions are unreadable, and the sign test cannot count them as wrong; use the test "
@@ -460,7 +463,7 @@ def _test_signs(
 
 
 def why_unfinished(asked: BoolArray, everywhere: BoolArray) -> str:
-    """Return why a comparison may be biased during a model run; empty if all asked items have predictions."""
+    """Return why a comparison may be biased; empty if all models were run on all items asked about."""
     missing = np.count_nonzero(asked & ~everywhere)
     return (
         f"{missing} of {np.count_nonzero(asked)} items asked about were not run with every model; the items "
@@ -501,7 +504,7 @@ def explain_hidden(
 def _doubted(
     found: ModelComparison, notes: tuple[Note, ...], doubt: Callable[[Comparison], str]
 ) -> ModelComparison:
-    """Add `notes` to every pair, and the reason, given by `doubt`, why its interval may not hold."""
+    """Add `notes` to every pair, and the reason that `doubt` returns why the pair's interval may not hold."""
     pairs = []
     for pair in found.pairs:
         why = "; ".join(filter(None, [pair.why, doubt(pair)]))
@@ -514,8 +517,8 @@ def _resolved_shares(
 ) -> list[float]:
     """Estimate every model's accuracy by `resolved_accuracy`.
 
-    `correct` is used only as a fallback: it counts unresolved items on which the models agree as wrong for
-    all, which is valid only for differences.
+    If too many questions are unanswered, shares of right predictions in `correct` are returned. They are
+    valid only for differences, because unresolved items on which all models agree count as wrong for all.
     """
     # if too many questions are unanswered, accuracies are unknown; the ranking then shows the accuracies on
     # known items

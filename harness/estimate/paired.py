@@ -9,14 +9,14 @@ significant is a tie, and is shown as one.
 
 * that of one proportion if both predictions were equally likely to be asked about: of the m items asked about
   one of the two predictions, the answer favours the first model (a yes about its prediction, or a no about
-  the other one) on a share P = (1 + Δ)/2
+  the other prediction) on a share P = (1 + Δ)/2
 * that of `tilted_score` otherwise, with as many degrees of freedom as items asked about one of the two
   predictions
 
 If every differing item gives +1, 0 or −1 (resolved items, K = 2, or a coin between the two predictions), D is
 a difference of two dependent proportions n_+/N − n_−/N, with the interval of `paired_proportions`.
 
-If items were drawn from a pool with unequal, recorded probabilities, both parts are weighted
+If items were drawn from a pool with unequal, recorded probabilities, δ and Δ are weighted
 (`oversight.harness.columns.weigh_draws`): δ is a share of the effective number of items, (Σw)²/Σw², and Δ has
 the weighted score interval of `oversight.harness.estimate.routed_means`.
 
@@ -25,7 +25,7 @@ false one with 1 − t. Let J = s + t − 1. Then
 
     E Σ_k c_k b_k = J Σ_k c_k 1{y = k} + (1 − t) Σ_k c_k.
 
-For a difference, c = +1 at one prediction and −1 at the other. The last sum is 0 if both are readable, so the
+For a difference, c = +1 at one prediction and −1 at the other. Σ_k c_k is 0 if both are readable, so the
 uncorrected difference is J D for all s and t. Therefore
 
 * if one question per item was equally likely to be about either prediction, and items are independent with
@@ -342,7 +342,7 @@ def difference_interval(
 
 
 def _is_even(c: FloatArray, pi: FloatArray, K: IntArray) -> bool:
-    """Return whether both predictions are readable and equally likely to be asked about, with equal K."""
+    """Return whether K is constant and both predictions are readable and equally likely to be asked about."""
     return bool(np.ptp(K) == 0 and ((c != 0).sum(axis=1) == 2).all() and np.ptp(pi[c != 0]) < _NEAR)
 
 
@@ -547,8 +547,8 @@ def mcnemar(
 
     Let n_10 be the number of items on which only the first model is right, and n_01 the number on which only
     the second is right. Then D̂ = (n_10 − n_01)/N, and, given n_10 + n_01, n_10 is Binomial(n_10 + n_01, ½)
-    if there is no difference (McNemar 1947, Psychometrika 12). Items on which both models predict the same
-    option count as equal, whether asked about or not.
+    if there is no difference (McNemar 1947, Psychometrika 12). Both models count as equally right on an item
+    on which they predict the same option, whether it was asked about or not.
 
     Items with unknown correctness are reported in a note and left out of D̂. Which items stay unknown depends
     on the truth (see `oversight.harness.estimate.routed_means.resolved_accuracy`), so interval and p-value
@@ -600,7 +600,7 @@ def mcnemar(
 def _clustered(
     a: IntArray, b: IntArray, cluster: IntArray, questions: int, level: float, names: tuple[str, str]
 ) -> Comparison:
-    """Compare exact correctness on clustered items, allowing for any values of unknown items."""
+    """Compare exact correctness on clustered items, allowing for any correctness of unknown items."""
     unknown = (a == UNKNOWN) | (b == UNKNOWN)
     votes = np.where(unknown, 0, np.sign(a - b)).astype(np.float64)
     against = np.where(unknown & (b != 0) & (a != 1), -1.0, votes)
@@ -642,7 +642,7 @@ def corrected_difference(
     data
         The answers, made with ``error_free=False``.
     known
-        Experts' answers to gold items, and ranges of their error rates.
+        Experts' answers to gold items, and ranges of experts' error rates.
     level
         Confidence level.
     names

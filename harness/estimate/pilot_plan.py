@@ -7,8 +7,8 @@ a judge was estimated from the pilot's answers. If the pilot has too few answers
 instead of a number.
 
 **Variance per item of a planned study.** Outcomes vary with the planned draw of options and with the unknown
-truth. The interval of `oversight.harness.estimate.tilting` consists of outcomes g, whose variance depends on
-the draw, on the working distribution and on the truth. But given item x and truth k,
+truth. The interval of `oversight.harness.estimate.tilting` uses outcomes g, whose variance depends on the
+draw, on the working distribution and on the truth. But given item x and truth k,
 
     f_k(x) = Σ_j π_j(x) [g(x, j, 1{j = k}) − A]²
 
@@ -19,7 +19,7 @@ of Σ_k f_k 1{y = k}, which a pilot estimates like an accuracy, by equation (G) 
 The variance is that of the estimate itself: the variance of the score interval's outcomes (`plan_outcomes`),
 by the model or as observed, whichever is larger, with the working distribution of votes or judges learned
 from the pilot. A proportional draw within strata subtracts the variance between strata: the squared
-covariance of being right with the mean guess of the stratum, over the variance of this guess (a lower bound,
+covariance of being right and the stratum's mean guess, divided by the variance of this guess (a lower bound,
 corrected for bias). If a judge's probabilities cover the whole pool, the variance depends mainly on the
 deviations of drawn items from their expected values (see `ItemVariance`).
 """
@@ -275,7 +275,7 @@ class PilotStudy:
         return len(self.models[name])
 
     def add_strata(self, pilot: PilotAnswers, name: str, items: IntArray, drawn: int) -> PilotAnswers:
-        """Set `guess` for strata from which `drawn` items would be drawn; the result is cached.
+        """Return the pilot with `guess` set for the strata of a draw of `drawn` items; strata are cached.
 
         Raises
         ------
@@ -308,8 +308,8 @@ class PilotStudy:
 def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
     """Keep the predictions on the pilot's items: items drawn from a pool, or otherwise items asked about.
 
-    If items with an unreadable prediction got no questions, a share of them is kept: the share of items with
-    a readable prediction that were asked about.
+    If items with an unreadable prediction got no questions, some of them are kept: the same share as was
+    asked about among items with a readable prediction.
     """
     if labels.pool is not None:
         return keep_drawn(predictions, labels)
@@ -375,7 +375,7 @@ def plan_outcomes(
 def model_variances(
     c: FloatArray, propensities: FloatArray, n_options: IntArray, working: FloatArray | None, mean: float
 ) -> tuple[float, float]:
-    """Return both moments of `plan_outcomes`, averaged over items, if the working distribution is right."""
+    """Return E (g − A)² and E (g − E c)² (see `plan_outcomes`) if the working distribution is right."""
     nobody, none = np.full(len(c), -1), np.zeros(len(c))
     rows = tilt_items(c, propensities, n_options, nobody, none, working=working)
     guess, variance, _ = outcomes_at(rows, tilt_of(rows, mean))
@@ -433,14 +433,14 @@ class ItemVariance:
         Variance of outcomes around their mean.
     near, pool
         Variance of outcomes around each item's expected value according to a judge, and number N of items of
-        the pool that the judge covers. With n drawn items, the variance is (1 − n/N) near + (n/N) whole. Pool
-        0: unused.
+        the pool that the judge covers. With n drawn items, the variance is (1 − n/N) near + (n/N) whole.
+        Without a judge, `pool` is 0.
     between, far
         Variance between strata, which a stratified draw removes, and the sum of squares added for items far
         from the mean (see `design_effect`). Both 0 if unused.
     means, curves
-        Shape (G,): means other than the estimated one. Shape (2, G): factors on `whole` and `near` at these
-        means, by the model. None if the interval is not a score interval.
+        Shape (G,): means other than the estimated one. Shape (2, G): model-based factors on `whole` and
+        `near` at these means. None if the interval is not a score interval.
     """
 
     whole: float
@@ -452,7 +452,7 @@ class ItemVariance:
     curves: FloatArray | None = None
 
     def at(self, items: float, mean: float | None = None) -> float:
-        """Return the estimate's variance times `items`, if `mean` is true (None: the estimated mean)."""
+        """Return the estimate's variance times `items` if `mean` is the true mean (default: the estimate)."""
         whole, near = self.whole, self.near
         if mean is not None and self.means is not None and self.curves is not None:
             whole *= float(np.interp(mean, self.means, self.curves[0]))
@@ -524,7 +524,7 @@ def side_variances(
 
 
 def accuracy_variance(pilot: PilotAnswers, mean: float) -> float:
-    """Return the variance per item without side information, model-based instead of observed."""
+    """Return the variance per item without side information, from the model, not observed outcomes."""
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
     inner = min(1 - 1e-9, mean / share)
@@ -676,9 +676,9 @@ def find_ratios(
 ) -> dict[str, Ratio]:
     """Return the ratio of every result to the result without side information, with a jackknife interval.
 
-    The jackknife leaves out each of ten groups of items in turn and learns everything from the others. Of
-    more than 5,000 items, a random sample is used. A kind of side information is left out if fewer than
-    `_LEAST_GROUPS` groups give a result.
+    The jackknife leaves out each of ten groups of items in turn and learns everything from the other nine. If
+    there are more than 5,000 items, a random sample of them is used. A kind of side information is left out
+    if fewer than `_LEAST_GROUPS` groups give a result.
     """
     n = len(pilot.option)
     kept = np.arange(n) if n <= _LARGEST else np.random.default_rng(0).permutation(n)[:_LARGEST]
@@ -714,10 +714,10 @@ class PlannedRow:
     uses
         Side information used: ``none``, or ``votes``, ``judge``, ``pool``, joined by ``+``.
     questions, half_width
-        Number of questions to experts, and the half-width that at least 80 % of such studies reach; None if
-        unknown.
+        Number of questions to experts, and the half-width that at least 80 % of studies with this plan reach;
+        None if unknown.
     half_width_expected
-        Mean half-width of such studies.
+        Mean half-width of studies with this plan.
     low, high
         Ends of an approximate confidence interval of the number sought: of `questions` if a half-width was
         given, otherwise of `half_width`.
@@ -767,12 +767,12 @@ class PlanText:
     cost: float
 
     def count_items(self, sought: float) -> float:
-        """Return the number of answered items that a plan with this result (`Aim.find_size`) needs."""
+        """Return the number of answered items that a plan needs; `sought` is from `Aim.find_size`."""
         questions = sought if self.aim.half_width is not None else float(self.aim.questions or 1)
         return questions * self.aim.answered / self.cost
 
     def refuse_items(self, sought: float) -> str:
-        """Return why the pool is too small for a plan with this result; empty if it is large enough."""
+        """Return why the pool is too small for a plan with result `sought`; empty if it is large enough."""
         items = math.ceil(self.count_items(sought))
         return (
             ""
@@ -781,7 +781,7 @@ class PlanText:
         )
 
     def explain(self, row: PlannedRow, why: str) -> PlannedRow:
-        """Fill a row without numbers with the reason why they are unknown."""
+        """Fill a row that has no numbers with the reason why the numbers are unknown."""
         return replace(row, sentence=f"{self._use(row.uses)}: {why}")
 
     def fill(
@@ -986,7 +986,7 @@ def _give_reasons(study: PilotStudy, pilot: PilotAnswers, few: str, pool_why: st
 
 
 def _spread(pilot: PilotAnswers, mean: float, ends: tuple[float, float], aim: Aim) -> tuple[float, float]:
-    """Return the factors by which the result may be smaller and larger if accuracy lies between `ends`.
+    """Return by which factors the planned number may be smaller or larger if accuracy lies between `ends`.
 
     Both factors are at least 1.
     """

@@ -447,9 +447,9 @@ def resolved_accuracy(
     """Estimate the accuracy of one model from its exact correctness on the items of a sequential study.
 
     Unknown items (an expert abstained) cannot be left out, even if abstentions are random: if another
-    predicted option of such an item is confirmed, the item becomes known, always as wrong. With `own`, items
-    with an unanswered question about the model's own prediction are assumed to be right as often as items
-    where it was answered. Without `own`, nothing is assumed: the lower end counts unknown items as wrong, the
+    predicted option of such an item is confirmed, the item becomes known, and the model is wrong on it. With
+    `own`, the model is assumed to be right equally often whether the question about its own prediction was
+    answered or not. Without `own`, nothing is assumed: the lower end counts unknown items as wrong, the
     upper end counts them as right, and the value is the accuracy on known items. A note gives the range over
     all possible values of unknown items. Without clusters, weights and unknown items, the interval is
     Blaker's exact one.
@@ -536,12 +536,13 @@ def _enclose(
 def _fill_in(
     z: IntArray, own: IntArray, level: float, cluster: IntArray | None
 ) -> tuple[float, float, float, str]:
-    """Return value, interval and method, with unanswered own questions assumed to be like answered ones.
+    """Return value, interval and method, with unanswered questions assumed to be like answered ones.
 
     The interval is Clopper–Pearson at an effective number of items (Korn & Graubard 1998, Surv. Methodol.
     24). This number is N v/(v + u), where v is the binomial variance of a share of N items, and u = (m/N)²
     r(1 − r)(1/n − 1/m) is added for filled-in items: n of m questions about the model's own prediction were
-    answered, and r is the share of right predictions there, with one right and one wrong item added.
+    answered, and r is the share of right predictions on these n items, with one right and one wrong item
+    added.
     """
     answered, put = own > 0, own != 0
     n, m = int(answered.sum()), int(put.sum())
@@ -567,7 +568,7 @@ def _tilt(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> tuple[float, float]:
-    """Return the score interval's lower end with unknown items wrong, and its upper end with them right."""
+    """Return a lower end that counts unknown items as wrong, and an upper end that counts them as right."""
     c = np.tile([1.0, 0.0], (len(z), 1))
     K, asked = np.full(len(z), 2), np.zeros(len(z), np.int64)
     df = None if weight is None else count_effective(weight)

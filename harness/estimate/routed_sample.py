@@ -12,7 +12,7 @@ shape (N, M), one column per model, −1 if unreadable.
 **Sequential resolution** (`next_option`). An item's predicted options are asked about in the order of
 decreasing posterior until one is confirmed or all are refuted. Then it is known whether each model is right
 on this item. The posterior only determines the order, and so the number of questions. Therefore estimates
-need no propensities: they are those of ordinary labels (binomial, McNemar). One yes decides all models,
+need no propensities, and are computed as for ordinary labels (binomial, McNemar). One yes decides all models,
 because exactly one option is true. If all options but one are refuted, the last option is true without a
 question.
 """
@@ -134,7 +134,7 @@ class RoutedSample:
         return asked, yes
 
     def take(self, items: IntArray) -> RoutedSample:
-        """Select items in this order, with their answers; an item may occur several times."""
+        """Select `items` in the given order, with their answers; an item may occur several times."""
         number = np.bincount(self.item, minlength=len(self.propensities))
         each = number[items]
         # positions of the selected items' answers among all answers sorted by item
@@ -154,7 +154,9 @@ class RoutedSample:
 
 
 def flat_posterior(n_options: ArrayLike, width: int) -> FloatArray:
-    """Return the uniform distribution over each item's options, shape (N, width); 0 in other columns.
+    """Return the uniform distribution over each item's options, shape (N, width).
+
+    Columns beyond the options of an item are 0.
 
     Examples
     --------
@@ -285,7 +287,7 @@ class ItemAnswers:
     truth
         Shape (N,): the true option, if it was confirmed or is the only one not refuted; −1 if unknown.
     keys, kinds
-        Key (`key_of`) of every pair of item and asked option, ascending, and the last answer about it.
+        Key (`key_of`) of every pair of item and asked option, ascending, and the last answer about each pair.
     """
 
     truth: IntArray
@@ -404,8 +406,8 @@ def routed_pool(
 
     Items with an abstention are left out. Items that the design asks nothing about are kept with propensities
     0; estimates accept them only if they need no question (an unreadable prediction, or two models that
-    agree). While answers are missing, only a share of these items is kept, chosen by a hash of their ids: the
-    answered share of the items with a question.
+    agree). While answers are missing, only some of these items are kept, chosen by a hash of their ids. Their
+    share equals the answered share of the items with a question.
 
     Parameters
     ----------
@@ -474,7 +476,7 @@ def routed_pool(
 
 
 def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
-    """Return a share of the items without a question: the answered share of the items with a question."""
+    """Select a share of the items without a question that equals the answered share of items with one."""
     passed = np.flatnonzero(everywhere & ~labels.asked_items)
     if not passed.size:
         return passed
@@ -515,8 +517,8 @@ def resolved_correctness(
     Raises
     ------
     EstimateError
-        If more than a share `FEW_OPEN` of the items wait for an answer, because the items that are resolved
-        first are not a random sample.
+        If a larger share than `FEW_OPEN` of the items waits for an answer, because the items that are
+        resolved first are not a random sample.
 
     Examples
     --------

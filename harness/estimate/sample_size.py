@@ -12,7 +12,7 @@ models share. So any two models have the tetrachoric correlation r. A wrong mode
 tempting wrong option with probability d, and errs uniformly otherwise. The defaults are those of 20 language
 models on MMLU-Pro with ten options (12,032 questions, TIGER-AI-Lab's published per-item results): median r
 .59 (tenth to ninetieth percentile .48–.65); two wrong models name the same wrong option on 35 % of the items,
-which d = .5 gives. A simulated population never enters an estimate.
+as for d = .5. A simulated population never enters an estimate.
 
 **Simulated studies.** The formula plans the mean half-width and assumes normal intervals. Real intervals are
 exact or invert a score test, and their widths vary from study to study. So studies of the simulated
@@ -189,12 +189,12 @@ class SamplePlan:
     questions
         Number of questions to experts.
     half_width
-        Half-width that at least 80 % of such studies do not exceed. For a comparison, the difference that
-        is detected with the planned power.
+        Half-width that at least 80 % of studies with this plan do not exceed. For a comparison, the
+        difference that is detected with the planned power.
     saving
         Number of questions that the reference protocol needs, divided by the number that this protocol needs.
     half_width_expected
-        Mean half-width of such studies; None for a comparison.
+        Mean half-width of studies with this plan; None for a comparison.
     """
 
     protocol: str
@@ -255,7 +255,7 @@ def check_sought(half_width: float | None, questions: int | None) -> None:
 def accuracy_variances(
     K: int, A: float, *, models: int = 1, sensitivity: float = 1.0, specificity: float = 1.0
 ) -> dict[str, float]:
-    """Return the variance per question of each model's accuracy if all models share questions, by protocol.
+    """Return, by protocol, the variance per question of each model's accuracy if all models share questions.
 
     Uniform protocols are included for any number of models. For one model, targeted questions are added. For
     several models, shared questions (`shared_propensities` with ε = 0.1 and the votes' posterior) and
@@ -285,7 +285,7 @@ def accuracy_variances(
 def difference_variances(
     K: int, A: float, *, sensitivity: float = 1.0, specificity: float = 1.0
 ) -> dict[str, float]:
-    """Return the variance per question of the difference of two models with accuracies near A, by protocol.
+    """Return, by protocol, the variance per question of the difference of two models with accuracies near A.
 
     Disagreement protocols ask no question about items on which the models agree. So if the models disagree on
     a share w of the items, n questions cover N = n/w items. "Targeted" asks about one of the two predicted
@@ -415,7 +415,7 @@ class SimulatedPopulation:
 
 @lru_cache(maxsize=32)
 def stand_in(K: int, accuracies: tuple[float, ...]) -> SimulatedPopulation:
-    """Simulate 20,000 items and models with exactly these accuracies; the same result in every call."""
+    """Simulate 20,000 items and models with exactly the given accuracies; the same result in every call."""
     rng = np.random.default_rng(0)
     truth, predicted = synthesise_population(POPULATION, K, accuracies, rng)
     for own, accuracy in zip(predicted.T, accuracies, strict=True):
@@ -430,7 +430,7 @@ def stand_in(K: int, accuracies: tuple[float, ...]) -> SimulatedPopulation:
 def rehearse_widths(
     protocol: str, population: SimulatedPopulation, items: int, studies: int, *, level: float
 ) -> FloatArray:
-    """Simulate studies; return the half-widths of the first model's accuracy, shape (studies,)."""
+    """Simulate studies; return half-widths of intervals of the first model's accuracy, shape (studies,)."""
     return np.array(
         [_half_width(protocol, study, rng, level) for study, rng in _sample(population, items, studies)]
     )
@@ -584,7 +584,7 @@ class WidthPromise:
         return self.scale * (self.mean + more) / math.sqrt(questions)
 
     def questions_for(self, half_width: float) -> int:
-        """Return the number of questions at which `reach` is this half-width, by a quadratic in 1/√n."""
+        """Return the number of questions n at which `reach` equals `half_width`, by a quadratic in 1/√n."""
         b, c = self.mean, half_width / self.scale
         a = max(0.0, self.high - self.mean) * math.sqrt(self.asked)
         return math.ceil(((b + math.sqrt(b * b + 4 * a * c)) / (2 * c)) ** 2 - 1e-9)
@@ -660,7 +660,7 @@ class RehearsedProtocol:
         )
 
     def plan_test(self, K: int, accuracy: float, aim: PlannedTest, difference: float) -> int:
-        """Return the number of questions that detects this difference with the planned power."""
+        """Return the number of questions that detect `difference` with the planned power."""
         questions = self.free * (aim.distance / difference) ** 2
         for _ in range(_ROUNDS):
             before = questions
@@ -670,7 +670,7 @@ class RehearsedProtocol:
         return math.ceil(questions * self.variance / self.free)
 
     def plan_difference(self, K: int, accuracy: float, aim: PlannedTest, questions: int) -> float:
-        """Return the smallest difference that these questions detect with the planned power, at most 1."""
+        """Return the smallest difference that `questions` detect with the planned power, at most 1."""
         asked = questions * self.free / self.variance
         found = aim.distance * math.sqrt(self.free / asked)
         for _ in range(_ROUNDS):
@@ -683,7 +683,7 @@ class RehearsedProtocol:
     def _stretch(
         self, K: int, accuracy: float, aim: PlannedTest, difference: float, questions: float
     ) -> float:
-        """Return the factor on the difference, or on √questions, at which simulated tests reach the power.
+        """Return the factor on the difference, or on √questions, that gives simulated tests planned power.
 
         At most `_MOST_TESTED` items are simulated per study. If more are planned, a larger difference of the
         same standardised size is simulated.
@@ -723,7 +723,7 @@ class PlannedTest:
 
     @property
     def distance(self) -> float:
-        """Distance from 0, in standard errors, of a difference that the test detects with this power.
+        """Distance from 0, in standard errors, of a difference that the test detects with the planned power.
 
         z_{(1 + level)/2} + z_power.
         """
@@ -834,7 +834,8 @@ def plan(
     Raises
     ------
     EstimateError
-        If an argument is out of range, or answers of experts with these error rates carry no information.
+        If an argument is out of range, or `sensitivity` + `specificity` ≤ 1, because the answers then carry
+        no information.
 
     Examples
     --------
@@ -886,7 +887,7 @@ def plan(
 
 
 def _compare_prices(plans: Sequence[SamplePlan], reference: str, *, by_width: bool) -> tuple[SamplePlan, ...]:
-    """Set `saving` against the reference protocol: the ratio of questions, or of squared half-widths."""
+    """Set `saving`: the reference protocol's questions, or squared half-width, divided by the plan's own."""
     (base,) = (plan for plan in plans if plan.protocol == reference)
     return tuple(
         replace(

@@ -94,8 +94,9 @@ class TwoPhase:
 def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
     """Estimate the accuracy, and compute its interval by inverting a score test at `level`.
 
-    Student's t has one degree of freedom fewer than there are second answers, because these have the largest
-    weights. With clusters, the variance is `ClusterVariance` of `oversight.harness.estimate.intervals`.
+    Student's t has one degree of freedom fewer than there are second answers, because second answers have the
+    largest weights. With clusters, the variance is `ClusterVariance` of
+    `oversight.harness.estimate.intervals`.
 
     Raises
     ------
@@ -123,7 +124,7 @@ def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
 def _first_phase(
     data: TwoPhase, p: FloatArray, top: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the first answers' part of the estimate under p, four arrays of shape (N,).
+    """Return what first answers contribute to the estimate under p, as four arrays of shape (N,).
 
     The arrays are g₀; its variance; the variance r that first answers leave; and the expected c_y given the
     first answer. `top` is E c_y before the first answer.
@@ -199,7 +200,7 @@ class SecondQuestions(SideInformation):
     second
         Second questions and their answers, which are not among the study's labels.
     least
-        Second answers are used for a model only if at least this number of them are about its items.
+        Smallest number of second answers about a model's items at which they are used for this model.
 
     Examples
     --------
@@ -307,12 +308,13 @@ def _read_second(
     Returns
     -------
     array, array, array, array, int, int
-        `chance`, `shares`, `second` and `second_yes` of `TwoPhase`; numbers of answered and of all questions.
+        `chance`, `shares`, `second` and `second_yes` of `TwoPhase`; number of answered second questions, and
+        number of all second questions.
 
     Raises
     ------
     NotIdentified
-        If no second question was drawn or answered, or more than a share `FEW_OPEN` waits for an answer.
+        If no second question was drawn or answered, or a larger share than `FEW_OPEN` of them is still open.
     """
     drawn = second.drawn
     if drawn is None:

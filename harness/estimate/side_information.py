@@ -22,12 +22,11 @@ judge that is wrong, reversed or constant widens the interval but does not make 
 **Value of judges** (`measure_working`): the number of answers that would give the same precision without
 judges, divided by the number of answers. It is the variance without judges divided by the variance with
 judges, both from the same answers. Each variance is the sum of squared deviations of the outcomes g at the
-estimate. The variance without
-judges weighs items drawn from a pool as if they had been drawn with equal probabilities. The standard error
-of the ratio's logarithm is the larger of two (Efron 1982, The Jackknife, the Bootstrap and Other Resampling
-Plans). The first is the infinitesimal jackknife over items or clusters, each of which contributes its share
-of one sum minus its share of the other sum. The second is the jackknife over ten groups of items or clusters,
-with the judges' parameters learned again for each group.
+estimate. The variance without judges weighs items drawn from a pool as if they had been drawn with equal
+probabilities. The standard error of the ratio's logarithm is the larger of two (Efron 1982, The Jackknife,
+the Bootstrap and Other Resampling Plans). The first is the infinitesimal jackknife over items or clusters,
+each of which contributes its share of one sum minus its share of the other sum. The second is the jackknife
+over ten groups of items or clusters, with the judges' parameters learned again for each group.
 """
 
 from __future__ import annotations
@@ -112,7 +111,7 @@ class SideInformation(ABC):
     Attributes
     ----------
     name
-        Name of its estimate among a model's estimates.
+        Name of the estimate that this kind adds to a model's estimates.
     feature
         Name of the kind as a feature in `combinations.RULES`; not every kind has a rule.
     subject
@@ -142,7 +141,7 @@ class SideInformation(ABC):
     worth: ClassVar[NoteKind | None] = None
 
     def refuse(self, setting: Setting) -> str:
-        """Return why the kind cannot be used in this setting; empty if it can."""
+        """Return why this kind of side information cannot be used in this setting; empty if it can."""
         given = {
             f"more than {LARGEST:,} answers": len(setting.labels) > LARGEST,
             "strata": setting.strata is not None and self.ignores_strata(setting.labels),
@@ -153,7 +152,7 @@ class SideInformation(ABC):
         return f"{self.subject} not used together with {', '.join(ignored)}" if ignored else ""
 
     def ignores_strata(self, _labels: LabelColumns) -> bool:
-        """Return whether the kind cannot be used together with strata."""
+        """Return whether this kind of side information cannot be used together with strata."""
         return False
 
     @abstractmethod
@@ -175,7 +174,7 @@ class SideInformation(ABC):
 def add_side_information(
     found: Mapping[str, Estimates], kinds: Sequence[SideInformation], setting: Setting
 ) -> dict[str, Estimates]:
-    """Add the estimate of each kind to the estimates of each model, or the reason why it is missing.
+    """Add to each model's estimates the estimate of each kind, or the reason why it is missing.
 
     Parameters
     ----------
@@ -212,7 +211,7 @@ def add_side_information(
 
 
 def _tell_worth(kind: SideInformation, plain: Estimate | None, narrow: Estimate) -> Estimate:
-    """Add a note on the number of answers that give the same interval width without side information."""
+    """Add a note on the number of answers that would give this interval width without side information."""
     if plain is None or kind.worth is None or plain.high == plain.low or narrow.high == narrow.low:
         return narrow
     answers = plain.n.ordinary + plain.n.complementary
@@ -252,7 +251,7 @@ class Votes(SideInformation):
         self._working = dict[bytes, FloatArray]()
 
     def refuse(self, setting: Setting) -> str:
-        """Return why votes cannot be used in this setting; empty if they can, or if no other model votes."""
+        """Return why votes cannot be used in this setting; empty if they can, or if only one model votes."""
         return super().refuse(setting) if len(self._models) > 1 else ""
 
     def estimate(self, model: str, setting: Setting) -> Estimate | None:
@@ -313,7 +312,7 @@ def allow_for_errors(
     second
         Shape (N,): second expert's answer to the same question about the item: 1 yes, 0 no, −1 none.
     known
-        Ranges of the experts' error rates, and their answers to gold items.
+        Ranges of experts' error rates, and experts' answers to gold items.
     level
         Confidence level.
 
@@ -518,7 +517,7 @@ def measure_working(
 def _leave_groups_out(
     predicted: IntArray, data: RoutedSample, make: WorkingMaker, cluster: IntArray | None
 ) -> FloatArray:
-    """Return the logarithm of the ratio without each group of items, if the ratio can be computed."""
+    """Leave out each group of items in turn; return the logarithms of the ratios that can be computed."""
     group = split_items_evenly(data, cluster, _GROUPS, 1)
     found = []
     for left_out in range(_GROUPS):
@@ -750,7 +749,7 @@ class Judges(SideInformation):
 def _take_resolved(
     labels: LabelColumns, predictions: PredictionColumns
 ) -> tuple[RoutedSample, IntArray, IntArray]:
-    """Represent resolved items as if asked about the prediction; return data, predictions and positions.
+    """Return data, predictions and positions of resolved items, as if each prediction was asked about.
 
     Raises
     ------
@@ -940,7 +939,7 @@ def joint_level(level: float, models: int) -> float:
 
 
 def mark_joint(made: Estimates, level: float, models: int) -> Estimates:
-    """Set the joint level, and a note about it, on estimates made at `joint_level`; drops ``anytime``."""
+    """Return estimates made at `joint_level` with joint level and a note about it, without ``anytime``."""
     note = Note(NoteKind.JOINT, {"models": models})
     return Estimates(
         {

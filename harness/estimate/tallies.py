@@ -7,7 +7,7 @@ them into an `Estimate`, with one stratum or several.
 (`BinomialSample`):
 
 ``answers``
-    Items with a yes (the truth is known: K = 2), and items with refusals only (K' by their number).
+    Items with a yes (the truth is known: K = 2), and items with refusals only (K' depends on how many).
     Valid if the asked option was drawn uniformly, or if an ordinary and a complementary set of fixed sizes
     were collected: the paper's n_o, S_o, n_c, S_c.
 ``questions``
@@ -20,12 +20,12 @@ them into an `Estimate`, with one stratum or several.
 ML estimate, is the same for both; `ord`, `comp` and the intervals differ. Several questions about one item
 are one trial, because items are counted, and not questions.
 
-**Strata** are weighted by their share of the predictions, or of the labelled items. The
-interval of the sum uses the method of variance estimates recovery (MOVER; Zou & Donner 2008, Statistics in
-Medicine 27): the distances of each part's limits from its estimate are squared and added. So the interval
-keeps the asymmetry and the small-sample corrections of its parts, which value ± z·se does not. It is
-approximate, also with exact parts: by enumeration, two strata of 12 to 60 items have a mean coverage of .96
-and at least .93 (.915 with 12 items in a stratum).
+**Strata** are weighted by their share of the predictions, or of the labelled items. The interval of the sum
+uses the method of variance estimates recovery (MOVER; Zou & Donner 2008, Statistics in Medicine 27): the
+distances of each part's limits from its estimate are squared and added. So the interval keeps the asymmetry
+and the small-sample corrections of its parts, which value ± z·se does not. It is approximate, even with exact
+parts: by enumeration, two strata of 12 to 60 items have a mean coverage of .96 and at least .93 (.915 with 12
+items in a stratum).
 
 Strata may come from a model's own confidence (`stratify_by_confidence`). If the model is more confident on
 items that it answers correctly, accuracies differ between strata, and the variance of the estimate does not
@@ -97,7 +97,7 @@ from oversight.harness.types import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StratumEstimate:
-    """Accuracy estimate for one stratum, or for several combined.
+    """Accuracy estimate for one stratum, or for several strata combined.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ def combine_strata(
 
 
 def _weigh(parts: Sequence[StratumEstimate], pool: Mapping[str, int] | None) -> tuple[list[float], float]:
-    """Return the weight of every part, and the extra variance because weights are shares of a sample."""
+    """Return every part's weight, and the extra variance that is due to estimating weights from a sample."""
     labelled: Counter[str] = Counter()
     for p in parts:
         labelled[p.stratum] += p.n
@@ -183,7 +183,7 @@ def with_unreadable(
     rho
         Share ρ of labelled items with a readable prediction.
     size
-        Effective sample size for ρ: the number of equally weighted items that give it the same precision.
+        Effective sample size for ρ: the number of equally weighted items that give ρ the same precision.
     n, stratum
         Number of labelled items, and name of the stratum.
     """
@@ -224,13 +224,13 @@ class Tally:
     stratum
         Name of the stratum; empty without one.
     split
-        Condition of the samples: ``answers`` or ``questions`` (see the module).
+        What the samples are conditioned on: ``answers`` or ``questions`` (see the module).
     hits
         n_o, the number of items whose labels determine whether the readable prediction is right; and S_o, the
         number of these items on which it is right.
     misses
-        n_c and S_c for each effective number of options K': number of items known only by refused options,
-        and number of these items whose prediction was not refused.
+        n_c and S_c for each effective number of options K': number of items of which only refused options are
+        known, and number of these items whose prediction was not refused.
     n_yes, n_no
         Numbers of "yes" and "no" labels on items whose prediction did not fail, readable or not.
     n_unreadable
@@ -291,7 +291,7 @@ class Tally:
 
     @property
     def n_c(self) -> int:
-        """Number of items known only by refused options."""
+        """Number of items of which only refused options are known."""
         return sum(m.n for m in self.misses)
 
     @property
@@ -443,8 +443,8 @@ _LIKELY = 0.2
 def merge_tallies(used: Sequence[Tally], pool: Mapping[str, int] | None) -> list[tuple[float, Tally]]:
     """Merge tallies whose items have the same weight and number of options; return pairs (weight, tally).
 
-    The sum of such tallies has exactly the distribution of a single stratum, even if accuracies differ
-    between the strata. So small strata do not widen the interval.
+    A merged tally has exactly the distribution of a single stratum, even if accuracies differ between the
+    merged strata. So small strata do not widen the interval.
     """
     labelled: Counter[str] = Counter()
     for t in used:
@@ -633,7 +633,7 @@ def estimate_counts(
     Returns
     -------
     Estimates
-        ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``; `undefined` gives the reason for any left out.
+        ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``; `undefined` gives the reason for every missing one.
 
     Examples
     --------
@@ -737,7 +737,7 @@ def fill_answers(
 
     In favour: yes about the prediction, no about other options. Against: no about the prediction, and yes
     about one other option. An item never gets a second yes, because it has one true option. An answer stays
-    missing if all other options are refused and it would have to be no.
+    missing if it would be a no and all other options are refused.
 
     Parameters
     ----------
@@ -828,7 +828,7 @@ class Design:
     certain
         Shape (n_items,): whether the item has a yes or no and all its questions had propensity 1.
     split
-        Condition of every group's samples: ``answers`` or ``questions`` (see the module).
+        What each group's samples are conditioned on: ``answers`` or ``questions`` (see the module).
     mute
         Item and option of every abstention.
     labelled
@@ -947,7 +947,7 @@ def _groups(
 def _choose_conditioning(
     split: Conditioning | Literal["auto"], labels: LabelColumns, group: AnyIntArray, K: AnyIntArray
 ) -> tuple[Conditioning, ...]:
-    """Choose every group's condition of the samples: ``answers`` or ``questions`` (see the module)."""
+    """Choose what each group's samples are conditioned on: ``answers`` or ``questions`` (see the module)."""
     if split != "auto":
         return (split,) * K.size
     asked = np.bincount(labels.rank, minlength=group.size)[labels.rank]
@@ -987,7 +987,7 @@ def tally(
     strata: Strata = None,
     split: Conditioning | Literal["auto"] = "auto",
 ) -> Tallies:
-    """Count one model's right and wrong predictions that labels determine.
+    """Count the predictions of one model that labels show to be right or wrong.
 
     Parameters
     ----------
@@ -998,7 +998,7 @@ def tally(
     strata
         Stratum of every labelled item, by id.
     split
-        Condition of the samples: ``answers``, ``questions`` or ``auto`` (see the module).
+        What the samples are conditioned on: ``answers``, ``questions`` or ``auto`` (see the module).
 
     Raises
     ------
@@ -1067,8 +1067,9 @@ def _by_answers(design: Design, y: AnyIntArray) -> IntArray:
     """Count failures and successes by group and number of refused options, shape (G, width, 2).
 
     Column 0 holds items with a yes: a success if the yes is about the predicted option. Column m holds items
-    with m refused options and no yes: a failure if the prediction was refused. Totals are computed once per
-    design; per model, only predictions with a label on them and unusable predictions are counted.
+    with m refused options and no yes: a failure if the prediction was refused. Totals do not depend on the
+    model. So for each model, only labels about its predictions are counted, and items without a usable
+    prediction are subtracted.
     """
     shape = (design.K.size, design.width)
     cells = design.K.size * design.width
@@ -1085,11 +1086,12 @@ def _by_answers(design: Design, y: AnyIntArray) -> IntArray:
 def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray:
     """Count failures and successes of the items `mine` by group and number of other options asked about.
 
-    Shape (G, width, 2). Column 0 holds items where the prediction was asked about, or a yes was given to
-    questions that were all certain (propensity 1): a success if the prediction is right. Column m holds items
-    with m answered questions about other options: a failure if one of the answers is yes. An item counts as
-    missing if its questions were certain and the question about the prediction has no answer. This can bias
-    the estimate if the prediction was asked about only after refusals; the abstention check bounds the bias.
+    The result has shape (G, width, 2). Column 0 counts items whose prediction was confirmed (success) or
+    refused (failure). A yes about another option is also a failure in column 0 if all questions about the
+    item were certain (propensity 1). Column m counts items with m answers, all about other options: a failure
+    if one of them is yes. An item is left out if its questions were certain and the question about the
+    prediction has no answer. This can bias the estimate if the prediction was asked about only after
+    refusals; the abstention check bounds the bias.
 
     Raises
     ------
@@ -1165,9 +1167,9 @@ def tally_pool(predictions: PredictionColumns, labels: LabelColumns, strata: Str
 
 
 def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
-    """Refuse designs that this likelihood does not cover.
+    """Refuse designs that the likelihood of tallies does not cover.
 
-    It does not cover unequal propensities, nor unreadable predictions if only predictions were asked about.
+    These are unequal propensities, and unreadable predictions if only predictions were asked about.
     """
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):

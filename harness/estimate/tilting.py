@@ -111,9 +111,9 @@ def _join_alike(
 ) -> tuple[IntArray, FloatArray]:
     """Group items with equal likelihood; return the first row and the number of items of every group.
 
-    Items of a group have the same features of options in any order, the same features of the option asked
-    about, and the same answer. Groups are few, because propensities depend only on the number of models that
-    predict an option.
+    Items of a group have the same answer, the same features of the option asked about, and the same features
+    of all options, in whatever order. Groups are few, because propensities depend only on the number of
+    models that predict an option.
     """
     cell = _mix(own.astype(np.uint64), *(np.round(x, 9).view(np.uint64) for x in features))
     told = cell[np.arange(len(asked)), asked]
@@ -531,7 +531,7 @@ def _outcomes(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, Fl
 def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
     """Return squared deviations from stratum means, unbiased for the variance; shape (R,).
 
-    `centred` holds values minus the overall mean, so the deviation is from 0 if a stratum has one item.
+    `centred` holds values minus the overall mean, so the deviation of a stratum's only item is from 0.
     """
     size = np.bincount(rows.stratum, rows.count)
     total, several = np.bincount(rows.stratum, rows.count * centred), size > 1
