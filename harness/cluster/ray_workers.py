@@ -415,7 +415,7 @@ def _find_ports(models: Iterable[ModelSection]) -> Iterator[int]:
 
 
 def _load_ray() -> Any:
-    """Import Ray when needed, because importing is slow; as `Any`, as Ray's type hints are too narrow."""
+    """Import Ray when needed, because that is slow. The type is `Any`, because Ray's hints are too narrow."""
     return import_module("ray")
 
 

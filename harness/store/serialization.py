@@ -110,7 +110,7 @@ def make_items_storable(items: list[Item]) -> list[Item]:
     Raises
     ------
     DataError
-        If an id contains a secret or such a character, because ids must not change.
+        If an id contains a secret, or a character that would be replaced, because ids must not change.
     """
     texts = "\n".join([text for item in items for text in (item.id, item.text, *item.options)])
     # Check all items at once, because almost no item contains such a character.

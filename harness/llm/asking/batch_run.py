@@ -134,7 +134,11 @@ class BatchRun:
                 self._stop(batch, error)
 
     def _stop(self, batch: Batch, error: ModelError) -> None:
-        """Stop polling a batch and keep the error; drop it if it is given up but cannot be cancelled."""
+        """Stop polling a batch and keep the error.
+
+        While batches are cancelled, drop the batch instead if the endpoint does not have it or its answers,
+        or if `uncertain` is set.
+        """
         is_unknown = isinstance(error, RefusedRequest) and error.status in (403, 404, 410)
         if self.gives_up and (is_unknown or self.uncertain or isinstance(error, _Incomplete)):
             self._drop(batch, str(error))
@@ -206,7 +210,7 @@ class BatchRun:
         await self._repeat(attempt)
 
     async def _repeat(self, attempt: Callable[[int], Awaitable[str | None]]) -> str | None:
-        """Call `attempt(number of earlier attempts)` until a call succeeds or the last one fails."""
+        """Call `attempt(number of earlier attempts)` until it succeeds or its last permitted call fails."""
         for tries in range(_TRIES - 1):
             try:
                 return await attempt(tries)

@@ -35,7 +35,7 @@ class HttpModel:
     Raises
     ------
     ConfigError
-        If the key is not set or has characters that a header cannot contain, the endpoint is not a valid
+        If the API key is not set or has characters that a header cannot contain, the endpoint is not a valid
         URL, or the local server is not running.
     """
 

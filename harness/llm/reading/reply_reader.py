@@ -60,8 +60,8 @@ class ReplyForm:
     notation
         Whether a letter or an option's text was requested; None if both are allowed.
     pattern
-        The study's own regular expression, whose group ``answer`` contains the option. If it is set, only
-        matches of it and replies that consist of an option are read.
+        The study's own regular expression, whose group ``answer`` contains the option. If it is set,
+        only replies that match it or that consist of an option are read.
     """
 
     form: AnswerForm = "free"
@@ -147,8 +147,8 @@ def read_reply(
     asked
         The requested form.
     cut
-        Whether the token limit ended the text. If so, only forms are read that further text could not have
-        changed.
+        Whether the token limit ended the text. If so, an answer is read only if further text could
+        not have changed it.
 
     Examples
     --------
@@ -213,9 +213,9 @@ class _Reader:
         return ReplyReading(None, reason="several" if named else "none" if found else "pattern")
 
     def _by_form(self, answer: str) -> ReplyReading | None:
-        """Find the option in the requested form or in other marks; several options are unreadable.
+        """Find the option that the requested form or other marks name; several options are unreadable.
 
-        Returns None if the reply has no such mark.
+        Returns None if the reply contains no JSON answer and no mark names an option.
         """
         values, is_object = _find_values(answer)
         found = [(self._phrase(value), "schema") for value in values]

@@ -86,7 +86,7 @@ def find_statements(marked: str, grammar: Grammar) -> Findings:
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """Whether a sentence is a reply's first or last, where naming a single option counts as a statement."""
+    """Whether a sentence is a reply's first or last. If so, naming a single option is a statement."""
 
     first: bool
     last: bool

@@ -120,8 +120,8 @@ class RequestedItems:
     """The stored items that models should answer; with `retry_failed`, failed answers are requested again.
 
     `sample` describes the random draw of these items; None if they were not drawn. `judges` names models
-    whose log-probabilities are needed: an error is raised if the settings request them but the endpoint does
-    not offer them.
+    whose log-probabilities are needed: an error is raised if a judge's settings request log-probabilities
+    that its endpoint does not offer.
     """
 
     store: Store

@@ -306,7 +306,7 @@ def link_records(
 
 
 def _make_storable(told: Any) -> Any:
-    """Return a value as a database returns it after storage as JSON."""
+    """Convert a value to what the database returns after storing the value as JSON."""
     if isinstance(told, str):
         return make_storable(told)
     if isinstance(told, dict):

@@ -48,7 +48,7 @@ _IS_FOREIGN = sa.and_(_ANSWER.expert != _QUESTION.expert, _QUESTION.id.not_in(_H
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueOrder:
-    """Experts and places of questions, without second questions about an item; one array entry per question.
+    """Expert and place of every question, except second questions; arrays have one entry per question.
 
     Attributes
     ----------

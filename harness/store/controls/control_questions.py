@@ -151,16 +151,16 @@ class ControlRepository(Repository):
         return dict(self._database.read_tuples(query))
 
     def read_experts(self) -> dict[str, str]:
-        """Return the expert by id of the control question."""
+        """Return the expert of each control question, by question id."""
         return dict(self._database.read_tuples(sa.select(_CONTROL.c.id, _CONTROL.c.expert)))
 
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the expert by id of the control question, for the given ids; unknown ids are left out."""
+        """Return the expert of each given control question, by question id; unknown ids are left out."""
         query = sa.select(_CONTROL.c.id, _CONTROL.c.expert)
         return dict(self._database.read_tuples(query.where(self._database.among(_CONTROL.c.id, ids))))
 
     def find_items(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the item id by id of the control question, for the given ids, without gold questions."""
+        """Return the item id of each given control question, by question id; gold questions are left out."""
         query = sa.select(_CONTROL.c.id, _CONTROL.c.item_id).where(
             self._database.among(_CONTROL.c.id, ids), _CONTROL.c.original != ""
         )

@@ -29,7 +29,7 @@ _FEW = "cache_size=-2048"
 
 
 def is_read_only(file: str) -> bool:
-    """Whether a database file exists and is read-only, or is in a read-only folder."""
+    """Whether a database file exists, and the file or its folder is read-only."""
     path = Path(file)
     return path.is_file() and not (os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK))
 
@@ -161,7 +161,7 @@ def find_file(address: sa.URL) -> str | None:
 def make_engine(
     url: str, write_json: Callable[[Any], str], read_json: Callable[[str | bytes], Any]
 ) -> tuple[sa.Engine, str | None, bool]:
-    """Return the engine of an address, its file (None on a server), and whether the file is read-only.
+    """Return the engine, the database file (None on a server), and whether the file is read-only.
 
     Raises
     ------

@@ -80,7 +80,7 @@ def wait_for_lock(
 ) -> T:
     """Repeat an attempt until no lock prevents it; each attempt itself waits about `ATTEMPT` seconds.
 
-    If an attempt fails faster, the database refused to wait, so its error is raised.
+    If an attempt fails faster, the database refused to wait, so the attempt's error is raised.
 
     Parameters
     ----------

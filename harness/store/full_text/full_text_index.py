@@ -177,7 +177,7 @@ class FullTextRepository(Repository):
 
 
 def index_new_words(connection: sa.Connection, first: int) -> None:
-    """Index items from position `first` on; if earlier items are unindexed, leave all to the next search."""
+    """Index the items from position `first` on; do nothing if earlier items are not indexed yet."""
     if _count_indexed(connection) == first:
         _index(connection, first, _count_items(connection))
 
