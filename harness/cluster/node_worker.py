@@ -137,7 +137,7 @@ class NodeWorker:
 
 @contextmanager
 def serving(settings: NodeSettings) -> Iterator[None]:
-    """Run the model server during the block, unless its ports answer already."""
+    """Run the model server during the block, unless servers already answer at all its ports."""
     if all(map(_answers, settings.ports)):
         yield
         return

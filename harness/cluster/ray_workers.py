@@ -180,7 +180,8 @@ class RayWorkers:
     Parameters
     ----------
     models
-        Models to be called. They determine which API keys the actors receive and which ports servers use.
+        Models to be called. They determine which API keys the actors receive and at which ports servers must
+        answer.
 
     Raises
     ------
@@ -357,7 +358,7 @@ class _RayModel:
         task.add_done_callback(self._opening.discard)
 
     async def _open(self, actor: Any, places: int) -> None:
-        """Open the model on an actor, trying again while Ray replaces the actor; then add its free places."""
+        """Open the model on an actor, repeatedly while Ray replaces the actor; then add the actor's places."""
         error: OversightError | None
         while True:
             try:

@@ -211,7 +211,7 @@ class Connections:
             self._forbid_writes(made)
 
     def _forbid_writes(self, made: Any) -> None:
-        """Make a connection read-only; it must not be in a transaction."""
+        """Make a connection read-only; the connection must not be in a transaction."""
         if self.is_file:
             made.execute("PRAGMA query_only=ON").close()
         else:

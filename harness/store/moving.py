@@ -1,4 +1,4 @@
-"""Move a study to another database, such that at most one of the two collects answers at any time."""
+"""Move a study to another database, such that at most one of the two databases collects answers."""
 
 from __future__ import annotations
 

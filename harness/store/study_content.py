@@ -204,7 +204,7 @@ class ContentRepository(Repository):
     def add_question_fields(self, questions: Iterable[tuple[Any, ...]], draws: int) -> int:
         """Store questions as `add_questions` does, given as tuples of the fields of `Question`.
 
-        Their places come after the places of the `draws` earlier draws, see `count_draws`.
+        The questions' places follow those of the `draws` earlier draws, see `count_draws`.
         """
         first = draws * PLACES
         rows = (

@@ -82,7 +82,7 @@ class BatchRun:
         return sum(len(b.requests) for b in here if b.remote_id is not None)
 
     async def hand_over(self, wanted: RequestedItems) -> None:
-        """Submit the batches that an interrupted command prepared, then all other missing requests."""
+        """Submit the batches that an interrupted command prepared, then all other unanswered requests."""
         self.target.announce(wanted)
         try:
             for batch in self.find_under_way():

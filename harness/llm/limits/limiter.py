@@ -380,7 +380,7 @@ class Limiter:
             self._set_pace()
 
     def used(self, expected: int, tokens: int) -> None:
-        """Replace the expected tokens of a call, as given to `acquire`, with the tokens that it used."""
+        """Replace the expected tokens of a call, as given to `acquire`, with the number actually used."""
         self._tokens.correct(tokens - expected)
 
     def _set_pace(self) -> None:

@@ -18,7 +18,7 @@ _LONG_WORD, _LONGEST_SENTENCE = re.compile(r"[A-Za-z0-9_]{60,}"), 2_000
 
 @dataclass(slots=True)
 class Findings:
-    """Statements of a reply about options; an option is given by its character, see `mark_mentions`.
+    """Statements of a reply about options; each option is represented by its character, see `mark_mentions`.
 
     Attributes
     ----------

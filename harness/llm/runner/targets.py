@@ -181,7 +181,7 @@ def hold_runs(
 ) -> AbstractContextManager[HeldLocks]:
     """Return a context that holds the locks of runs, see `LockRepository.hold`.
 
-    Take the locks before `prepare`, because its tests of features already cost calls.
+    Take the locks before `prepare`, because `prepare` already makes calls, to test features.
     """
     runs = {target.spec.id: target.spec.name for target in targets}
     return store.locks.hold(runs, wait=wait, take_over=take_over, tell=say)

@@ -247,7 +247,7 @@ class ColumnRepository(Repository):
         return {place: found[place] for place in places}
 
     def read_text_digests(self, index: ItemIndex) -> IntArray:
-        """Return a digest of text and options of each item with a question, shape (N,); 0 for other items.
+        """Return a digest of each item's text and options, shape (N,); 0 for items without a question.
 
         Texts are read in batches, so that memory does not grow with their total length.
         """

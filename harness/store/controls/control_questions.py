@@ -120,7 +120,7 @@ class ControlRepository(Repository):
         return bool(self._database.read_rows(sa.select(_CONTROL.c.id).limit(1)))
 
     def read_controls(self) -> list[ControlQuestion]:
-        """Return all control questions, sorted by id, an order that does not depend on their kind."""
+        """Return all control questions, sorted by id, so that the order does not depend on their kind."""
         query = sa.select(*(_CONTROL.c[name] for name in _OF_CONTROL)).order_by(_CONTROL.c.id)
         with self._database.reading():
             rows = self._database.read_tuples(query)
@@ -179,7 +179,7 @@ class ControlRepository(Repository):
         """Return the secret key of question ids, creating it if the study has no questions yet.
 
         If several processes create a key at once, all use the key that was stored first. If an older version
-        drew questions, no key is created, because their ids must not change, and the result is empty.
+        drew questions, no key is created, because their ids must not change; the result is then empty.
         """
         if not self._is_settled():
             with self._database.transaction(exclusive=True) as connection:

@@ -42,7 +42,8 @@ def connect_read_only(file: str) -> sqlite3.Connection:
 def address_read_only(file: str) -> str:
     """Return the SQLite URI that opens a file for reading only.
 
-    If the file has no log, the URI declares it immutable, so that SQLite creates no files next to it.
+    If the file has no write-ahead log, the URI declares it immutable, so that SQLite creates no files next to
+    it.
     """
     path = Path(file).absolute()
     log = path.with_name(path.name + "-wal")

@@ -1,7 +1,7 @@
 """SQL of the full-text index: an FTS5 table in SQLite, or vectors with a GIN index in PostgreSQL.
 
 Both contain the words that `split_words` finds, so a query finds the same items in both. SQLite splits ASCII
-texts itself by the same rule, because this is faster.
+texts itself, by the same rule, which is faster.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ class PoolItemRow(TableRow, table=True):
 
 
 class DatabaseMarkRow(TableRow, table=True):
-    """Random id of the database, and its mark if it is a copy or its study was moved; a single row."""
+    """The only row with the database's random id, and its mark if it must not collect answers."""
 
     id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     database: str

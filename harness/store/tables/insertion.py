@@ -136,7 +136,7 @@ def insert_tuples(
     names: tuple[str, ...],
     rows: Sequence[tuple[Any, ...]],
 ) -> int:
-    """Store only rows whose key is new, given as in `upsert_tuples`. Returns their number."""
+    """Store the rows, given as in `upsert_tuples`, whose key is new. Returns the number of stored rows."""
     if not rows:
         return 0
     if _is_copied(connection, rows):
