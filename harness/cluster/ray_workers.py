@@ -358,7 +358,7 @@ class _RayModel:
         task.add_done_callback(self._opening.discard)
 
     async def _open(self, actor: Any, places: int) -> None:
-        """Open the model on an actor, repeatedly while Ray replaces the actor; then add the actor's places."""
+        """Open the model on an actor; repeat this while Ray replaces the actor. Then add its free places."""
         error: OversightError | None
         while True:
             try:

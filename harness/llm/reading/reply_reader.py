@@ -258,7 +258,7 @@ class _Reader:
         return ReplyReading(ord(option) - FIRST, Step.STATEMENT)
 
     def _mark_rest(self, said: re.Match[str]) -> str:
-        """Return a matched line; if its rest is an option's letter or text, replace the rest with a mention."""
+        """Return a matched line; if its rest is an option's letter or text, the rest becomes a mention."""
         named = self._by_name(said[2])
         return said[0] if not isinstance(named, int) else f"{said[1]}{chr(FIRST + named)}."
 
