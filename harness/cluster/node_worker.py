@@ -137,7 +137,7 @@ class NodeWorker:
 
 @contextmanager
 def serving(settings: NodeSettings) -> Iterator[None]:
-    """Run the model server during the block, unless its ports answer already."""
+    """Run the model server during the block, unless servers already answer at all its ports."""
     if all(map(_answers, settings.ports)):
         yield
         return
@@ -181,7 +181,7 @@ def _answers(port: int) -> bool:
 
 @contextmanager
 def _serving_locally() -> Iterator[None]:
-    """Serve the bundled small model during the block; a server that was running before is kept."""
+    """Serve the bundled small model during the block; a server that was running before is not stopped."""
     from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
 
     was_running = find_local_model() is not None

@@ -180,7 +180,8 @@ class RayWorkers:
     Parameters
     ----------
     models
-        Models to be called. They determine which API keys the actors receive and which ports servers use.
+        Models to be called. They determine which API keys the actors receive and at which ports servers must
+        answer.
 
     Raises
     ------
@@ -357,7 +358,7 @@ class _RayModel:
         task.add_done_callback(self._opening.discard)
 
     async def _open(self, actor: Any, places: int) -> None:
-        """Open the model on an actor, trying again while Ray replaces the actor; then add its free places."""
+        """Open the model on an actor; repeat this while Ray replaces the actor. Then add its free places."""
         error: OversightError | None
         while True:
             try:
@@ -415,7 +416,7 @@ def _find_ports(models: Iterable[ModelSection]) -> Iterator[int]:
 
 
 def _load_ray() -> Any:
-    """Import Ray when needed, because importing is slow; as `Any`, as Ray's type hints are too narrow."""
+    """Import Ray when needed, because that is slow. The type is `Any`, because Ray's hints are too narrow."""
     return import_module("ray")
 
 

@@ -49,7 +49,7 @@ class AllReplies(ReplyRepository):
         return dict(Counter(super().count_replies()) + Counter(self._controls.replies.count_replies()))
 
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
-        """Count each person's replies per portion of the order of arrival, as `ReplyRepository` does.
+        """Cut the order of arrival into at most `most` portions; count each person's replies per portion.
 
         Replies to control questions have their own numbering. They are spread evenly over the portions of the
         study's replies, which is a good approximation because control questions have random places.

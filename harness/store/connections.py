@@ -43,10 +43,10 @@ class _NotMeant(Exception):
 class Connections:
     """An open database with the current schema version.
 
-    SQLite runs in WAL mode with foreign keys on. Closing the last connection merges the log into the file,
-    so an unused study can be copied as one file. If the file or its folder is read-only, the database is
-    opened for reading only. So is a marked database (see `DatabaseMark`): it refuses all writes, and an
-    exclusive transaction is refused when it begins.
+    SQLite runs in WAL mode with foreign keys on. Closing the last connection merges the write-ahead log into
+    the file, so an unused study can be copied as one file. The database is opened for reading only if the
+    file or its folder is read-only, or if the database is marked (see `DatabaseMark`). A marked database
+    refuses all writes, and refuses an exclusive transaction when it begins.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ class Connections:
     def transaction(self, *, exclusive: bool = False) -> Iterator[sa.Connection]:
         """Run a transaction, in which database errors become `StoreError`.
 
-        Inside `together`, the block is part of that transaction. Two transactions with `exclusive` never
-        overlap, so data that were read stay valid until the end of the block.
+        Inside `together`, the block is part of the transaction of `together`. Two transactions with
+        `exclusive` never overlap, so data that were read stay valid until the end of the block.
         """
         outer: sa.Connection | None = getattr(self._here, "connection", None)
         if outer is not None:
@@ -158,8 +158,9 @@ class Connections:
     def repeat(self, work: Callable[[], T], *, twice: bool = True) -> T:
         """Run a transaction, and run it again if the connection to a server was lost meanwhile.
 
-        Inside `together`, `work` is part of that transaction and runs once. With `twice`, `work` is repeated
-        even if the connection was lost during the commit, so that its effects may already be stored.
+        Inside `together`, `work` is part of the transaction of `together` and runs once. Unless `twice` is
+        set, `work` is not repeated if the connection was lost during the commit, because it may have
+        succeeded.
         """
         is_part = getattr(self._here, "connection", None) is not None
         for _ in range(0 if is_part else _LOSSES):
@@ -174,9 +175,9 @@ class Connections:
     def watching(self) -> Iterator[Callable[[], str]]:
         """Yield a cheap function that returns a text, which changes whenever a process wrote to the database.
 
-        For a read-only file, the text never changes. On a server, it also changes if another database is
-        written. If the file was removed or replaced, the function raises `StoreError`; call `watching` again
-        to read the new file.
+        For a read-only file, the text never changes. On a server, it also changes when other databases of the
+        server are written. If the file was removed or replaced, the function raises `StoreError`; call
+        `watching` again to read the new file.
         """
         # Compare snapshots, because the end of a long transaction does not change the newest transaction id.
         query = "PRAGMA data_version" if self.is_file else "SELECT pg_current_snapshot()::text"
@@ -210,7 +211,7 @@ class Connections:
             self._forbid_writes(made)
 
     def _forbid_writes(self, made: Any) -> None:
-        """Make a connection read-only; it must not be in a transaction."""
+        """Make a connection read-only; the connection must not be in a transaction."""
         if self.is_file:
             made.execute("PRAGMA query_only=ON").close()
         else:

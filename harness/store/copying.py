@@ -25,7 +25,7 @@ _COUNTED = RunVersionRow.__table__  # a trigger writes this table when predictio
 def copy_store(source: Store, target: Store) -> dict[str, int]:
     """Copy all rows of a study in one transaction, and check that the copied rows equal the source's.
 
-    Other processes may write to the source meanwhile; the copy contains its state at the start. The copy is
+    Other processes may write to the source meanwhile; the copy contains the state at the start. The copy is
     marked, so it collects no answers until it is adopted.
 
     Returns
@@ -94,7 +94,7 @@ def _copy_table(source: Store, target: Store, table: sa.Table, tell: Callable[[i
 
 
 def _read_rows(store: Store, table: sa.Table) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield batches of rows whose values are equal in SQLite and PostgreSQL: JSON as text, true booleans."""
+    """Yield batches of rows with equal values in SQLite and PostgreSQL: JSON as text, booleans as `bool`."""
     columns = [sa.cast(c, sa.Text) if _is_json(c) else c for c in table.columns]
     truths = [place for place, c in enumerate(table.columns) if isinstance(c.type, sa.Boolean)]
     for portion in store.read_portions(sa.select(*columns)):

@@ -36,7 +36,7 @@ class Database(Connections):
         return column == sa.any_(sa.literal(list(values), sa.ARRAY(sa.Text)))
 
     def gather(self, column: sa.ColumnElement[Any]) -> sa.ColumnElement[str]:
-        """Return an expression for the JSON array of a group's values, in the same order for all columns."""
+        """Return SQL for the JSON array of a column's values in a group; all columns have the same order."""
         if self._engine.dialect.name == "sqlite":
             return sa.func.json_group_array(column, type_=sa.Text)
         return sa.cast(sa.func.json_agg(column), sa.Text)

@@ -1,4 +1,4 @@
-"""Move a study to another database, such that at most one of the two collects answers at any time."""
+"""Move a study to another database, such that at most one of the two databases collects answers."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def move_rows(source: str, target: str) -> dict[str, int]:
     Raises
     ------
     StoreError
-        If the database is in use or a run is active, the study was moved elsewhere, the database is itself
-        a copy, or the target is not empty. The old database then remains in use.
+        If the source is in use, has an active run, was moved elsewhere or is itself a copy; or if the target
+        is not empty. The source is then left as it was.
     """
     shown = show_address(target)
     with Store(source, write_marked=True) as store:

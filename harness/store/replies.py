@@ -242,7 +242,7 @@ def _leave_out(replies: Iterable[ReplyFields], known: Mapping[str, str]) -> list
     Raises
     ------
     StoreError
-        If a reply differs from the known one, or from an earlier given reply with the same id.
+        If a reply differs from the known reply, or from an earlier one in `replies`, with the same id.
     """
     fresh, values = list[ReplyFields](), dict(known)
     for reply in replies:

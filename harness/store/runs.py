@@ -62,10 +62,10 @@ class RunRepository(Repository):
     """Runs and predictions."""
 
     def add_run(self, spec: RunSpec) -> str:
-        """Store a run's specification, and make the run the newest of its model. Only its answers then count.
+        """Store a run's specification and make the run the newest of its model, the only one that counts.
 
-        A stored specification with this id can differ only in how answers are read. Returns the id of another
-        run of this model that was the newest before; empty if none exists.
+        A stored specification with the same id is replaced; it can differ only in how answers are read.
+        Returns the id of the run that was the newest of this model before; empty if there was no other run.
         """
         created, noted = datetime.now(UTC).isoformat(), self.read_prices(spec.id)
         mine = sa.select(_RUN.c.id).where(_RUN.c.name == spec.name).order_by(_RUN.c.created.desc()).limit(1)
@@ -102,7 +102,7 @@ class RunRepository(Repository):
 
     @repeated(twice=True)
     def note_served_as(self, run_id: str, served: str) -> None:
-        """Store the name under which a run's endpoint serves its model, unless a name is stored."""
+        """Store the name under which a run's endpoint serves its model, unless a name is already stored."""
         first = sa.and_(_RUN.c.id == run_id, _RUN.c.served_as.is_(None))
         with self._database.transaction() as connection:
             connection.execute(sa.update(_RUN).where(first).values(served_as=served))
@@ -129,7 +129,7 @@ class RunRepository(Repository):
         return {status: counts[status] for status in PredictionStatus}
 
     def count_reasons(self, run_id: str) -> list[tuple[PredictionStatus, str, int]]:
-        """Return (status, reason, number of answers) for all reasons, in the order of their first item."""
+        """Return (status, reason, number of answers) per reason, sorted by the first item with the reason."""
         table = _PREDICTION.c
         query = (
             sa.select(table.status, table.reason, sa.func.count())
@@ -143,7 +143,7 @@ class RunRepository(Repository):
         ]
 
     def count_over_limit(self, run_id: str, limit: int) -> int:
-        """Count answers of one call each that exceed the token limit by more than 10 % plus 4 tokens."""
+        """Count the answers that took one call and exceed the token limit by more than 10 % plus 4 tokens."""
         table = _PREDICTION.c
         is_over = sa.and_(table.attempts == 1, table.output_tokens > 1.1 * limit + 4)
         query = sa.select(sa.func.count()).where(table.run_id == run_id, is_over)

@@ -155,7 +155,7 @@ def _create(connection: sa.Connection, table: sa.Table) -> None:
 
 
 def _count_changes(connection: sa.Connection) -> None:
-    """Create triggers that count every change of a run's predictions, even by other programs."""
+    """Create triggers that count all changes to a run's predictions, including those by other programs."""
     is_file = connection.dialect.name == "sqlite"
     for event, rows in _CHANGED.items():
         trigger = f"run_version_{event}"

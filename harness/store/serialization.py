@@ -38,7 +38,7 @@ def is_read_only_failure(error: Exception) -> bool:
 def describe_failure(
     shown: str, error: Exception, *, read_only: bool, may_be_done: bool = False
 ) -> StoreError:
-    """Return the error for a failed database operation; for a damaged database, it says how to recover."""
+    """Return the error for a failed database operation; for a damaged database, the error says what to do."""
     reason = str(getattr(error, "orig", None) or error).splitlines()[0]
     if getattr(error, "connection_invalidated", False):
         told = f"{shown}: the connection to the database was lost ({reason}); run the command again"
@@ -110,7 +110,7 @@ def make_items_storable(items: list[Item]) -> list[Item]:
     Raises
     ------
     DataError
-        If an id contains a secret or such a character, because ids must not change.
+        If an id contains a secret, or a character that would be replaced, because ids must not change.
     """
     texts = "\n".join([text for item in items for text in (item.id, item.text, *item.options)])
     # Check all items at once, because almost no item contains such a character.

@@ -204,7 +204,7 @@ class ContentRepository(Repository):
     def add_question_fields(self, questions: Iterable[tuple[Any, ...]], draws: int) -> int:
         """Store questions as `add_questions` does, given as tuples of the fields of `Question`.
 
-        Their places come after the places of the `draws` earlier draws, see `count_draws`.
+        The questions' places follow those of the `draws` earlier draws, see `count_draws`.
         """
         first = draws * PLACES
         rows = (
@@ -268,7 +268,10 @@ class ContentRepository(Repository):
         return dict(self._database.read_tuples(query.where(self._database.among(_QUESTION.c.id, ids))))
 
     def read_questions(self, *, second: bool | None = None) -> list[Question]:
-        """Return questions in item order: all (None), only second questions (True), or all others (False)."""
+        """Return questions in item order.
+
+        If `second` is true, only second questions; if it is false, only the other questions; if None, all.
+        """
         query = sa.select(_QUESTION).join(_ITEM).order_by(_ITEM.c.position, _QUESTION.c.option)
         if second is not None:
             is_second = _QUESTION.c.protocol == SECOND_QUESTIONS

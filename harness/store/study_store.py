@@ -133,11 +133,11 @@ class Store(Database):
         self.withdrawals = WithdrawalRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:
-        """Return the repository of annotators' replies (`panel`), or of experts' replies to all questions."""
+        """Return the repository of annotators' replies if `panel`, else that of all experts' replies."""
         return self.panel.replies if panel else AllReplies(self, self.controls)
 
     def count_asked(self, *, panel: bool) -> dict[str, int]:
-        """Return each person's number of questions or assignments, in the order of their first item.
+        """Return each person's number of questions or assignments; people are sorted by their first item.
 
         Control questions are included, because they are in the same queues. Reassigned questions count
         for the new expert.

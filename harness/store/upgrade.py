@@ -76,7 +76,7 @@ _MERGED = (
 
 
 def upgrade_database(url: str, to: str) -> dict[str, int]:
-    """Copy the study of an older version into a new database, which then collects answers in its place.
+    """Copy a study that an older version wrote into a new database, which then replaces the old database.
 
     If the process is killed, only a file with the ending ``.unfinished`` is left; the next upgrade replaces
     it.
@@ -96,7 +96,7 @@ def upgrade_database(url: str, to: str) -> dict[str, int]:
     Raises
     ------
     StoreError
-        If the old database is not a study of an older version, is in use, or if `to` exists.
+        If the old database was not written by an older version or is in use, or if `to` exists.
     """
     file, shown = find_file(read_address(url)), show_address(url)
     if file is not None:
@@ -232,7 +232,10 @@ def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
 
 
 def _select_rows(connection: sa.Connection, table: sa.Table, old: str) -> Iterator[sa.Insert]:
-    """Yield statements that copy the columns which old and new table share; for predictions, one per run."""
+    """Yield statements that copy the columns which the old and the new table share.
+
+    There is one statement per table, but one per run for predictions.
+    """
     known = {column["name"] for column in sa.inspect(connection).get_columns(table.name, old)}
     names = [column.name for column in table.columns if column.name in known]
     source = sa.table(table.name, *map(sa.column, names), schema=old)

@@ -78,14 +78,14 @@ _SECRET = {"token_digest", "session_digest"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdrawn:
-    """The rows that a change withdrew: questions (or assignments), their answers and predictions.
+    """Answers and predictions that were removed with an item, or when it was corrected.
 
     Attributes
     ----------
     questions
-        Ids of the questions.
+        Ids of the questions and assignments about the item.
     answers
-        Withdrawn answers; each maps column name to value.
+        Removed answers; each maps column name to value.
     predictions
         Number of removed predictions.
     """
@@ -178,7 +178,7 @@ class WithdrawalRepository(Repository):
         return gone
 
     def _leave_queues(self, connection: sa.Connection, asked: Collection[str]) -> None:
-        """Remove questions from the queues on a server; the next push removes their tasks."""
+        """Delete questions from the stored queues; the next push removes their tasks from the server."""
         for table in (_TASK, _QUARANTINE):
             there = self._database.among(table.c.question_id, asked)
             connection.execute(sa.delete(table).where(there))

@@ -142,7 +142,7 @@ def _describe_error(error: Any) -> str:
 
 
 class UncertainBatch(FatalModelError):
-    """It is unknown whether the endpoint has a batch, so submitting it again may cost twice as much."""
+    """It is unknown whether the endpoint has a batch, so a second submission may double the cost."""
 
     exit_code = 1
 
@@ -226,8 +226,8 @@ class BatchEndpoint:
         Raises
         ------
         UncertainBatch
-            If the endpoint does not list its batches, or if a listed batch may be the wanted one, but its
-            input file cannot be compared.
+            If the endpoint does not list its batches, or if the input file of a batch that may be the wanted
+            one cannot be compared.
         """
         doubtful = 0
         async for batch in self._list_all():

@@ -23,7 +23,7 @@ from oversight.harness.types import Item, Prediction, Source, Usage
 
 
 def name(number: int) -> str:
-    """Return the id of the n-th request of a batch, counted from 0."""
+    """Return the id of the request with this number in a batch, counted from 0."""
     return f"r{number}"
 
 

@@ -82,7 +82,7 @@ class BatchRun:
         return sum(len(b.requests) for b in here if b.remote_id is not None)
 
     async def hand_over(self, wanted: RequestedItems) -> None:
-        """Submit the batches that an interrupted command prepared, then all other missing requests."""
+        """Submit the batches that an interrupted command prepared, then all other unanswered requests."""
         self.target.announce(wanted)
         try:
             for batch in self.find_under_way():
@@ -134,7 +134,11 @@ class BatchRun:
                 self._stop(batch, error)
 
     def _stop(self, batch: Batch, error: ModelError) -> None:
-        """Stop polling a batch and keep the error; drop it if it is given up but cannot be cancelled."""
+        """Stop polling a batch and keep the error.
+
+        While batches are cancelled, drop the batch instead if the endpoint does not have it or its answers,
+        or if `uncertain` is set.
+        """
         is_unknown = isinstance(error, RefusedRequest) and error.status in (403, 404, 410)
         if self.gives_up and (is_unknown or self.uncertain or isinstance(error, _Incomplete)):
             self._drop(batch, str(error))
@@ -206,7 +210,7 @@ class BatchRun:
         await self._repeat(attempt)
 
     async def _repeat(self, attempt: Callable[[int], Awaitable[str | None]]) -> str | None:
-        """Call `attempt(number of earlier attempts)` until a call succeeds or the last one fails."""
+        """Call `attempt(number of earlier attempts)` until it succeeds or its last permitted call fails."""
         for tries in range(_TRIES - 1):
             try:
                 return await attempt(tries)

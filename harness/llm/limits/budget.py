@@ -8,7 +8,7 @@ table is a TOML file in dollars per million tokens::
     [models."gpt-5-mini"]
     input = 0.25
     output = 2.00
-    batch = 0.5                     # the Batch API's price as a share of the above (default 0.5)
+    batch = 0.5                     # the Batch API's price as a share of these prices (default 0.5)
 """
 
 from __future__ import annotations
@@ -299,7 +299,7 @@ class Budget:
             await self._account.changed.wait()
 
     def settle(self, call: Reservation, input_tokens: int, output_tokens: int, requests: int = 1) -> None:
-        """Replace a reservation with the tokens that the call used; a second call does nothing."""
+        """Replace a reservation with the tokens that the call used; do nothing if it was settled before."""
         account = self._account
         if call not in account.calls:
             return
@@ -314,7 +314,7 @@ class Budget:
         account.changed = asyncio.Event()
 
     def _expect(self, output_tokens: int) -> None:
-        """Raise the reservations of the model's unfinished calls to this many output tokens."""
+        """Increase the reservations of the model's unfinished calls to at least this many output tokens."""
         for call in self._account.calls:
             more = output_tokens - call.output_tokens
             if call.budget is self and more > 0:
@@ -323,7 +323,7 @@ class Budget:
                 call.output_tokens, call.usd = output_tokens, call.usd + usd
 
     def release(self, call: Reservation) -> None:
-        """Release the reservation of a call that was never sent; a second call does nothing."""
+        """Release the reservation of a call that was never sent; do nothing if it was released before."""
         self.settle(call, 0, 0, 0)
 
     def charge(self, input_tokens: int, output_tokens: int, requests: int = 0) -> None:

@@ -201,7 +201,7 @@ class AdaptiveRateLimit:
         self._good = self._bad = 0
 
     def _count(self, now: float) -> None:
-        """Restart the measurement if no call ended for a while."""
+        """Record that a call ended; after a long time without calls, start a new measurement of the rate."""
         if now - self._last > max(_FIRST, 3 / self.rate if self.rate else 0.0):
             if self._last - self._since >= _FIRST and self._good + self._bad >= _ENOUGH:
                 self._conclude(self._last)
@@ -209,7 +209,7 @@ class AdaptiveRateLimit:
         self._last = now
 
     def _look(self, now: float) -> None:
-        """Update the rate if the measurement is long enough."""
+        """Update the rate if it was measured for long enough."""
         seconds, calls = now - self._since, self._good + self._bad
         is_first = self.rate is None and self._good >= _FEW and seconds >= _FIRST
         enough = _FIRST if self.is_clustered else _LOOK
@@ -353,7 +353,7 @@ class Limiter:
             self._admit()
 
     def refused(self, started: float) -> None:
-        """Record that the endpoint refused a call; a refusal in a cluster halves the window.
+        """Record that the endpoint refused a call; if many recent calls were refused, halve the window.
 
         Parameters
         ----------
@@ -380,7 +380,7 @@ class Limiter:
             self._set_pace()
 
     def used(self, expected: int, tokens: int) -> None:
-        """Replace the expected tokens of a call, as given to `acquire`, with the tokens that it used."""
+        """Replace the expected tokens of a call, as given to `acquire`, with the number actually used."""
         self._tokens.correct(tokens - expected)
 
     def _set_pace(self) -> None:

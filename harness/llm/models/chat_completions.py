@@ -56,7 +56,7 @@ class LimitField:
         self.name: str = settings.limit_as if self._is_set else LIMIT_FIELDS[0]
 
     def learn(self, sent: str, status: int, data: bytes) -> bool:
-        """Read an error reply. Returns whether the request should be sent again, with the field `name`.
+        """Learn `name` from an error reply. Returns whether to send the request again with that field.
 
         Parameters
         ----------
@@ -101,14 +101,14 @@ def request_body(
 
 
 def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings: ModelSection) -> ModelReply:
-    """Raise the error of a reply without success status; a filtered prompt is returned as an answer.
+    """Raise the error for a reply without a success status; for a filtered prompt, return an empty answer.
 
     Raises
     ------
     TransientModelError
         If another attempt may succeed.
     FatalModelError
-        If the key or the account is refused.
+        If the API key or the account is refused.
     RefusedRequest
         For every other status; other requests may still succeed.
     """

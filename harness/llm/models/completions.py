@@ -211,7 +211,7 @@ def _read_ending(choice: Any) -> str:
     Raises
     ------
     TransientModelError
-        If the endpoint's word is unknown or denotes an interrupted answer.
+        If the endpoint's finish reason is unknown or denotes an interrupted answer.
     """
     said = choice.get("finish_reason") or choice.get("stop_reason")
     if isinstance(said, dict):

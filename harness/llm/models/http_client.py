@@ -94,7 +94,7 @@ class HttpClient:
         Raises
         ------
         TransientModelError
-            If no readable reply arrives in time; `sent` is false if nothing was sent.
+            If no readable reply arrives in time; the error's `sent` is false if nothing was sent.
         """
         seconds = self._timeout if seconds is None else seconds
         if self._session is None:

@@ -35,7 +35,7 @@ class HttpModel:
     Raises
     ------
     ConfigError
-        If the key is not set or has characters that a header cannot contain, the endpoint is not a valid
+        If the API key is not set or has characters that a header cannot contain, the endpoint is not a valid
         URL, or the local server is not running.
     """
 
@@ -70,7 +70,7 @@ class HttpModel:
     async def check(self) -> None:
         """Check that the endpoint answers and accepts the key, before any paid call.
 
-        This requests the list of models, which is free. An endpoint without such a list passes.
+        This requests the list of models, which is free. An endpoint without this list passes.
 
         Raises
         ------

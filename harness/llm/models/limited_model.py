@@ -31,12 +31,12 @@ _MAYBE_BILLED = frozenset({Fault.TIMEOUT, Fault.CONNECTION, Fault.MALFORMED, Fau
 class TokenGuess:
     """Upper estimates of the tokens of a call, which improve with the usage of earlier calls.
 
-    Before the first reported usage, one token is assumed per three Latin letters or spaces and per byte of
-    other text, but at least 64 tokens per request, and 1,024 tokens for an answer without a token limit.
-    Afterwards, the estimates are 1.25 times the largest ratio of tokens to text and 1.25 times the longest
-    answer so far, and a request has at least as many tokens as the smallest request so far. A token limit is
-    trusted until an answer exceeds it. From then on, each answer is assumed to be at least as long as the
-    longest answer that exceeded its limit.
+    At first, a request is assumed to have one token per three Latin letters or spaces and one token per byte
+    of other text, but at least 64 tokens. An answer without a token limit is assumed to have 1,024 tokens.
+    After the first reported usage, the largest ratio of tokens to text and the longest answer so far are used
+    instead, both times 1.25, and a request is assumed to have at least as many tokens as the smallest request
+    so far. A token limit is trusted until an answer exceeds it. From then on, each answer is assumed to be at
+    least as long as the longest answer that exceeded its limit.
     """
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ class LimitedModel:
     tries
         Attempts before a request counts as failed.
     recognise
-        Function called with the model name in each reply; raises a `ModelError` if it is another model.
+        Function called with the model name in each reply; raises a `ModelError` if the name is wrong.
     guess
         Upper estimates of the tokens of a call.
     is_billed
@@ -150,8 +150,8 @@ class LimitedModel:
     name
         Name of the model in logs.
     holds_lost
-        Whether a call that was lost with its worker fails, because it may have been answered and paid;
-        otherwise it is repeated.
+        Whether a call whose worker was lost counts as failed, because it may have been answered and paid;
+        otherwise the call is repeated.
     malformed
         Number of unreadable replies in a row.
     """
@@ -174,9 +174,9 @@ class LimitedModel:
     async def ask(self, request: Request, counts: Usage, hold: Hold | None = None) -> ModelReply:
         """Call the model until an answer arrives: at most `tries` times, or more often after HTTP 429.
 
-        As long as the limiter's patience lasts, failures during an outage, calls that could not be sent, and
-        refusals while many calls are refused do not count as attempts. Calls that were lost with their
-        worker never count.
+        Calls that were lost with their worker do not count as attempts. Three kinds of failures do not count
+        as long as the limiter's patience lasts: failures during an outage, calls that could not be sent, and
+        refusals while many calls are refused.
 
         Parameters
         ----------
@@ -315,7 +315,7 @@ class _Tries:
         _LOGGER.info("%s: %s; trying again in %.1f s", where, error, state.upcoming_sleep)
 
     def _waits_out(self, error: TransientModelError) -> bool:
-        """Whether an outage or rate limit caused the failure; raise an error if it lasts too long."""
+        """Whether an outage or rate limit caused a failure; raise an error if no answer came for too long."""
         limiter = self._model.limiter
         outage = limiter.outage
         is_limited = error.fault is Fault.RATE_LIMIT and limiter.is_limited
@@ -326,7 +326,7 @@ class _Tries:
         return True
 
     def pause(self, state: tenacity.RetryCallState) -> float:
-        """Return the seconds until the next attempt: as requested by the endpoint, otherwise growing.
+        """Return the seconds until the next attempt: as many as the endpoint requested, or a growing number.
 
         While the limiter knows the endpoint's rate, a refused call waits only a short time, because the
         limiter spaces out calls anyway.

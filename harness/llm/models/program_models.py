@@ -160,7 +160,7 @@ class CommandModel(_ProgramModel):
 
 
 def digest_program(function: Callable[..., Any] | None, command: Sequence[str]) -> str:
-    """Return a digest of the file of a function, or of a command's files; empty if there is no such file."""
+    """Return a digest of the file of a function, or of a command's files; empty if no file was found."""
     files = list(command)
     if function is not None:
         try:

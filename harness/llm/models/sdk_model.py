@@ -26,7 +26,7 @@ def sdk_client(settings: ModelSection) -> SdkClient:
     Raises
     ------
     ConfigError
-        If the key is not set, or the local server is not running.
+        If the API key is not set, or the local server is not running.
     """
     url, key, seconds = base_url(settings), api_key(settings), settings.timeout
     # max_retries is 0, because oversight.harness.llm.models.limited_model retries.
@@ -79,7 +79,7 @@ async def read_reply(call: Awaitable[_RawReply]) -> HttpReply:
     Raises
     ------
     TransientModelError
-        If no reply arrives in time; `sent` is false if nothing was sent.
+        If no reply arrives in time; the error's `sent` is false if nothing was sent.
     """
     try:
         response = (await call).http_response

@@ -50,7 +50,7 @@ class ServedModel:
         Raises
         ------
         TransientModelError
-            If the name denotes another model.
+            If the name denotes a model other than `known`.
         FatalModelError
             If another model has answered `patience` consecutive calls.
         """

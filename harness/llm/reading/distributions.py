@@ -23,8 +23,8 @@ def read_distribution(
 ) -> tuple[float, ...] | None:
     r"""Read the probabilities after the last ``PROBABILITIES:`` of a reply, for example ``A 0.7, B 0.3``.
 
-    They are on the same line or on the next lines. A line with an option contains only options with their
-    probabilities. Options that are not listed have probability 0. The probabilities must sum to 1, up
+    The probabilities are on the same line or the next lines. A line with an option contains only options with
+    their probabilities. Options that are not listed have probability 0. The probabilities must sum to 1, up
     to rounding, and are divided by their sum.
 
     Parameters
@@ -39,9 +39,9 @@ def read_distribution(
     Returns
     -------
     tuple of float or None
-        Probabilities in display order, which sum to 1. Empty if a line contains something else, an option is
-        listed twice, some but not all numbers are percentages, or the sum is not 1. None if the reply states
-        no probabilities.
+        Probabilities in display order, which sum to 1. Empty if a line with an option contains other text, an
+        option is listed twice, some but not all numbers are percentages, or the sum is not 1. None if the
+        reply states no probabilities.
 
     Examples
     --------
@@ -62,9 +62,9 @@ def read_distribution(
 
 
 def _read_block(text: str, entry: re.Pattern[str]) -> list[tuple[int, float, bool]] | None:
-    """Return (option, value, whether it is a percentage) of the first lines that list options.
+    """Return (option, value, whether the value is a percentage) from the first lines that list options.
 
-    Returns None if such a line contains something else.
+    Returns None if one of these lines contains other text.
     """
     found = list[tuple[int, float, bool]]()
     for number, line in enumerate(text.split("\n")):

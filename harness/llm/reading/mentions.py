@@ -189,8 +189,8 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
     options
         The options in display order.
     asked
-        The requested notation. It decides how a letter is read that is also the text of another option; with
-        None, such a letter is ambiguous.
+        The requested notation. It decides how to read a letter that is also the text of another option; if
+        None, that letter is ambiguous.
     words
         Patterns of the words that may surround a letter.
 

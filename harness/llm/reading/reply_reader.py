@@ -60,8 +60,8 @@ class ReplyForm:
     notation
         Whether a letter or an option's text was requested; None if both are allowed.
     pattern
-        The study's own regular expression, whose group ``answer`` contains the option. If it is set, only
-        matches of it and replies that consist of an option are read.
+        The study's own regular expression, whose group ``answer`` contains the option. If it is set,
+        only replies that match it or that consist of an option are read.
     """
 
     form: AnswerForm = "free"
@@ -147,8 +147,8 @@ def read_reply(
     asked
         The requested form.
     cut
-        Whether the token limit ended the text. If so, only forms are read that further text could not have
-        changed.
+        Whether the token limit ended the text. If so, an answer is read only if further text could
+        not have changed it.
 
     Examples
     --------
@@ -213,9 +213,9 @@ class _Reader:
         return ReplyReading(None, reason="several" if named else "none" if found else "pattern")
 
     def _by_form(self, answer: str) -> ReplyReading | None:
-        """Find the option in the requested form or in other marks; several options are unreadable.
+        """Find the option that the requested form or other marks name; several options are unreadable.
 
-        Returns None if the reply has no such mark.
+        Returns None if the reply contains no JSON answer and no mark names an option.
         """
         values, is_object = _find_values(answer)
         found = [(self._phrase(value), "schema") for value in values]
@@ -258,7 +258,7 @@ class _Reader:
         return ReplyReading(ord(option) - FIRST, Step.STATEMENT)
 
     def _mark_rest(self, said: re.Match[str]) -> str:
-        """Replace the rest of a line with one mention if it equals an option's text."""
+        """Return a matched line; if its rest is an option's letter or text, the rest becomes a mention."""
         named = self._by_name(said[2])
         return said[0] if not isinstance(named, int) else f"{said[1]}{chr(FIRST + named)}."
 

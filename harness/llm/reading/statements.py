@@ -18,7 +18,7 @@ _LONG_WORD, _LONGEST_SENTENCE = re.compile(r"[A-Za-z0-9_]{60,}"), 2_000
 
 @dataclass(slots=True)
 class Findings:
-    """Statements of a reply about options; an option is given by its character, see `mark_mentions`.
+    """Statements of a reply about options; each option is represented by its character, see `mark_mentions`.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ def find_statements(marked: str, grammar: Grammar) -> Findings:
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """Whether a sentence is a reply's first or last, where naming a single option counts as a statement."""
+    """Whether a sentence is a reply's first or last. If so, naming a single option is a statement."""
 
     first: bool
     last: bool

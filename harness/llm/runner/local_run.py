@@ -136,7 +136,7 @@ def run(
         The prompt template, with the fields of `oversight.harness.llm.runner.prompt.render_prompt`, and the
         system prompt (empty for none).
     budget_usd, budget_tokens, budget_requests, prices
-        Hard limits on this run, to which its earlier usage counts, and prices. A limit in dollars needs
+        Hard limits on the run's usage, including earlier usage, and the prices. A limit in dollars needs
         prices, see `oversight.harness.llm.limits.budget.read_prices`.
     patience
         Seconds to wait for an endpoint that does not answer; 0 does not wait.
@@ -204,7 +204,7 @@ def run_alone(
     """Ask every model about the items in `wanted` that have no stored answer.
 
     An error of one model does not stop the other models. Errors before the first call are raised as by `run`;
-    an error of a single model is part of its result.
+    an error of a single model is part of that model's result.
     """
     store, targets = wanted.store, [target.priced(prices) for target in targets]
     budgets = _make_budgets(targets, terms)  # unknown prices are an error before anything is sent
@@ -227,9 +227,10 @@ def run_alone(
 
 
 def _make_budgets(targets: Sequence[Target], terms: RunTerms) -> list[Budget | None]:
-    """Return one budget per target; all share the limits. Each is None if there are no limits.
+    """Return one budget per target; all budgets share the limits. Without limits, return None per target.
 
-    If `uncertain` is ``"hold"``, budgets are created even without limits, because they store reservations.
+    If `terms.uncertain` is ``"hold"``, budgets are created even without limits, because they store
+    reservations.
     """
     usd, tokens, requests = terms.budget
     if terms.budget == (None, None, None) and terms.uncertain == "retry":

@@ -138,7 +138,7 @@ def _settle(store: Store, target: Target) -> Target | None:
 
 
 def _find_choice(store: Store, settings: ModelSection) -> str | None:
-    """Return the constraint that a model is known to follow, or None."""
+    """Return which of `CHOICES` (fields that restrict answers) a model is known to support, or None."""
     for name in CHOICES:
         if store.calls.read_probe(settings.where, settings.model, f"choice:{name}"):
             return name
@@ -201,7 +201,13 @@ class _Looks:
         return target
 
     async def _choose(self, target: Target, offers: Callable[[_Feature], Awaitable[bool]]) -> str:
-        """Return the name of a constraint that the model follows; raise `ConfigError` if none exists."""
+        """Return the first of `CHOICES` (fields that restrict answers) that the model supports.
+
+        Raises
+        ------
+        ConfigError
+            If the model supports none of them.
+        """
         for name in CHOICES if target.settings.api_version is None else ():
             if await offers(f"choice:{name}"):
                 return name

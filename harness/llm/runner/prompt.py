@@ -59,7 +59,7 @@ def check_template(template: str) -> str:
 
 
 def request_probabilities(template: str) -> str:
-    """Return a template that requests probabilities of the options as the last line."""
+    """Return a template that requests the options' probabilities in the last line of the answer."""
     begin = _QUESTION if template == DEFAULT_TEMPLATE else f"{template.rstrip()}\n\n"
     names = "$letters" if _notation_of(template) == "letter" else "$names"
     return begin + _PROBABILITIES.replace("$names", names)

@@ -120,8 +120,8 @@ class RequestedItems:
     """The stored items that models should answer; with `retry_failed`, failed answers are requested again.
 
     `sample` describes the random draw of these items; None if they were not drawn. `judges` names models
-    whose log-probabilities are needed: an error is raised if the settings request them but the endpoint does
-    not offer them.
+    whose log-probabilities are needed: an error is raised if a judge's settings request log-probabilities
+    that its endpoint does not offer.
     """
 
     store: Store
@@ -181,7 +181,7 @@ def hold_runs(
 ) -> AbstractContextManager[HeldLocks]:
     """Return a context that holds the locks of runs, see `LockRepository.hold`.
 
-    Take the locks before `prepare`, because its tests of features already cost calls.
+    Take the locks before `prepare`, because `prepare` already makes calls, to test features.
     """
     runs = {target.spec.id: target.spec.name for target in targets}
     return store.locks.hold(runs, wait=wait, take_over=take_over, tell=say)

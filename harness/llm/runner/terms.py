@@ -27,7 +27,7 @@ class Workers(Protocol):
     def make_model(
         self, settings: ModelSection, function: Callable[[str], Any] | None = None
     ) -> RunnableModel:
-        """Create the client of a model, or a client that calls `function`; these processes make its calls."""
+        """Create the client of a model, or a client that calls `function`; the workers make the calls."""
 
 
 class _ThisProcess:
@@ -84,7 +84,7 @@ DEFAULT_TERMS = RunTerms()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """Result of one model's run: the target after `prepare`, and the error that stopped it, or None.
+    """Result of one model's run: the target after `prepare`, and the error that stopped the run, or None.
 
     `asked` is the number of answers that were missing before the run.
     """

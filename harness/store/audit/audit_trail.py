@@ -164,7 +164,7 @@ class AuditRepository(Repository):
     """The audit trail of a study."""
 
     def append(self, events: Sequence[AuditEvent]) -> None:
-        """Store events; the caller writes the rows that they describe in the same `Store.together` block."""
+        """Store events; the caller writes the described rows in the same `Store.together` block."""
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, events)
 
@@ -306,7 +306,7 @@ def link_records(
 
 
 def _make_storable(told: Any) -> Any:
-    """Return a value as a database returns it after storage as JSON."""
+    """Convert a value to what the database returns after storing the value as JSON."""
     if isinstance(told, str):
         return make_storable(told)
     if isinstance(told, dict):

@@ -60,7 +60,7 @@ class DesignPart:
     """Whether rows are sorted first by the position of their item."""
 
     def shorten(self, row: Sequence[Any]) -> Sequence[Any]:
-        """Return a row, without its place if that is unknown: digests of older versions had no place."""
+        """Return a row; omit an unknown place, because digests of older versions contained no places."""
         return row[:-1] if self.columns[-1] == "place" and row[-1] is None else row
 
 
@@ -120,7 +120,7 @@ class BatchDigest:
 
     @property
     def number(self) -> int:
-        """Number of replies so far."""
+        """Number of replies added so far."""
         return self._columns[0].number
 
     def add(self, ids: Sequence[str], people: Sequence[str], values: Sequence[str]) -> None:

@@ -35,7 +35,7 @@ class Absence:
         return not self.until
 
     def holds(self, day: date) -> bool:
-        """Whether the absence has not ended before the given day; `since` is not checked."""
+        """Whether the absence lasts at least until the given day; `since` is not checked."""
         return not self.until or day.isoformat() <= self.until
 
 
@@ -87,7 +87,7 @@ class PeopleRepository(Repository):
     """
 
     def read_absences(self) -> dict[str, Absence]:
-        """Return the absences that have not ended before today (UTC), by expert."""
+        """Return the absences that last at least until today (UTC), by expert."""
         day = datetime.now(UTC).date()
         found = self._database.read_table(Absence, _ABSENCE, _ABSENCE.c.expert)
         return {absence.expert: absence for absence in found if absence.holds(day)}
@@ -116,7 +116,7 @@ class PeopleRepository(Repository):
         return {found.asked_id: found for found in self._database.read_values(Handover, query)}
 
     def hand_over(self, given: Sequence[tuple[str, str, str]], reason: str) -> None:
-        """Reassign questions, all or none, and remove them from their queue on a server.
+        """Reassign questions, all or none, and delete them from the stored queues.
 
         Parameters
         ----------

@@ -1,9 +1,9 @@
 """SQL of model calls: the cache, the ledger, batches, and tested features of endpoints.
 
 The ledger has one row per answer that is being requested. The row is written before the first call is sent,
-and removed when the prediction is stored (`RunRepository.store_predictions`). If such a row exists when a run
-starts, the process that wrote it died. The reserved usage in the row may have been paid, so it is charged to
-the run permanently.
+and removed when the prediction is stored (`RunRepository.store_predictions`). If a run already has a row when
+it starts, the process that wrote the row died. The reserved usage in the row may have been paid, so it is
+charged to the run permanently.
 
 A workflow makes many calls per answer, so the ledger has two rows per workflow run: the usage of finished
 calls, and the maximum usage of unfinished calls. The usage of unfinished calls is charged in the same way at
@@ -126,7 +126,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class ReservedAnswer:
-    """Reserved usage of an unfinished answer: usage so far, and the maximum of its next call."""
+    """Reserved usage of an unfinished answer: its usage so far, and the maximum usage of its next call."""
 
     run_id: str
     item_id: str
@@ -198,7 +198,7 @@ class CallRepository(Repository):
 
     @repeated(twice=True)
     def add_probe(self, endpoint: str, model: str, feature: str, *, offered: bool, detail: str) -> None:
-        """Store whether a model offers a feature, unless a result is stored."""
+        """Store whether a model offers a feature, unless a result is already stored."""
         finding = {"endpoint": endpoint, "model": model, "feature": feature}
         with self._database.transaction() as connection:
             insert = insert_into(_PROBE, connection.dialect).values(**finding, offered=offered, detail=detail)

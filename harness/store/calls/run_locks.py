@@ -102,7 +102,10 @@ class LockRepository(Repository):
                 self.release(owner)
 
     def acquire(self, runs: Collection[str], owner: str, *, take_over: bool = False) -> RunLock | None:
-        """Take the locks of all runs and return None; or take none and return another process's lock."""
+        """Take the locks of all runs, or none of them if another process holds one.
+
+        Returns the lock that the other process holds, or None.
+        """
         pid = os.getpid()
         with self._database.transaction(exclusive=True) as connection:
             found = [RunLock(**row) for row in connection.execute(select_values(RunLock, _LOCK)).mappings()]

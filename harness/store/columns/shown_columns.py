@@ -54,7 +54,7 @@ class ShownRepository(Repository):
         return bool(self._database.read_rows(query))
 
     def read_marks(self, write: WriteShown) -> tuple[dict[str, str], dict[str, int]]:
-        """Return two dictionaries by id of the study's questions: the expert, and a mark of the shown texts.
+        """Return two dictionaries by question id: the expert, and a mark of the shown texts.
 
         A mark is a hash as in `mark_shown`, so that the texts need not stay in memory.
         """

@@ -48,7 +48,7 @@ _IS_FOREIGN = sa.and_(_ANSWER.expert != _QUESTION.expert, _QUESTION.id.not_in(_H
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueOrder:
-    """Experts and places of questions, without second questions about an item; one array entry per question.
+    """Expert and place of every question, except second questions; arrays have one entry per question.
 
     Attributes
     ----------
@@ -247,7 +247,7 @@ class ColumnRepository(Repository):
         return {place: found[place] for place in places}
 
     def read_text_digests(self, index: ItemIndex) -> IntArray:
-        """Return a digest of text and options of each item with a question, shape (N,); 0 for other items.
+        """Return a digest of each item's text and options, shape (N,); 0 for items without a question.
 
         Texts are read in batches, so that memory does not grow with their total length.
         """

@@ -1,1 +1,1 @@
-"""Control questions (gold, repeats and overlap), stored in other tables than the study's questions."""
+"""Control questions (gold, repeats and overlap), stored in separate tables from the study's questions."""

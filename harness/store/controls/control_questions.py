@@ -120,7 +120,7 @@ class ControlRepository(Repository):
         return bool(self._database.read_rows(sa.select(_CONTROL.c.id).limit(1)))
 
     def read_controls(self) -> list[ControlQuestion]:
-        """Return all control questions, sorted by id, an order that does not depend on their kind."""
+        """Return all control questions, sorted by id, so that the order does not depend on their kind."""
         query = sa.select(*(_CONTROL.c[name] for name in _OF_CONTROL)).order_by(_CONTROL.c.id)
         with self._database.reading():
             rows = self._database.read_tuples(query)
@@ -151,16 +151,16 @@ class ControlRepository(Repository):
         return dict(self._database.read_tuples(query))
 
     def read_experts(self) -> dict[str, str]:
-        """Return the expert by id of the control question."""
+        """Return the expert of each control question, by question id."""
         return dict(self._database.read_tuples(sa.select(_CONTROL.c.id, _CONTROL.c.expert)))
 
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the expert by id of the control question, for the given ids; unknown ids are left out."""
+        """Return the expert of each given control question, by question id; unknown ids are left out."""
         query = sa.select(_CONTROL.c.id, _CONTROL.c.expert)
         return dict(self._database.read_tuples(query.where(self._database.among(_CONTROL.c.id, ids))))
 
     def find_items(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the item id by id of the control question, for the given ids, without gold questions."""
+        """Return the item id of each given control question, by question id; gold questions are left out."""
         query = sa.select(_CONTROL.c.id, _CONTROL.c.item_id).where(
             self._database.among(_CONTROL.c.id, ids), _CONTROL.c.original != ""
         )
@@ -179,7 +179,7 @@ class ControlRepository(Repository):
         """Return the secret key of question ids, creating it if the study has no questions yet.
 
         If several processes create a key at once, all use the key that was stored first. If an older version
-        drew questions, no key is created, because their ids must not change, and the result is empty.
+        drew questions, no key is created, because their ids must not change; the result is then empty.
         """
         if not self._is_settled():
             with self._database.transaction(exclusive=True) as connection:

@@ -29,7 +29,7 @@ _FEW = "cache_size=-2048"
 
 
 def is_read_only(file: str) -> bool:
-    """Whether a database file exists and is read-only, or is in a read-only folder."""
+    """Whether a database file exists, and the file or its folder is read-only."""
     path = Path(file)
     return path.is_file() and not (os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK))
 
@@ -42,7 +42,8 @@ def connect_read_only(file: str) -> sqlite3.Connection:
 def address_read_only(file: str) -> str:
     """Return the SQLite URI that opens a file for reading only.
 
-    If the file has no log, the URI declares it immutable, so that SQLite creates no files next to it.
+    If the file has no write-ahead log, the URI declares it immutable, so that SQLite creates no files next to
+    it.
     """
     path = Path(file).absolute()
     log = path.with_name(path.name + "-wal")
@@ -161,7 +162,7 @@ def find_file(address: sa.URL) -> str | None:
 def make_engine(
     url: str, write_json: Callable[[Any], str], read_json: Callable[[str | bytes], Any]
 ) -> tuple[sa.Engine, str | None, bool]:
-    """Return the engine of an address, its file (None on a server), and whether the file is read-only.
+    """Return the engine, the database file (None on a server), and whether the file is read-only.
 
     Raises
     ------

@@ -159,8 +159,8 @@ class HeldFile:
     def refuse_overwritten(self) -> None:
         """Raise `LostDatabase` if another program wrote into the file.
 
-        The log belongs to the overwritten rows. It is copied and then removed, so that SQLite does not apply
-        it to the new rows.
+        The write-ahead log belongs to the overwritten rows. It is copied and then removed, so that SQLite
+        does not apply it to the new rows.
         """
         if not self._is_spoiled and not self.is_overwritten():
             return
@@ -269,7 +269,7 @@ def _identify(file: str) -> _Identity:
 
 
 def _open_index(file: str) -> int | None:
-    """Open a log's index once per process. Returns its descriptor; closes those of removed logs."""
+    """Open a log's index, once per process, and return its descriptor. Close the indices of removed logs."""
     if not hasattr(os, "pread"):
         return None
     for key, descriptor in list(_INDICES.items()):

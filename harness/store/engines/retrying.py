@@ -80,7 +80,7 @@ def wait_for_lock(
 ) -> T:
     """Repeat an attempt until no lock prevents it; each attempt itself waits about `ATTEMPT` seconds.
 
-    If an attempt fails faster, the database refused to wait, so its error is raised.
+    If an attempt fails faster, the database refused to wait, so the attempt's error is raised.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def wait_for_lock(
 
 
 class RetryingConnection(sqlite3.Connection):
-    """A connection to an SQLite file whose statements wait for other programs' locks, with a message."""
+    """A connection to an SQLite file. Its statements wait while another program locks the file."""
 
     def __init__(self, database: str, *given: Any, **named: Any) -> None:
         self.file = database
@@ -137,7 +137,7 @@ class RetryingConnection(sqlite3.Connection):
         return super().cursor(factory or _RetryingCursor)
 
     def commit(self) -> None:
-        """Commit as soon as no lock prevents it, and check that the file is still the opened file.
+        """Commit as soon as no lock prevents it, and check that the path still leads to the opened file.
 
         Raises
         ------

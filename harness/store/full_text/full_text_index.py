@@ -1,7 +1,7 @@
 """SQL of the full-text index: an FTS5 table in SQLite, or vectors with a GIN index in PostgreSQL.
 
 Both contain the words that `split_words` finds, so a query finds the same items in both. SQLite splits ASCII
-texts itself by the same rule, because this is faster.
+texts itself, by the same rule, which is faster.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class FullTextRepository(Repository):
 
 
 def index_new_words(connection: sa.Connection, first: int) -> None:
-    """Index items from position `first` on; if earlier items are unindexed, leave all to the next search."""
+    """Index the items from position `first` on; do nothing if earlier items are not indexed yet."""
     if _count_indexed(connection) == first:
         _index(connection, first, _count_items(connection))
 

@@ -34,9 +34,9 @@ class AuditEventRow(TableRow, table=True):
 
 
 class HandoverRow(TableRow, table=True):
-    """A question that was reassigned to another expert than the one for whom it was drawn.
+    """A question that was reassigned from the expert for whom it was drawn to another expert.
 
-    `place` is the question's place in the former expert's queue; None if it was in no queue.
+    `place` is the question's place in the first expert's queue; None if it was in no queue.
     """
 
     asked_id: str = Field(primary_key=True)

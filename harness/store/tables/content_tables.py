@@ -103,7 +103,7 @@ class ControlQuestionRow(TableRow, table=True):
 
 
 class ControlAnswerRow(ReplyRow, table=True):
-    """The only answer to a control question; `position` counts such answers in order of arrival."""
+    """The only answer to a control question; `position` is its place of arrival among these answers."""
 
     question_id: str = Field(primary_key=True, foreign_key="control_question.id")
     verdict: str
@@ -147,9 +147,9 @@ class ItemDrawRow(TableRow, table=True):
 
 
 class PoolItemRow(TableRow, table=True):
-    """An item of the pool: stratum, number of the draw that drew it (0: undrawn), and probability `chance`.
+    """An item of the pool: its stratum, and the number of the draw that drew it (0: undrawn).
 
-    If `chance` is None, all undrawn items had the same probability.
+    `chance` is the probability with which it was drawn; None if all undrawn items had the same probability.
     """
 
     item_id: str = Field(primary_key=True, foreign_key="item.id")
@@ -159,7 +159,7 @@ class PoolItemRow(TableRow, table=True):
 
 
 class DatabaseMarkRow(TableRow, table=True):
-    """Random id of the database, and its mark if it is a copy or its study was moved; a single row."""
+    """The only row with the database's random id, and its mark if it must not collect answers."""
 
     id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     database: str

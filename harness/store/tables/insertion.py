@@ -29,8 +29,8 @@ def copy_rows(
 ) -> int:
     """Send rows with COPY to a temporary table, and insert them from there. Returns how many were written.
 
-    The temporary table is needed because COPY cannot handle existing keys. With ``"replace"``, no two of the
-    given rows may have the same key.
+    The temporary table is needed because COPY cannot handle existing keys. If `known` is ``"replace"``, no
+    two of the given rows may have the same key.
     """
     columns = [table.c[name] for name in names]
     beside = sa.table(f"new_{table.name}", *(sa.column(name) for name in names))
@@ -85,7 +85,7 @@ def row_of(value: Any) -> dict[str, Any]:
 
 
 def value_of(kind: type[Any], row: sa.Row[Any], **others: Any) -> Any:
-    """Create an instance of `kind` from `others` and the row's columns that are named like its fields."""
+    """Create an instance of `kind` from the row's columns with the names of fields, and from `others`."""
     names = kind.__dataclass_fields__.keys() & row._fields
     return kind(**{name: getattr(row, name) for name in names} | others)
 
@@ -136,7 +136,7 @@ def insert_tuples(
     names: tuple[str, ...],
     rows: Sequence[tuple[Any, ...]],
 ) -> int:
-    """Store only rows whose key is new, given as in `upsert_tuples`. Returns their number."""
+    """Store the rows, given as in `upsert_tuples`, whose key is new. Returns the number of stored rows."""
     if not rows:
         return 0
     if _is_copied(connection, rows):

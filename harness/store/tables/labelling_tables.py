@@ -12,7 +12,7 @@ from oversight.harness.store.tables.row_kinds import TableRow
 
 
 class LabelQueueRow(TableRow, table=True):
-    """One expert's project on a Label Studio server; `marker` identifies it if `project_id` is unknown."""
+    """One expert's project on a Label Studio server; `marker` identifies it before `project_id` is known."""
 
     expert: str = Field(primary_key=True)
     marker: str = Field(unique=True)

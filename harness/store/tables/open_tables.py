@@ -17,9 +17,9 @@ class OpenAnswerRow(TableRow, table=True):
 
 
 class UnitRow(TableRow, table=True):
-    """A unit that experts judge: a criterion of an item if `answer` is empty, else a part of that answer.
+    """A unit that experts judge: a part of an answer, or a criterion of an item if `answer` is empty.
 
-    `origin` is the source of the unit; `place` is its position within the item's rubric or the answer.
+    `origin` is the source of the unit; `place` is its position within the answer or the item's rubric.
     """
 
     id: str = Field(primary_key=True)

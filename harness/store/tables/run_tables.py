@@ -152,7 +152,7 @@ class CallRow(TableRow, table=True):
     """A model call and its result; `key` is a hash of the model, the request and the draw's path.
 
     The path is an identifier, for example item/replicate/occurrence. A failed call has an `error`, and a
-    later attempt replaces it. `usd` is None if no price is known.
+    later attempt replaces the row. `usd` is None if no price is known.
     """
 
     key: str = Field(primary_key=True)
