@@ -122,7 +122,7 @@ def read_answers(answers: Mapping[str, Any], item: Item, kind: str) -> tuple[flo
 
 
 def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> AskedJudge:
-    """Ask an endpoint about all items of a study that it has not judged yet.
+    """Ask an endpoint about all items of a study that the judge has not judged yet.
 
     Parameters
     ----------

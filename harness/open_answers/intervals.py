@@ -104,7 +104,7 @@ def bootstrap_interval(
     level
         Confidence level.
     limits
-        Values of the items that are added for the lower and for the upper end; by default `ends`.
+        To compute the lower or upper end, one item with this value is added to the sample; by default `ends`.
 
     Examples
     --------

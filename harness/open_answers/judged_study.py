@@ -105,7 +105,7 @@ def read_judged(study: Study, store: Store) -> JudgedStudy:
 def _append_seconds(
     store: Store, judgements: Judgements, drawn: Sequence[DrawnExpert], names: Sequence[str]
 ) -> Judgements:
-    """Append a row for every yes or no of a second expert to a question that another expert received."""
+    """Append a row for every yes or no that a second expert gave to another expert's question."""
     controls = store.controls.read_controls()
     if not controls:
         return judgements
@@ -231,7 +231,7 @@ def match_probabilities(study: Study, store: Store, frame: Frame) -> FloatArray 
 
 
 def _match_file(study: Study, frame: Frame) -> dict[tuple[str, str], float]:
-    """Return (id of the answer, id of the unit) → probability in the study's file."""
+    """Return a mapping of pairs (answer id, unit id) to the probabilities in the study's file."""
     said, found = read_probabilities(study), dict[tuple[str, str], float]()
     for answer, unit in frame.pairs:
         about = (answer.item_id, answer.model)

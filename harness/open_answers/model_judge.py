@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"(?<![\w.,-])(\d+(?:\.\d+)?|\.\d+)\s*(%?)(?![\w]|[.,]\d)")
 
 
 def read_probability(reply: str) -> float:
-    """Return the last number of a reply as a probability; NaN without a number between 0 and 1.
+    """Return the last number of a reply as a probability; NaN if there is none, or it exceeds 1.
 
     Examples
     --------

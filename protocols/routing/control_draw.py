@@ -180,7 +180,7 @@ def _draw_again(
     queues: _Queues,
     find_able: Callable[[Question], Sequence[str]],
 ) -> tuple[list[ControlQuestion], int]:
-    """Return control questions that repeat some questions, and the number of questions to repeat.
+    """Return new control questions that repeat questions, and the number of questions selected for this.
 
     Parameters
     ----------

@@ -188,7 +188,7 @@ def _draw_batch(study: Study, store: Store, wanted: int) -> None:
 def _draw_by_deviation(
     study: Study, store: Store, ids: Sequence[str], wanted: int, pool: int, rng: np.random.Generator
 ) -> tuple[int, IntArray, FloatArray, str]:
-    """Return the number to draw, the drawn positions in `ids`, their probabilities, and the basis as text.
+    """Return the number to draw, the drawn positions in `ids`, their probabilities, and how they were drawn.
 
     Raises
     ------

@@ -39,9 +39,9 @@ class Expert:
     capacity
         Largest number of questions for this expert; None for no limit.
     absent
-        Whether this expert must not be asked at present.
+        Whether this expert must not be asked at all, for example after leaving for good.
     email
-        Address of this expert's account on a labelling server; empty for a made-up one.
+        Address of this expert's account on a labelling server; if empty, the server gets a made-up address.
     away
         Whether this expert is temporarily away: questions go to other experts of the class, or wait if there
         is nobody else.

@@ -62,7 +62,7 @@ class Project:
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def find_changed(self, instructions: str) -> dict[str, object]:
-        """Return the settings that differ from those of a push, by name, with the push's values."""
+        """Return the settings that the next push would change: name → new value."""
         meant = make_settings(instructions)
         return {name: value for name, value in meant.items() if self.settings.get(name, value) != value}
 
