@@ -1,7 +1,7 @@
 """Ask a decision endpoint (``POST /v1/systemone``), which returns probabilities instead of text.
 
-A request contains a state and named questions; the reply contains an answer of the same type per question.
-The type determines the questions about an item:
+A request contains a state and named questions of one type. The reply contains an answer of this type to each
+question. The type determines the questions about an item:
 
 ``choice``
     One question: which option is right? The judge's probabilities are those of the options.

@@ -109,8 +109,8 @@ def _correlate(
 ) -> tuple[Measure, FloatArray, float]:
     """Return the correlation of two columns of errors, its influence values, and an effective sample size.
 
-    The influence values, one per question, give the variance. The sample size is the smallest of four: those
-    of the errors and of the right answers in each column.
+    The influence values, one per question, give the variance. The sample size is the smallest of four: the
+    effective numbers of errors and of right answers in each column.
     """
     both = ~np.isnan(first) & ~np.isnan(second)
     n, influence = int(both.sum()), np.zeros(len(first))

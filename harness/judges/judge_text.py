@@ -217,7 +217,7 @@ def dependence_lines(report: JudgeReport) -> list[str]:
 
 
 def transport_lines(one: TransportGroup) -> list[str]:
-    """Return lines that say whether a calibration holds on one group, or how many questions would decide."""
+    """Return lines on one group: whether a calibration holds, or how many questions would decide this."""
     made = one.transport
     lines = [f"{made.judge} on {one.group}: {made.verdict.upper()} (margin {100 * made.margin:g} points)"]
     lines += [

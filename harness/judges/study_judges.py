@@ -74,7 +74,7 @@ class CorrectedAccuracy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransportGroup:
-    """Test result on whether a judge's calibration holds on a group of questions, for example one field."""
+    """Result of the test whether a judge's calibration holds on one group of questions, such as a field."""
 
     group: str
     transport: Transport

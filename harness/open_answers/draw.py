@@ -256,7 +256,7 @@ def _draw_items(
     """Draw the largest number of items that surely need at most n questions.
 
     Returns the items' rows, with probabilities and places. A row's probability is the probability that its
-    item is drawn and its unit is first in the answer's order. Its place in this order counts from 1.
+    item is drawn and its unit is first in the answer's order. The unit's place in this order counts from 1.
     """
     item, names = number_values(table.item)
     pairs = np.unique(np.column_stack([item, table.question]), axis=0)

@@ -190,8 +190,8 @@ def estimate_open(
     anytime
         Whether to compute intervals that stay valid if the results are inspected repeatedly.
     widest
-        Largest ratio of the width of the interval that allows for missing judgements to the width of the
-        interval without them. Above it, the interval without them is reported, and `OpenEstimate.why` says
+        Largest ratio of two widths: of the interval that allows for missing judgements, and of the interval
+        that leaves them out. Above this ratio, the latter interval is reported, and `OpenEstimate.why` says
         that it may not be valid.
 
     Raises

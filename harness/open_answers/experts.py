@@ -1,4 +1,4 @@
-"""Measure experts' errors on control questions, and their disagreement on questions to several experts."""
+"""Measure experts' errors on control questions, and disagreement of experts who got the same question."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class ExpertReplies:
     expert
         Name of the expert; "" for all experts together.
     yes_for_yes, no_for_no
-        Share of right replies to control questions whose true reply is "yes", and "no"; None without such
-        questions.
+        Share of right replies to control questions whose true reply is "yes", and to those whose true reply
+        is "no"; None without such questions.
     agrees
         Share of other experts' yes or no replies to the same questions that equal the expert's reply. For all
         experts together, share of the pairs of replies to one question that are equal. None without such

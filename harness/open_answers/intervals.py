@@ -104,7 +104,8 @@ def bootstrap_interval(
     level
         Confidence level.
     limits
-        To compute the lower or upper end, one item with this value is added to the sample; by default `ends`.
+        Values of the one item that is added to the sample: the first for the lower end, the second for the
+        upper end; by default `ends`.
 
     Examples
     --------

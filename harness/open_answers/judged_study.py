@@ -194,7 +194,7 @@ def _list_replies(drawn: Sequence[DrawnExpert], said: Mapping[str, str]) -> list
 
 
 def _match_gold(study: Study, frame: Frame, table: UnitTable) -> ObjectArray | None:
-    """Return the true reply of each row of the table, None if unknown; None without a gold file."""
+    """Return the true replies of the table's rows (None where unknown), or None without a gold file."""
     if study.experts.gold is None:
         return None
     known = read_unit_key(study.path(study.experts.gold))
@@ -250,7 +250,7 @@ def _spread(probabilities: FloatArray, table: UnitTable, judgements: Judgements)
 
 
 def estimate_study(study: Study, judged: JudgedStudy, *, anytime: bool = False) -> OpenResult:
-    """Estimate scores, shares of met units and of answers without an error, and differences of models.
+    """Estimate scores, shares of met units, shares of answers without an error, and differences of models.
 
     Examples
     --------

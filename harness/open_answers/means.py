@@ -310,7 +310,10 @@ def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[A
 
 
 def _first_asked(units: ModelUnits) -> ModelUnits:
-    """Mark all but the first unit of an answer's order as not asked: asking depended on earlier replies."""
+    """Mark all units except the first in each answer's order as not asked.
+
+    Earlier replies decided whether experts were asked about later units.
+    """
     ordered = units.order > 0
     if (ordered & (units.propensity == 0)).any():
         raise Withheld(

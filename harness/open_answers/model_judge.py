@@ -1,6 +1,6 @@
 """Ask a model of the study for the probability that each unit of the open answers is met.
 
-The probabilities decide where questions are most useful, and narrow intervals as a control variate. They
+The probabilities influence which questions are drawn, and make intervals narrower as a control variate. They
 never count as experts' replies.
 """
 

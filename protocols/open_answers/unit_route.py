@@ -218,7 +218,7 @@ def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item]
 
 
 def _find_colleagues(store: Store, frame: Frame, roster: Roster) -> dict[str, list[str]]:
-    """Return question → experts of its field who were neither drawn for it nor took it over from another.
+    """Return question → experts of its field who were not drawn for it and did not take it over.
 
     Questions about units of unknown field are left out until their expert says yes or no.
     """

@@ -37,7 +37,7 @@ from oversight.protocols.routing.draw_information import DrawInformation, read_k
 
 
 def keep_drawn_items(store: Store, portions: Iterable[list[Item]]) -> Iterator[list[Item]]:
-    """Yield the drawn items of each portion; all items if the study has no such draw."""
+    """Yield the drawn items of each portion, or all its items if the study draws none from a pool."""
     drawn = store.pool.read_drawn()
     for portion in portions:
         kept = portion if drawn is None else [item for item in portion if item.id in drawn]

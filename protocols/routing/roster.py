@@ -149,8 +149,8 @@ def read_roster(path: str | Path) -> Roster:
     Raises
     ------
     DataError
-        If the file cannot be read, or an expert has no name, no class, an unknown key, a wrong type, or the
-        name of another expert.
+        If the file cannot be read, or an expert has no name, no class, an unknown key, a value of a wrong
+        type, or the name of another expert.
     """
     path = Path(path)
     try:

@@ -124,7 +124,7 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
 
 
 def refuse_first_after_second(store: Store, new: int) -> None:
-    """Refuse new first questions after a draw of second questions, which uses all first answers."""
+    """Refuse new first questions after second questions were drawn, which used all first answers."""
     if new and store.content.read_questions(second=True):
         raise ConfigError(
             f"{counted(new, 'item')} would get a first question after second questions were drawn, and could "

@@ -90,7 +90,7 @@ class Targeted:
         return cls(roster, predictions, study.study.seed, study.experts.epsilon)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Return the posterior behind the propensities, from models' votes and judges' probabilities."""
+        """Return each option's probability of being true, by models' votes and judges' probabilities."""
         k = option_counts(items)
         votes = vote_posterior(predicted_matrix(items, self.predictions), k, int(k.max()))
         return multiply_by_judges(votes, items, self.judge_probabilities)

@@ -204,7 +204,7 @@ def repair_project(
 
 
 def find_asked_again(labels: LabellingRepository, replies: ReplyRepository) -> dict[str, list[Quarantined]]:
-    """Return the quarantined annotations of each open question that its expert no longer sees, by id."""
+    """Return question id → quarantined annotations, for open questions that their expert no longer sees."""
     rows: dict[str, list[Quarantined]] = defaultdict(list)
     for row in labels.read_quarantine():
         if row.question_id is not None and not row.over:

@@ -135,7 +135,7 @@ def _count_used(estimate: Estimate) -> int:
 
 
 def estimate_running(study: Study, store: Store) -> tuple[dict[str, Estimate], dict[str, str]]:
-    """Estimate each model's newest run from the answers so far; return estimates, and reasons for none."""
+    """Estimate newest runs from answers so far: model → estimate, and model → reason why there is none."""
     opened = OpenStudy(study, store)
     labels, options = opened.labels, store.columns.read_options(opened.index)
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}

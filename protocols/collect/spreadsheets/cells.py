@@ -57,7 +57,7 @@ def mark_cells(cells: Mapping[str, str]) -> int:
 
 
 def write_checks(cells: Sequence[Sequence[str]], key: int) -> str:
-    """Return one checksum per row of the shown texts, eight hexadecimal digits each, joined to one text.
+    """Return the checksums of all rows' shown texts as one text, with eight hexadecimal digits per row.
 
     `cells` are the columns of `SHOWN`, as written to the file. The checksums depend on `key`.
     """
@@ -96,12 +96,12 @@ def cell_reader(path: str | Path) -> ReadCell:
 
 
 def read_id(text: str, prefix: str) -> str:
-    """Return the stored form of an id: remove the prefix and the check digits that exported files add."""
+    """Return the stored form of an id: remove the prefix and the checksum that exported files add."""
     return _CHECK.sub("", text.strip().removeprefix(prefix))
 
 
 def is_same(said: str, shown: str) -> bool:
-    """Whether a cell still has its exported text, ignoring white space and guards."""
+    """Whether a cell still has its exported text, ignoring white space and changes that the export made."""
     wanted = _fold(shown)
     return any(_fold(text) == wanted for text in (said, unguard_cell(join_lines(said)), unescape(said)))
 

@@ -69,7 +69,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class TaskPrediction:
-    """A prediction on a task, and the time since which it exists."""
+    """A prediction on a task, with the time of its creation."""
 
     id: int
     task: int
