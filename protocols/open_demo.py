@@ -1,4 +1,4 @@
-"""Run the demo on open answers: a local and three bundled models, simulated experts, then the key."""
+"""Run the demo on open answers: a local and three bundled models, simulated experts, and true scores."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _write_key(frame: Frame, path: Path) -> Path:
 
 
 def score_by_key(frame: Frame, key: str) -> dict[str, float]:
-    """Return every model's score if all units were judged as in the key, clipped to [0, 1]."""
+    """Return every model's score, clipped to [0, 1], if all units were judged as in the key."""
     truth = read_unit_key(key)
     best, scores = defaultdict[str, float](float), defaultdict[str, float](float)
     for unit in frame.units:

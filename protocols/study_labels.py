@@ -67,9 +67,10 @@ from oversight.protocols.routing import (
 
 
 def text_key(study: Study, store: Store) -> int | None:
-    """Return a key that changes with the texts of items; None for a study with few or unknown items.
+    """Return the key of the checksums in exported files, which changes if items' texts change.
 
-    The key is derived from the digest of a source with many items; the digest is stored after the items.
+    The key is derived from the digest of the items file, which is stored after its items if they are many.
+    None if this digest is not stored.
     """
     digest = digest_source(study)
     return int(digest[:8], 16) if digest and ShownRepository(store).has_source(digest) else None

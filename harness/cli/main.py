@@ -328,7 +328,7 @@ def make_parser(verb: str, module: ModuleType) -> VerbParser:
 def _load(name: str, loaded: Callable[[], None]) -> ModuleType:
     """Import a verb's module with the garbage collector off, because this is faster.
 
-    Then `loaded` is called; it can freeze the imported objects, which the program needs until its end.
+    Afterwards call `loaded`, which can exclude the imported objects from garbage collection for good.
     """
     collects = gc.isenabled()
     gc.disable()

@@ -24,12 +24,12 @@ RENAMED_VERBS = {
 
 
 def find_renamed(words: list[str]) -> str:
-    """Return the former verb, or verb and action, that a command begins with; empty if it has none."""
+    """Return the former name (one or two words) with which a command begins; empty if there is none."""
     return next((name for name in (words[0], " ".join(words[:2])) if name in RENAMED_VERBS), "")
 
 
 def rename_verb(words: list[str]) -> list[str]:
-    """Return the present words of a command that begins with a former verb.
+    """Replace the former verb with which a command begins; return all words of the new command.
 
     >>> rename_verb(["model", "start", "--port", "8001"])
     ['server', 'start', 'model', '--port', '8001']

@@ -1,7 +1,7 @@
 """Ask a decision endpoint (``POST /v1/systemone``), which returns probabilities instead of text.
 
-A request contains a state and named questions; the reply contains an answer of the same type per question.
-The type determines the questions about an item:
+A request contains a state and named questions of one type. The reply contains an answer of this type to each
+question. The type determines the questions about an item:
 
 ``choice``
     One question: which option is right? The judge's probabilities are those of the options.
@@ -122,7 +122,7 @@ def read_answers(answers: Mapping[str, Any], item: Item, kind: str) -> tuple[flo
 
 
 def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> AskedJudge:
-    """Ask an endpoint about all items of a study that it has not judged yet.
+    """Ask an endpoint about all items of a study that the judge has not judged yet.
 
     Parameters
     ----------

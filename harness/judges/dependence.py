@@ -1,9 +1,9 @@
 """Correlate the errors of judges with each other, and with the errors of the models that they judge.
 
-An error is a question on which a machine's yes or no differs from the expert's. The correlation of two
-machines' errors is the weighted correlation of two 0/1 columns. Its interval is Fisher's, with the variance
-of the linearised correlation summed by cluster. J judges whose errors have the mean correlation ρ̄ are worth
-J/(1 + (J − 1) ρ̄) independent judges (Kish 1965, Survey Sampling).
+An error is a question on which the yes or no of a machine (a judge or a model) differs from the expert's. The
+correlation of two machines' errors is the weighted correlation of two 0/1 columns. Its interval is Fisher's,
+with the variance of the linearised correlation summed by cluster. J judges whose errors have the mean
+correlation ρ̄ are worth J/(1 + (J − 1) ρ̄) independent judges (Kish 1965, Survey Sampling).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CERTAIN = 0.999
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorCorrelation:
-    """Correlation of the errors of two machines."""
+    """Correlation of the errors of two judges, or of a judge and a model."""
 
     first: str
     second: str
@@ -48,7 +48,7 @@ class Dependence:
     with_models
         Correlation of every judge with every model.
     worth
-        Number of independent judges that the judges are worth; None for one judge.
+        Effective number of independent judges; None for one judge.
     """
 
     between: tuple[ErrorCorrelation, ...]
@@ -107,10 +107,10 @@ def _errors(machine: JudgeProbabilities, questions: JudgedQuestions) -> FloatArr
 def _correlate(
     first: FloatArray, second: FloatArray, questions: JudgedQuestions, level: float
 ) -> tuple[Measure, FloatArray, float]:
-    """Return the correlation of two columns of errors, its influence values, and its effective errors.
+    """Return the correlation of two columns of errors, its influence values, and an effective sample size.
 
-    The influence values, one per question, give the variance. The number of effective errors is the smallest
-    effective number of errors, or of right answers, of the two machines.
+    The influence values, one per question, give the variance. The sample size is the smallest of four: the
+    effective numbers of errors and of right answers in each column.
     """
     both = ~np.isnan(first) & ~np.isnan(second)
     n, influence = int(both.sum()), np.zeros(len(first))
@@ -153,7 +153,7 @@ def _worth(
     questions: JudgedQuestions,
     level: float,
 ) -> Measure:
-    """Return how many independent judges the judges are worth."""
+    """Return the effective number of independent judges."""
     values = [one.correlation.value for one in between]
     for one in between:
         if one.correlation.value is None:

@@ -201,7 +201,7 @@ def _corrected_table(report: JudgeReport) -> Table:
 
 
 def dependence_lines(report: JudgeReport) -> list[str]:
-    """Return the number of independent judges that the judges are worth, then a line per correlation."""
+    """Return a line with the effective number of independent judges, then a line per correlation."""
     found = report.dependence
     if found is None:
         return []
@@ -217,7 +217,7 @@ def dependence_lines(report: JudgeReport) -> list[str]:
 
 
 def transport_lines(one: TransportGroup) -> list[str]:
-    """Return lines on whether a calibration holds on one group, and how many questions would decide it."""
+    """Return lines on one group: whether a calibration holds, or how many questions would decide this."""
     made = one.transport
     lines = [f"{made.judge} on {one.group}: {made.verdict.upper()} (margin {100 * made.margin:g} points)"]
     lines += [

@@ -48,7 +48,7 @@ class PricedPlan:
 def price_plans(
     plans: Sequence[PilotPlan], costs: CostsSection, *, pool: int, judges: int
 ) -> list[PricedPlan]:
-    """Compute the cost of every row of the plans that has a number of questions, cheapest first per model.
+    """Compute the costs of all plan rows that have a number of questions, cheapest first for each model.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _price(protocol: str, row: PlannedRow, costs: CostsSection, pool: int, judge
 
 
 def mix_sentence(row: PricedPlan) -> str:
-    """Return one line that says what is used and what it costs.
+    """Return one line on a plan: its questions, side information and judged items, and what they cost.
 
     Examples
     --------

@@ -147,7 +147,10 @@ def _routed(
 
 
 def _resolved(part: LabelColumns, models: Sequence[PredictionColumns]) -> JudgedQuestions:
-    """Gather questions about resolved items, whose answers are known: about all or only predicted options."""
+    """Gather questions about resolved items, on which it is known whether every model is right.
+
+    If every item's true option is known, the questions are about all options, otherwise about predicted ones.
+    """
     found = resolved_correctness(part, models)
     known = ~(found.correct == UNKNOWN).any(axis=1)
     items = found.items[known]

@@ -2,8 +2,8 @@
 
 A share of questions is a ratio of weighted sums. With equal weights and one question per cluster, its
 interval is the exact binomial interval (Clopper & Pearson 1934). Otherwise it is the gamma interval of Fay &
-Feuer (1997, Statistics in Medicine 16) for weighted sums of rare events, applied to the rarer answer. Its
-variance is the larger of Fay & Feuer's variance and the variance of the ratio, each summed by cluster.
+Feuer (1997, Statistics in Medicine 16) for weighted sums of rare events, applied to the rarer answer. The
+gamma interval uses the larger of two variances, each summed by cluster: Fay & Feuer's, and that of the ratio.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class CorrectedAccuracy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransportGroup:
-    """Test result on whether a judge's calibration holds on a group of questions, for example one field."""
+    """Result of the test whether a judge's calibration holds on one group of questions, such as a field."""
 
     group: str
     transport: Transport
@@ -128,8 +128,8 @@ class JudgeQuestion:
     against
         Study on which the calibration is fitted, to be tested on this study; None for no such test.
     by
-        Column of the items, or ``"model"``; the calibration fitted on the other groups is tested on each
-        group. None for no such test.
+        Column of the items, or ``"model"``, that divides questions into groups. On each group, the
+        calibration fitted on all other groups is tested. None for no such test.
     margin
         Largest gap (see `TransportPart`) with which a calibration holds, in (0, 1).
     level
@@ -175,7 +175,7 @@ class WeighedJudges(Judges):
         return super().estimate(model, setting)
 
     def make_working(self, items: IntArray) -> WorkingMaker:
-        """Return a function that makes these items' working distributions, from judges and others' votes."""
+        """Return a function that makes working distributions from judges and the other models' votes."""
         others = [vote for name, vote in self._votes.items() if name != self._of]
         return weigh_judges([one.take(items) for one in (*self._judges, *others)])
 

@@ -4,8 +4,8 @@ A conditional logit P(y = k) ∝ exp(offset_k + Σ_f θ_f x_fk) over the options
 Frontiers in Econometrics) combines the judges' probabilities and the model's own prediction into one working
 distribution per item. Its parameters are fitted to answers about items of the other folds (cross-fitting), so
 bad parameters can widen intervals but not make them invalid. A judge is used only if it improves the
-likelihood of the other folds' answers enough; without such judges, only the model's prediction is used. So a
-bad judge widens intervals very little.
+likelihood of the other folds' answers enough; if no judge does, only the model's prediction is used. So a bad
+judge widens intervals very little.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def fit_utilities(
 ) -> tuple[FloatArray, float]:
     """Return the maximum a posteriori parameters, shape (F,), and their log-likelihood.
 
-    An answer about option k is yes with probability p_k, however k was chosen from earlier information.
+    An answer about option k is yes with probability p_k, even if k was chosen from earlier information.
 
     Parameters
     ----------

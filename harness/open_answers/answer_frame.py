@@ -57,7 +57,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def read_claims(reply: str) -> list[str]:
-    r"""Return the claims of a model's reply, which are its lines with a dash or number, without duplicates.
+    r"""Return the distinct claims of a model's reply: its lines that begin with a bullet or a number.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def find_claims(
 ) -> dict[str, list[str]]:
     """Ask the study's splitter to list the claims of texts; return text → claims.
 
-    Its replies are stored as a separate run, so that no text is sent twice.
+    The splitter's replies are stored as a separate run, so that no text is sent twice.
 
     Raises
     ------

@@ -174,7 +174,7 @@ def find_chances(table: UnitTable, n: int, judge: FloatArray | None = None) -> F
 
 
 def _find_cells(table: UnitTable) -> IntArray:
-    """Number the cells of the rows: rows with the same criterion, or else the same question, share a cell."""
+    """Return each row's cell, which all rows of one criterion, or of one question about a claim, share."""
     item, unit = number_values(table.item)[0], number_values(table.unit)[0]
     pair = item * (unit.max(initial=0) + 1) + unit
     _, code, count = np.unique(pair, return_inverse=True, return_counts=True)
@@ -253,10 +253,10 @@ def systematic(chance: FloatArray, start: float) -> BoolArray:
 def _draw_items(
     table: UnitTable, n: int, judge: FloatArray | None, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray, IntArray]:
-    """Draw as many items as n questions suffice for in any case; return rows, probabilities and places.
+    """Draw the largest number of items that surely need at most n questions.
 
-    A row's probability is the probability that its item is drawn and its unit is first in the answer's order.
-    Its place in this order counts from 1.
+    Returns the items' rows, with probabilities and places. A row's probability is the probability that its
+    item is drawn and its unit is first in the answer's order. The unit's place in this order counts from 1.
     """
     item, names = number_values(table.item)
     pairs = np.unique(np.column_stack([item, table.question]), axis=0)

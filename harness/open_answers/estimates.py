@@ -77,7 +77,7 @@ class OpenEstimate:
         "score" or "met" corrected for experts' errors on control questions
         (`oversight.harness.open_answers.experts.ErrorRates`), with an interval that allows for uncertain
         error rates and for missing judgements. The squared margins for these two causes are added
-        (Zou & Donner 2008, Stat. Med. 27). None without observed errors, or with too many of them.
+        (Zou & Donner 2008, Stat. Med. 27). None if experts made no observed error, or too many.
     why
         Reason why the interval may not be valid; empty if it is.
     withheld
@@ -190,8 +190,8 @@ def estimate_open(
     anytime
         Whether to compute intervals that stay valid if the results are inspected repeatedly.
     widest
-        Largest ratio of the width of the interval that allows for missing judgements to the width of the
-        interval without them. Above it, the interval without them is reported, and `OpenEstimate.why` says
+        Largest ratio of two widths: of the interval that allows for missing judgements, and of the interval
+        that leaves them out. Above this ratio, the latter interval is reported, and `OpenEstimate.why` says
         that it may not be valid.
 
     Raises
@@ -248,7 +248,7 @@ def _check(level: float, metrics: Sequence[str], clip: str, judge: FloatArray | 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Maker:
-    """Computes estimates from the units of all models with fixed options."""
+    """Computes estimates from the units of all models, always with the same options."""
 
     models: Mapping[Any, ModelUnits]
     items: list[Any]
@@ -300,7 +300,7 @@ class _Maker:
         )
 
     def _fill(self, nothing: OpenEstimate, sides: list[ModelUnits]) -> OpenEstimate:
-        """Return the estimate with its values."""
+        """Add the values to an estimate that has none."""
         least, negatives = self._combine(nothing, sides, LOW, HIGH)
         is_bounded = nothing.metric in (NO_ERROR, BY_ITEM)
         is_known = not (least.open if is_bounded else nothing.missing)
@@ -352,7 +352,7 @@ class _Maker:
         Parameters
         ----------
         means
-            Mean with missing judgements at their worst, without them, and at their best.
+            Three means: missing judgements count at their worst, are left out, and count at their best.
         negatives
             Each model's `ItemMean.negative`.
         width
@@ -415,9 +415,10 @@ def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
 
 
 def _between(found: OpenEstimate, least: ItemMean, most: ItemMean, models: int) -> OpenEstimate:
-    """Return the estimate halfway between the smallest and the largest value that open answers allow.
+    """Return the estimate halfway between the smallest and the largest value that undecided answers allow.
 
-    An answer is open if missing judgements decide its value. The estimate is withheld if too many are open.
+    An answer is undecided if its value depends on missing judgements. The estimate is withheld if too many
+    answers are undecided.
     """
     answers = models * len(least.item)
     found = replace(found, missing=least.open)

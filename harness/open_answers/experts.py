@@ -1,4 +1,4 @@
-"""Measure experts' errors on control questions, and their disagreement on questions to several experts."""
+"""Measure experts' errors on control questions, and disagreement of experts who got the same question."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class ExpertReplies:
     expert
         Name of the expert; "" for all experts together.
     yes_for_yes, no_for_no
-        Share of right replies to control questions whose true reply is "yes", and "no"; None without such
-        questions.
+        Share of right replies to control questions whose true reply is "yes", and to those whose true reply
+        is "no"; None without such questions.
     agrees
         Share of other experts' yes or no replies to the same questions that equal the expert's reply. For all
         experts together, share of the pairs of replies to one question that are equal. None without such
@@ -59,7 +59,7 @@ class ErrorRates:
     Attributes
     ----------
     yes_for_yes, no_for_no
-        Lower end of the interval, value, and upper end of s, and of t.
+        Three numbers each, for s and for t: lower end of the interval, value, and upper end.
     wrong, of
         Number of wrong replies to units of known truth, and of all replies to them; without gold, number of
         pairs of different replies, and of all pairs.
@@ -107,9 +107,10 @@ class ErrorRates:
 
 
 def find_rates(experts: Sequence[ExpertReplies]) -> tuple[ErrorRates, ...]:
-    """Return the error rates of all experts together, from gold and from pairs; omit rates without errors.
+    """Return the error rates of all experts together: those from gold, and those from pairs of replies.
 
-    Gold determines error rates only if experts replied to units with the truth "yes" and with the truth "no".
+    Rates are left out if no error was observed. Gold determines error rates only if experts replied to units
+    with the truth "yes" and with the truth "no".
     """
     both = next((found for found in experts if found.expert == ""), None)
     if both is None:
@@ -178,7 +179,7 @@ def _rate(right: BoolArray, level: float) -> Rate | None:
 
 
 def _count(successes: float, of: float, level: float) -> Rate | None:
-    """Return the rate with its Clopper-Pearson interval; None if `of` is 0."""
+    """Return `successes` / `of` with its Clopper-Pearson interval; None if `of` is 0."""
     x, n = round(float(successes)), round(float(of))
     if n == 0:
         return None

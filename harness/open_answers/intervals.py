@@ -104,7 +104,8 @@ def bootstrap_interval(
     level
         Confidence level.
     limits
-        Values of the items that are added for the lower and for the upper end; by default `ends`.
+        Values of the one item that is added to the sample: the first for the lower end, the second for the
+        upper end; by default `ends`.
 
     Examples
     --------

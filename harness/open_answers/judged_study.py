@@ -105,7 +105,7 @@ def read_judged(study: Study, store: Store) -> JudgedStudy:
 def _append_seconds(
     store: Store, judgements: Judgements, drawn: Sequence[DrawnExpert], names: Sequence[str]
 ) -> Judgements:
-    """Append a row for every yes or no of a second expert to a question that another expert received."""
+    """Append a row for every yes or no that a second expert gave to another expert's question."""
     controls = store.controls.read_controls()
     if not controls:
         return judgements
@@ -194,7 +194,7 @@ def _list_replies(drawn: Sequence[DrawnExpert], said: Mapping[str, str]) -> list
 
 
 def _match_gold(study: Study, frame: Frame, table: UnitTable) -> ObjectArray | None:
-    """Return the true reply of each row of the table, None if unknown; None without a gold file."""
+    """Return the true replies of the table's rows (None where unknown), or None without a gold file."""
     if study.experts.gold is None:
         return None
     known = read_unit_key(study.path(study.experts.gold))
@@ -231,7 +231,7 @@ def match_probabilities(study: Study, store: Store, frame: Frame) -> FloatArray 
 
 
 def _match_file(study: Study, frame: Frame) -> dict[tuple[str, str], float]:
-    """Return (id of the answer, id of the unit) → probability in the study's file."""
+    """Return a mapping of pairs (answer id, unit id) to the probabilities in the study's file."""
     said, found = read_probabilities(study), dict[tuple[str, str], float]()
     for answer, unit in frame.pairs:
         about = (answer.item_id, answer.model)
@@ -250,7 +250,7 @@ def _spread(probabilities: FloatArray, table: UnitTable, judgements: Judgements)
 
 
 def estimate_study(study: Study, judged: JudgedStudy, *, anytime: bool = False) -> OpenResult:
-    """Estimate scores, shares of met units and of answers without an error, and differences of models.
+    """Estimate scores, shares of met units, shares of answers without an error, and differences of models.
 
     Examples
     --------

@@ -20,7 +20,7 @@ Foundations of Statistical Inference). Items are independent; units of one item 
   Biometrika 63). The judge is never taken as the truth.
 * A difference of two models is computed item by item, on the items that both answered.
 * "no_error" is the share of answers without a bad unit. An answer counts as 0 once a unit is judged bad, and
-  as 1 once all units are judged good; until then it is open.
+  as 1 once all units are judged good; until then it is undecided.
 * The mean of a field counts only the field's units and their positive points. If fields become known only
   when an expert accepts a unit, the score is one minus the field's ΣD divided by ΣT of its positive units.
 * The mean of scores clipped per item is not linear in the judgements, so it needs all units of all items.
@@ -265,7 +265,7 @@ def share_met(units: ModelUnits, fill: str, field: str | None, names: list[Any])
 
 
 def without_error(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
-    """Return the share of answers without an error; open answers count as right only if `fill` is HIGH."""
+    """Return the share of answers without an error; undecided answers count as right if `fill` is HIGH."""
     del names
     if field is not None and not units.fields_known:
         raise Withheld(
@@ -310,7 +310,10 @@ def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[A
 
 
 def _first_asked(units: ModelUnits) -> ModelUnits:
-    """Mark all units after the first of an order as not asked, because asking depended on earlier replies."""
+    """Mark all units except the first in each answer's order as not asked.
+
+    Earlier replies decided whether experts were asked about later units.
+    """
     ordered = units.order > 0
     if (ordered & (units.propensity == 0)).any():
         raise Withheld(
@@ -344,7 +347,7 @@ def _sums(
 def _with_judge(
     units: ModelUnits, weight: FloatArray, counted: BoolArray, probability: FloatArray
 ) -> FloatArray:
-    """Return D of every item with a judge's probabilities as control variate.
+    """Return D (see the module) of every item, with a judge's probabilities as control variate.
 
     `probability` is the judge's probability that a unit is `counted`; NaN if it gave none.
     """

@@ -1,6 +1,6 @@
 """Ask a model of the study for the probability that each unit of the open answers is met.
 
-The probabilities decide where questions are most useful, and narrow intervals as a control variate. They
+The probabilities influence which questions are drawn, and make intervals narrower as a control variate. They
 never count as experts' replies.
 """
 
@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"(?<![\w.,-])(\d+(?:\.\d+)?|\.\d+)\s*(%?)(?![\w]|[.,]\d)")
 
 
 def read_probability(reply: str) -> float:
-    """Return the last number of a reply as a probability; NaN without a number between 0 and 1.
+    """Return the last number of a reply as a probability; NaN if there is none, or it exceeds 1.
 
     Examples
     --------

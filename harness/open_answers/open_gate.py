@@ -2,8 +2,8 @@
 
 Without a planned analysis, the interval is that of
 `oversight.harness.open_answers.intervals.betting_sequence`, which is valid however often the gate runs. A
-missing judgement counts against the verdict. A verdict is withheld if the model's current answers are not
-those that experts judge.
+missing judgement counts against the verdict. A verdict is withheld if a model's answers have changed since
+the questions were drawn, or if many answers were missing then.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class ModelUnits:
         )
 
     def rows_of_field(self, field: str | None) -> IntArray:
-        """Return positions of the field's units and of missing units of unknown field; all units for None."""
+        """Return positions of a field's units and of missing units of unknown field; None means all units."""
         if field is None:
             return np.arange(len(self.item))
         may_be = (self.field == None) & (self.state == MISSING)  # noqa: E711

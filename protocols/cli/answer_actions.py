@@ -116,7 +116,7 @@ def codes(args: argparse.Namespace, study: Study) -> None:
 
 
 def _name_codes(rows: list[dict[str, str]]) -> dict[str, list[dict[str, str]]]:
-    """Return rows of codes under their JSON key, and under its name in version 0.2."""
+    """Return rows of codes under their JSON key, and again under the key that version 0.2 used."""
     return {"codes": rows, "links": rows}
 
 

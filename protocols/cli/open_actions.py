@@ -80,7 +80,7 @@ def _store_frame(store: Store, frame: Frame) -> None:
 
 
 def simulate(args: argparse.Namespace, study: Study) -> None:
-    """Answer the open questions from a key, until no new question follows."""
+    """Answer open questions from a file of right answers, until no new question follows."""
     if not args.key:
         raise BadInput("give the key with --key FILE (columns item, model, unit, label)")
     if args.sensitivity != 1 or args.specificity != 1:

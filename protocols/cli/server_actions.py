@@ -30,7 +30,7 @@ _SUMMED = ("asked", "answered", "open", "foreign")
 
 @contextlib.contextmanager
 def open_campaign(study: Study) -> Iterator[Campaign]:
-    """Open a study's database and campaign for the block, and yield the campaign."""
+    """Open a study's database and campaign for a ``with`` block, and yield the campaign."""
     from oversight.protocols.collect import Campaign
 
     with Store(study.store_url) as store, Campaign(study, store) as campaign:

@@ -128,7 +128,7 @@ class Arrivals:
         Person → number of the person's answers in each portion of the order of arrival. Portions cover equal
         ranges of this order; answers without a time are included.
     per_hour
-        Person → timed answers per hour, between the person's first and last; missing for people with fewer
+        Person → timed answers per hour, from the first to the last of them; missing for people with fewer
         than two timed answers.
     last
         Person → time of their last answer with a time, in the format of `starts`.

@@ -1,4 +1,4 @@
-"""Draw units of open answers once, and ask the next expert in line each question that is due."""
+"""Draw units of open answers once, and send every due question to the next expert in its queue."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
 def draw_units(
     study: Study, frame: Frame, roster: Roster, questions: int | None, judge: FloatArray | None
 ) -> list[DrawnExpert]:
-    """Draw the questions and the experts in line for each.
+    """Draw the questions, and a queue of experts for each question.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item]
 
 
 def _find_colleagues(store: Store, frame: Frame, roster: Roster) -> dict[str, list[str]]:
-    """Return question → experts of its field who were neither drawn for it nor took it over from another.
+    """Return question → experts of its field who were not drawn for it and did not take it over.
 
     Questions about units of unknown field are left out until their expert says yes or no.
     """

@@ -20,9 +20,9 @@ class Reassigned:
     Attributes
     ----------
     moved
-        Number of questions given to the other expert.
+        Number of questions given to the new expert.
     repeats
-        Number of these questions that the other expert already has, for example as a second answer.
+        Number of these questions that the new expert already has, for example to give a second answer.
     kept
         Reason → number of questions that were not reassigned for this reason.
     """
@@ -41,11 +41,11 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
     Raises
     ------
     BadInput
-        If no question was drawn yet or none is open, or both names are of the same expert.
+        If `giver` has no open question, or `giver` and `taker` are the same expert.
     ConfigError
-        If the study is a panel, or the other expert is away.
+        If the study is a panel, or `taker` is away.
     DataError
-        If an expert does not exist, or the other expert can judge none of the classes asked about.
+        If an expert does not exist, or `taker` can judge none of the classes asked about.
     """
     if study.experts.is_panel:
         raise ConfigError(

@@ -49,7 +49,7 @@ class Reminder:
 
 
 def write_reminders(study: Study, store: Store, experts: Collection[str] = ()) -> list[Reminder]:
-    """Return reminders for all experts with open questions, or the named ones; absent experts last.
+    """Return reminders for all experts with open questions, or for those named; absent experts come last.
 
     Raises
     ------

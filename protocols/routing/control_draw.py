@@ -1,8 +1,8 @@
 """Insert control questions (gold, repeats, second experts) into the queues of a study.
 
-Control questions do not change the draw of the study's own questions, whose propensities stay valid. Their
-draw depends only on the seed and the questions. A repeated draw keeps existing control questions and adds
-missing ones.
+Control questions do not change the draw of the study's own questions, whose propensities stay valid. The draw
+of control questions depends only on the seed and on the study's questions. A repeated draw keeps existing
+control questions and adds missing ones.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _store_controls(
 def _draw_missing(
     study: Study, store: Store, roster: Roster, gold: Sequence[GoldItem], before: Sequence[ControlQuestion]
 ) -> tuple[Counter[str], list[ControlQuestion]]:
-    """Return the requested number of each kind, and the control questions that are not drawn yet."""
+    """Draw control questions that were not drawn before; return the requested number per kind, and these."""
     section, seed, questions = study.experts, study.study.seed, store.content.read_questions(second=False)
     queues, wanted = _Queues(roster, questions, before), Counter[str]()
     drawn = list[ControlQuestion]()
@@ -180,7 +180,7 @@ def _draw_again(
     queues: _Queues,
     find_able: Callable[[Question], Sequence[str]],
 ) -> tuple[list[ControlQuestion], int]:
-    """Return control questions that repeat some questions, and the number of questions to repeat.
+    """Return new control questions that repeat questions, and the number of questions selected for this.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class Direct:
     roster
         Experts of the classes.
     items
-        The panel's items in its order, with their options; the panel's classes are option texts.
+        The panel's items, in the panel's order, with their options; the panel's classes are option texts.
     panel, predicted
         Ratings, and the model's class per item (negative: unreadable).
     seed

@@ -37,7 +37,7 @@ from oversight.protocols.routing.draw_information import DrawInformation, read_k
 
 
 def keep_drawn_items(store: Store, portions: Iterable[list[Item]]) -> Iterator[list[Item]]:
-    """Yield the drawn items of each portion; all items if the study has no such draw."""
+    """Yield the drawn items of each portion, or all its items if the study draws none from a pool."""
     drawn = store.pool.read_drawn()
     for portion in portions:
         kept = portion if drawn is None else [item for item in portion if item.id in drawn]
@@ -188,7 +188,7 @@ def _draw_batch(study: Study, store: Store, wanted: int) -> None:
 def _draw_by_deviation(
     study: Study, store: Store, ids: Sequence[str], wanted: int, pool: int, rng: np.random.Generator
 ) -> tuple[int, IntArray, FloatArray, str]:
-    """Return the number to draw, the drawn positions in `ids`, their probabilities, and the basis as text.
+    """Return the number to draw, the drawn positions in `ids`, their probabilities, and how they were drawn.
 
     Raises
     ------

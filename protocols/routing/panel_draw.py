@@ -23,8 +23,8 @@ from oversight.protocols.routing.roster import ANY_CLASS, Roster
 class RandomPanel:
     """Every item is assigned to n annotators, drawn uniformly without replacement.
 
-    An item's draw depends only on the seed and its id, so items added later change no earlier draw. Loads
-    vary at random.
+    The draw for an item depends only on the seed and on the item's id, so items added later change no earlier
+    draw. Loads vary at random.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class RandomPanel:
 
     @classmethod
     def from_roster(cls, roster: Roster, n: int, *, seed: int = 0) -> Self:
-        """Create the rule with all present experts who may judge any class (``classes = ["*"]``)."""
+        """Create the rule with all present experts who can judge all classes (``classes = ["*"]``)."""
         present = (e.name for e in roster.experts if not e.absent and ANY_CLASS in e.classes)
         return cls(tuple(present), n, seed)
 

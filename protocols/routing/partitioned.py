@@ -1,8 +1,8 @@
 """Partitioned supervision: draw one option uniformly and ask its expert "is it this one?".
 
 The protocol of "Towards Scalable Oversight via Partitioned Human Supervision", section 2 and Appendix B:
-the option is drawn uniformly from all K, so that given a no it is uniform over the K−1 wrong
-options (Eq. 1), and given a yes the item is an ordinary-labelled draw from the same distribution.
+the option is drawn uniformly from all K. Given a no, it is therefore uniform over the K−1 wrong options
+(Eq. 1). Given a yes, the item is an ordinary-labelled draw from the same distribution.
 """
 
 from __future__ import annotations

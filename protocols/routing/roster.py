@@ -39,9 +39,9 @@ class Expert:
     capacity
         Largest number of questions for this expert; None for no limit.
     absent
-        Whether this expert must not be asked at present.
+        Whether this expert must not be asked at all, for example after leaving for good.
     email
-        Address of this expert's account on a labelling server; empty for a made-up one.
+        Address of this expert's account on a labelling server; if empty, the server gets a made-up address.
     away
         Whether this expert is temporarily away: questions go to other experts of the class, or wait if there
         is nobody else.
@@ -149,8 +149,8 @@ def read_roster(path: str | Path) -> Roster:
     Raises
     ------
     DataError
-        If the file cannot be read, or an expert has no name, no class, an unknown key, a wrong type, or the
-        name of another expert.
+        If the file cannot be read, or an expert has no name, no class, an unknown key, a value of a wrong
+        type, or the name of another expert.
     """
     path = Path(path)
     try:

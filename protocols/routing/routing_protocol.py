@@ -128,7 +128,7 @@ def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray
 def multiply_by_judges(
     votes: NDArray[np.float64], items: Sequence[Item], judge_probabilities: OptionProbabilities
 ) -> NDArray[np.float64]:
-    """Multiply the votes' probabilities with the judges', and normalise rows to a sum of 1.
+    """Multiply the votes' probabilities by the judges', and normalise rows to a sum of 1.
 
     An item without judges' probabilities keeps the votes' probabilities.
     """

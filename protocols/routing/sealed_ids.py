@@ -18,7 +18,7 @@ _CONTROLS = frozenset(kind.value for kind in ControlKind)
 
 
 def seal_fields(key: bytes, drawn: Sequence[QuestionFields]) -> Sequence[QuestionFields]:
-    """Seal the ids of questions, given as tuples of fields, and derive their places."""
+    """Seal the ids of questions, given as tuples of fields, and derive their places in the queue."""
     if not key:
         return drawn
     ids = seal_ids(key, [fields[0] for fields in drawn])

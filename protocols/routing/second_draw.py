@@ -47,8 +47,8 @@ class SecondDraw:
     left
         Number of items for which a second answer would be informative.
     narrower
-        Expected ratio of the models' standard errors with the second questions to those without, if the
-        votes' probabilities are right; 1 without votes.
+        Expected standard error of the models' estimates with second questions, divided by that without them.
+        It assumes that the votes' probabilities are right; 1 without votes.
     """
 
     questions: Sequence[QuestionFields]
@@ -124,7 +124,7 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
 
 
 def refuse_first_after_second(store: Store, new: int) -> None:
-    """Refuse new first questions after a draw of second questions, which uses all first answers."""
+    """Refuse new first questions after second questions were drawn, which used all first answers."""
     if new and store.content.read_questions(second=True):
         raise ConfigError(
             f"{counted(new, 'item')} would get a first question after second questions were drawn, and could "
@@ -161,7 +161,7 @@ def _refuse(study: Study, store: Store) -> None:
 
 
 def _asks_for_one(labels: LabelColumns, predicted: IntArray) -> bool:
-    """Whether one model exists and the draw could ask only about its predictions.
+    """Whether there is only one model, and the draw could ask only about its predictions.
 
     A no then shows that the prediction is wrong.
     """
@@ -182,7 +182,7 @@ def _weigh_votes(votes: DrawInformation) -> FloatArray:
 def _first_variances(
     labels: LabelColumns, predicted: IntArray, posterior: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Sum two variances per model over items with a first answer: of the estimate and of correctness."""
+    """Sum two variances per model over items with a first answer: the estimate's, and that of correctness."""
     rows = np.flatnonzero(labels.kind != ABSTAINED)
     item, said = labels.item[rows], labels.questions.take(rows)
     p, k = posterior[item], said.n_options[:, None]

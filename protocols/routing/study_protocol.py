@@ -150,7 +150,7 @@ def panel_rule_of(study: Study, roster: Roster) -> RandomPanel:
     Raises
     ------
     DataError
-        If too few experts of the roster are present and may judge any class.
+        If too few experts with ``classes = ["*"]`` are present.
     """
     rule: type[RandomPanel] = load_protocol(study.experts.protocol)
     try:

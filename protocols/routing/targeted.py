@@ -1,10 +1,10 @@
 """Targeted routing: ask about the options that the tested models predict.
 
 For one model, the expert of the predicted option is asked, which is optimal. For several, one option per
-item is drawn with π ∝ √(n_k s_k), where n_k models predict option k, which is true with probability p_k, and
-s_k = p_k(1 − p_k). A share ε of the draw is spread over all options, so that the answer serves every model,
-including later ones. For comparing two models, `Disagreement` asks only about items on which they differ,
-about one of the two predicted options at random.
+item is drawn with π ∝ √(n_k s_k). Here n_k is the number of models that predict option k, p_k is the
+probability that option k is true, and s_k = p_k(1 − p_k). A share ε of the draw is spread over all options,
+so that the answer serves every model, including later ones. For comparing two models, `Disagreement` asks
+only about items on which they differ, about one of the two predicted options at random.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Targeted:
     seed
         Seed of all draws.
     epsilon
-        Share of the draw that is uniform over the item's options, for several models.
+        Share of the draw that is uniform over the item's options; ignored if there is only one model.
     judge_probabilities
         Item id → judges' probability of each option; empty without judges. A wrong judge costs questions,
         not validity: propensities are recorded, and bounded from below if `epsilon` is above 0.
@@ -90,7 +90,7 @@ class Targeted:
         return cls(roster, predictions, study.study.seed, study.experts.epsilon)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Return the posterior behind the propensities, from models' votes and judges' probabilities."""
+        """Return each option's probability of being true, by models' votes and judges' probabilities."""
         k = option_counts(items)
         votes = vote_posterior(predicted_matrix(items, self.predictions), k, int(k.max()))
         return multiply_by_judges(votes, items, self.judge_probabilities)
@@ -98,8 +98,8 @@ class Targeted:
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Return the probability with which each option is asked about, shape (items, largest K).
 
-        Rows sum to 1, or to 0 if nothing is asked: an item whose only prediction is unreadable is wrong for
-        any truth.
+        A row sums to 1, or to 0 if nothing is asked about the item. This happens if the only model's
+        prediction is unreadable, which is wrong for any truth.
         """
         predicted, k = predicted_matrix(items, self.predictions), option_counts(items)
         alone = predicted.shape[1] == 1
@@ -135,8 +135,8 @@ class Targeted:
 class Disagreement(Targeted):
     """Comparison of two models that asks only about items on which they differ.
 
-    Items on which the models agree need no question and do not affect the difference. Single accuracies
-    cannot be estimated.
+    Items on which the models agree need no question and do not affect the difference. The accuracy of one
+    model cannot be estimated.
     """
 
     name: str = name_protocol("Disagreement")

@@ -49,7 +49,7 @@ from oversight.harness.store import (
 
 
 def upgrade(args: argparse.Namespace) -> None:
-    """Copy the rows to a new database, then name it in study.toml; repeating a step is safe."""
+    """Copy the rows to a new database, then write its name into study.toml; repeating a step is safe."""
     study, path = read_study(args.study), Path(args.study)
     old, url = study.study.store, study.store_url
     if study.has_server:

@@ -73,7 +73,7 @@ def _tell_study(found: Audit, head: str | None) -> list[str]:
 
 
 def _tell_rest(found: Audit, first: list[str], is_covered: object, holds: str) -> list[str]:
-    """Append lines about freezes, ids, head, the events that the given head covers, and the conclusion."""
+    """Append lines about freezes, ids, the head, events covered by a given head, and the conclusion."""
     lines = [*first, *_tell_freezes(found), *_tell_ids(found.ids), f"head: {found.head}"]
     if is_covered and found.covered is not None:
         after = found.events - found.covered

@@ -73,7 +73,7 @@ def _name_order(panel: Panel, values: FloatArray | None) -> list[str]:
 
 
 def _answer(report: AgreementReport) -> list[str]:
-    """Return lines that say whether the ratings are reliable, with the number that decides it."""
+    """Return lines that say whether the ratings are reliable, with the number that decides this."""
     a = report.alpha
     if a is None:
         return [

@@ -83,7 +83,7 @@ def _clusters(study: Study) -> dict[str, str]:
 
 
 def _level(text: str) -> float:
-    """Parse a confidence level; in older versions ``--level`` was the scale of the labels."""
+    """Parse a confidence level; explain that a scale of labels is now given by ``--measurement``."""
     if text in LEVELS:
         told = f"is the confidence level, such as 0.95; did you mean --measurement {text} of agree?"
         raise argparse.ArgumentTypeError(told)

@@ -117,7 +117,7 @@ def _from_study(args: argparse.Namespace, study: Study) -> None:
 
 
 def _from_open(args: argparse.Namespace, study: Study) -> None:
-    """Estimate a study of open answers, to which only some options apply."""
+    """Estimate from a study of open answers; only some of the verb's options apply to it."""
     from oversight.harness.open_answers import estimate_study, read_judged, result_to_json, result_to_text
 
     given = (name for name, value in vars(args).items() if value and name not in _WITH_OPEN)

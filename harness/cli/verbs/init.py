@@ -125,7 +125,7 @@ def _begin_like(args: argparse.Namespace) -> None:
 
 
 def _choose_protocol() -> str:
-    """Ask for the user's aim. Returns the protocol for it."""
+    """Ask for the user's aim. Returns the protocol for this aim."""
     sys.stdout.write("What do you want to know?\n")
     for number, aim in enumerate(AIMS, start=1):
         sys.stdout.write(f"  {number}  {aim}\n")

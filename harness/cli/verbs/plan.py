@@ -245,7 +245,7 @@ def _tables(payload: dict[str, Any]) -> list[Any]:
 
 
 def _fewest(payload: dict[str, Any]) -> str:
-    """Return a sentence that compares the cheapest protocol's cost with the cost of random options."""
+    """Return a sentence that compares the cheapest protocol with asking about random options."""
     rows = {row["protocol"]: row for row in payload["estimate"]}
     best = min(rows.values(), key=lambda row: (row["questions"], row["half_width"]))
     random = rows["uniform"]

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write the page and name it."""
+    """Write the page and print its path."""
     study, report = study_of(args), None
     if study.is_open:
         raise BadInput("oversight report does not apply to a study of open answers; see: oversight view")

@@ -188,7 +188,7 @@ class AnswerDesk:
         }
 
     def tell_given(self, person: str) -> list[dict[str, str]]:
-        """Return a person's answers on the page, newest first: id, question, text's beginning, answer."""
+        """Return a person's answers on the page, newest first: id, question, start of the text, answer."""
         with self._lock:
             self._queues.refresh()
             given = self._queues.find_given(person, _MOST_GIVEN)
@@ -274,7 +274,7 @@ class AnswerDesk:
         return Outcome.STORED
 
     def _find_items(self, ids: Iterable[str]) -> dict[str, Item]:
-        """Return items of the study or gold items."""
+        """Return the items with these ids, which can be items of the study or gold items."""
         # Always query both tables, because the response time must not reveal gold items.
         wanted = list(dict.fromkeys(ids))
         return self._store.controls.find_gold(wanted) | self._store.content.find_items(wanted)

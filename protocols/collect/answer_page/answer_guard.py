@@ -108,7 +108,7 @@ class AnswerGuard:
     requests: RequestLimit = field(default_factory=lambda: RequestLimit(120, 0.25))
 
     def cookie_of(self, link_id: str) -> str:
-        """Return the name of a link's cookie. It names the port, as browsers share cookies among ports."""
+        """Return the name of a link's cookie. It has the port, because ports share a browser's cookies."""
         prefix = "__Host-" if self.address.is_secure else ""
         return f"{prefix}oversight-answers-{self.address.port}-{link_id}"
 

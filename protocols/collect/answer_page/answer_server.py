@@ -107,7 +107,7 @@ def serve_answers(
 
 
 def make_application(guard: AnswerGuard, desk: AnswerDesk) -> web.Application:
-    """Return the server's routes; all except the page itself require the cookie of a link."""
+    """Return the server's routes; all except the page itself require an expert's cookie."""
 
     async def send_state(request: web.Request) -> web.StreamResponse:
         return web.json_response(await run_apart(desk.tell_state, request["link"].expert))

@@ -137,7 +137,7 @@ def sign_in(store: Store, secret: str) -> AnswerLink | None:
 
 
 def open_link(store: Store, link_id: str, session: str) -> AnswerLink | None:
-    """Return the link with an id if the value of a cookie opens it now, else None."""
+    """Return the link with this id if `session`, a cookie's value, opens it now, else None."""
     link = store.people.find_link(link_id)
     return _check_secret(link, session, "" if link is None else link.session_digest)
 

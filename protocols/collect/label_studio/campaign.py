@@ -126,7 +126,8 @@ def check_experts(asked: Iterable[Pending], roster: Roster, *, asks_on: bool) ->
     Raises
     ------
     DataError
-        If an expert would do so; the message names the roster and the expert, and for options the item.
+        If there is such an expert. The message names the roster and the expert and, if several options of one
+        item are the problem, the item.
     """
     for expert in roster.experts:
         if asks_on and (len(expert.classes) > 1 or "*" in expert.classes):
@@ -203,7 +204,7 @@ def repair_project(
 
 
 def find_asked_again(labels: LabellingRepository, replies: ReplyRepository) -> dict[str, list[Quarantined]]:
-    """Return the annotations that do not count, for each open question that its expert no longer sees."""
+    """Return question id → quarantined annotations, for open questions that their expert no longer sees."""
     rows: dict[str, list[Quarantined]] = defaultdict(list)
     for row in labels.read_quarantine():
         if row.question_id is not None and not row.over:

@@ -40,8 +40,8 @@ def make_verdict_page(
     descriptions
         Whether a description of the class is shown below the question.
     words
-        Names of verdicts that differ from the usual ones. They can include a verdict besides yes, no and
-        unsure.
+        Shown names of verdicts, if they differ from the usual names. A verdict besides yes, no and unsure can
+        be included.
     """
     names = {verdict: verdict.value.capitalize() for verdict in VERDICTS} | dict(words or {})
     choices = "".join(
@@ -61,8 +61,8 @@ def make_panel_page(options: Sequence[str] = (), *, descriptions: bool = False) 
     Parameters
     ----------
     options
-        The study's classes; their aliases in the result are ``"0"``, ``"1"``, … in this order. If it is
-        empty, every task has its own ``choices``: a list of objects with ``value`` (shown) and ``alias``
+        The study's classes; their aliases in the result are ``"0"``, ``"1"``, … in this order. Without
+        classes, every task has its own ``choices``: a list of objects with ``value`` (shown) and ``alias``
         (the option's number).
     descriptions
         Whether descriptions of classes are shown below the question.

@@ -239,7 +239,7 @@ def _find_emptied(
 def _find_spoiled(
     row: Mapping[str, Any], known: Snapshot, expert: str, since: str | None
 ) -> dict[int, Reason]:
-    """Return the annotations of a task that cannot count, with the reason.
+    """Return those annotations of a task that cannot count, each with the reason.
 
     An annotation cannot count if it was made from a prediction or while the task had a prediction, or if the
     server moved it from a duplicate task. A moved annotation keeps its author and editor.

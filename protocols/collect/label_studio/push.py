@@ -268,7 +268,7 @@ def _reconcile(
 
 
 def _check_tasks(client: Client, labels: LabellingRepository, queue: Queue) -> int:
-    """Compare tasks with the queue, and read ids that the server did not return."""
+    """Match the queue with the server's tasks until both agree. Returns how many tasks no push sent."""
     foreign = 0
     for _ in range(2):
         tasks = _tasks_of(labels, queue)

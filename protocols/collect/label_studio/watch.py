@@ -106,7 +106,7 @@ def watch_campaign(
 
 
 def take_look(campaign: Campaign, until_width: float | None = None) -> Look:
-    """Pull, send follow-up questions, and estimate from the stored answers; no estimate for a panel."""
+    """Pull, send follow-up questions and, unless the study is a panel, estimate from stored answers."""
     difference, follow = campaign.pull(), campaign.push_next()
     study, store = campaign.study, campaign.store
     queues = QueueShare(passed={})
@@ -135,7 +135,7 @@ def _count_used(estimate: Estimate) -> int:
 
 
 def estimate_running(study: Study, store: Store) -> tuple[dict[str, Estimate], dict[str, str]]:
-    """Estimate the newest run of each model from the answers so far, or return why this is not possible."""
+    """Estimate newest runs from answers so far: model → estimate, and model → reason why there is none."""
     opened = OpenStudy(study, store)
     labels, options = opened.labels, store.columns.read_options(opened.index)
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}

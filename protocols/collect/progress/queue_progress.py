@@ -1,8 +1,8 @@
 """Progress of every expert, measured from the stored answers.
 
-The order of a queue is drawn before any answer, so the same share of every queue, from its start, is a
-random part of all questions. An expert who answers a question has reached all questions before it. A
-question before it that is still open was passed over, and counts as missing.
+The order of a queue is drawn before any answer. So the questions in the first x % of every queue are a random
+sample of all questions. An expert who answers a question has reached all questions before it. A question
+before it that is still open was passed over, and counts as missing.
 """
 
 from __future__ import annotations

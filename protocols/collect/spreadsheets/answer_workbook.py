@@ -44,7 +44,7 @@ def write_workbook(
     rows
         Column → text, with the same columns in each row.
     choices
-        Choices of each row; empty for yes, no and unsure.
+        Choices of each row; an empty entry stands for yes, no and unsure.
     instructions
         Text at the top of the sheet of instructions.
 

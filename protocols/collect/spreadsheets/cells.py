@@ -40,8 +40,8 @@ def write_options(
 ) -> tuple[str, Sequence[str]]:
     """Return the shown text of an item's options, and the question about each of them.
 
-    Questions are in the words of ``[experts] question_text``, in English if it is None.
-    An item about an open answer has one option, which is the question itself.
+    If `question_text` is None, questions are in English. An item about an open answer has one option, which
+    is the question itself.
     """
     if len(options) == 1:
         return "", options
@@ -57,9 +57,9 @@ def mark_cells(cells: Mapping[str, str]) -> int:
 
 
 def write_checks(cells: Sequence[Sequence[str]], key: int) -> str:
-    """Return the joined checksums of all rows' shown texts: eight hexadecimal digits each, using `key`.
+    """Return the checksums of all rows' shown texts as one text, with eight hexadecimal digits per row.
 
-    `cells` are the columns of `SHOWN`, as written.
+    `cells` are the columns of `SHOWN`, as written to the file. The checksums depend on `key`.
     """
     texts, options, questions = cells
     found = np.fromiter(map(crc32, map(str.encode, texts)), np.uint32, len(texts))
@@ -96,12 +96,12 @@ def cell_reader(path: str | Path) -> ReadCell:
 
 
 def read_id(text: str, prefix: str) -> str:
-    """Return the stored form of an id, without the prefix and check that files add."""
+    """Return the stored form of an id: remove the prefix and the checksum that exported files add."""
     return _CHECK.sub("", text.strip().removeprefix(prefix))
 
 
 def is_same(said: str, shown: str) -> bool:
-    """Whether a cell still has its exported text, ignoring white space and guards."""
+    """Whether a cell still has its exported text, ignoring white space and changes that the export made."""
     wanted = _fold(shown)
     return any(_fold(text) == wanted for text in (said, unguard_cell(join_lines(said)), unescape(said)))
 

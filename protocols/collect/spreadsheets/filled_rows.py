@@ -108,7 +108,7 @@ def check_stored(row: Row, column: str, stored: str, again: str) -> None:
 
 
 class Comments:
-    """Collects comments that differ from stored ones; the first comment is kept."""
+    """Counts comments that are left out because an earlier comment on the same question is kept."""
 
     def __init__(self) -> None:
         self._first = dict[str, int]()

@@ -62,14 +62,14 @@ class Project:
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def find_changed(self, instructions: str) -> dict[str, object]:
-        """Return the settings that differ from those of a push, by name, with the push's values."""
+        """Return the settings that the next push would change: name → new value."""
         meant = make_settings(instructions)
         return {name: value for name, value in meant.items() if self.settings.get(name, value) != value}
 
 
 @dataclass(frozen=True, slots=True)
 class TaskPrediction:
-    """A prediction on a task, and the time since which it exists."""
+    """A prediction on a task, with the time of its creation."""
 
     id: int
     task: int

@@ -1,7 +1,7 @@
 """Install Label Studio in a separate environment, and prepare an empty database, once per user.
 
 Label Studio pins its libraries so strictly (for example ``openai < 2``) that it cannot share this project's
-environment. Its database needs hundreds of migrations, so later servers copy the prepared one.
+environment. Its database needs hundreds of migrations, so every server copies the prepared database.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def make_template() -> Path:
 
 
 def make_clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """Return a server's environment variables: no keys of the caller, no telemetry, and `extra`."""
+    """Return a server's environment variables: `extra`, no telemetry, and none of the caller's keys."""
     kept = {n: v for n, v in os.environ.items() if n in _KEPT or n.startswith("LC_")}
     quiet = {
         "COLLECT_ANALYTICS": "false",

@@ -81,7 +81,7 @@ class LabelStudioServer:
 
     @property
     def public(self) -> dict[str, object]:
-        """All fields except secrets, and the file with the secrets."""
+        """All fields except secrets, with the paths of the log and of the file that holds the secrets."""
         shown = {name: value for name, value in asdict(self).items() if name not in ("token", "password")}
         files = _open_folder("", Path(self.folder))
         return {**shown, "secrets": str(files.state_file), "log": str(files.log)}
@@ -183,9 +183,9 @@ def find_servers() -> Path:
 
 
 def _find_folder(name: str) -> Path:
-    """Return the folder of a server's data; data of an older version stay in the cache while it runs.
+    """Return the folder of a server's data; an older version's data stay in the cache while the server runs.
 
-    If the server is stopped, such data are moved from the cache to the data directory.
+    If the server is stopped, these data are moved from the cache to the data directory.
     """
     place, before = find_servers() / name, cache_dir() / "label-studio" / "servers" / name
     if name and not place.exists() and before.is_dir():
