@@ -517,8 +517,7 @@ def _resolved_shares(
     `correct` is used only as a fallback: it counts unresolved items on which the models agree as wrong for
     all, which is valid only for differences.
     """
-    # if too many questions are unanswered, accuracies are unknown; the ranking then shows the accuracies on
-    # known items
+    # if accuracies are unknown (too many unanswered questions), the ranking shows those on known items
     with contextlib.suppress(EstimateError):
         found = resolved_correctness(labels, predictions)
         own = [None if found.waiting else column for column in found.own.T]
