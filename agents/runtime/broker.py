@@ -385,7 +385,7 @@ class Broker(RequestDraws):
             task = self._calls.start(key, self._look_up(key, text, request, as_it_comes=as_it_comes))
         else:
             self.spent.cached += 1
-        # Shield the call, because others may wait for it and a paid reply must be stored.
+        # Shield the call, because other tasks may wait for its reply, and a paid reply must be stored.
         return await asyncio.shield(task)
 
     async def _look_up(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:

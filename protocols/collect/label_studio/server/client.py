@@ -37,7 +37,7 @@ _TOLD = ("expert_instruction", "show_instruction")
 _FIELDS = ",".join(
     ("id", "description", "label_config", "task_number", "total_predictions_number", *_TOLD, *_SETTINGS)
 )  # most other fields of a project cost one query each
-# Only these fields of tasks and annotations are read, because a server needs one query for each other field.
+# Only these fields of tasks and annotations are read, because every further field costs the server a query.
 _OF_ANSWERS = (
     "id,data,updated_at,annotations,result,completed_by,updated_by,was_cancelled,lead_time,"
     "parent_prediction,created_at"
