@@ -94,7 +94,7 @@ class AskedLookup:
         self._study, self._store = study, store
         self._content, self._controls = store.content, store.controls
         self._shown, self._replies = ShownRepository(store), store.replies(panel=False)
-        # Per question, single look-ups take much longer than reading all questions.
+        # Single look-ups are slow, so read all questions after looking up 1/30 of them.
         self._enough, self._looked_up = store.content.count_questions() / 30, 0
         self._experts: dict[str, str] | None = None
         self._marks: dict[str, int] | None = None

@@ -326,7 +326,7 @@ class Broker(RequestDraws):
     ) -> None:
         super().__init__(name)
         self._note, self._holds_lost = note, holds_lost
-        # Mark lost calls in the cache only if `note` does not store their usage, or if they count as failed.
+        # Mark lost calls in the cache if no `note` stores their usage, or if they count as failed.
         self._notes_lost = store is not None and (note is None or holds_lost)
         self._budget, self._price = budget, price
         self._cache = CallCache(store)
@@ -334,7 +334,7 @@ class Broker(RequestDraws):
         out, limits = OutModel(model, self._calls), limiter or Limiter(concurrency)
         self._model = LimitedModel(out, limits, tries, is_billed=is_billed, holds_lost=holds_lost)
         # The semaphore frees a place only when a reply is stored: a kill loses at most `concurrency` replies.
-        # The limiter frees its places earlier, when a reply arrives.
+        # The limiter frees a place as soon as a reply arrives, before the reply is stored.
         self._unstored = asyncio.Semaphore(self._model.limiter.concurrency)
         self._answered: Request | None = None
         self._refusals = 0
@@ -385,7 +385,7 @@ class Broker(RequestDraws):
             task = self._calls.start(key, self._look_up(key, text, request, as_it_comes=as_it_comes))
         else:
             self.spent.cached += 1
-        # Shield the call, because others may wait for it and a paid reply must be stored.
+        # Shield the call, because other tasks may wait for its reply, and a paid reply must be stored.
         return await asyncio.shield(task)
 
     async def _look_up(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:

@@ -135,7 +135,7 @@ def _find_object(text: str) -> dict[str, Any] | None:
     for start in (match.start() for match in re.finditer(r"\{", text)):
         try:
             found = _DECODER.raw_decode(text, start)[0]
-        # Stop at an object with too many levels, because an object inside it is not the answer.
+        # Stop at an object that is nested too deeply, because the objects inside it are not the answer.
         except RecursionError:
             return {}
         except ValueError:

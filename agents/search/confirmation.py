@@ -73,7 +73,7 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     items = context.items("confirm")
     if items:
         context.progress(f"{len(finalists)} finalists on {len(items)} confirmation items")
-    # Request failed answers again, so that fewer answers count as wrong or are left out.
+    # Repeat failed requests, because a failed answer counts as wrong or is left out.
     parts = (context.items("select"), items)
     await gather_all(*(context.answer(c, part) for c in finalists for part in parts))
     if items and noted is None and context.archive.table.has_failed(finalists, items).all():
@@ -186,7 +186,7 @@ def _update(
     spread = float(np.nanvar(gaps)) * len(mean) / max(1, len(mean) - 1)
     effect = design_effect(gaps - (value - value.mean())[:, None], cluster)
     noise = max(least, effect * spread) / n
-    # Differences among the finalists: precision-weighted means of old and new deviations from the centres.
+    # Differences among the finalists: precision-weighted means of old and new deviations from their mean.
     centre, fresh_centre = mean.mean(), value.mean()
     keep = noise / (noise + variance)
     gap = keep * (mean - centre) + (1 - keep) * (value - fresh_centre)

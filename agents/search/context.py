@@ -155,7 +155,7 @@ class SearchContext:
             if todo := self.archive.to_ask(candidate, run, items):
                 try:
                     found = await self.evaluate(self.archive.candidates[candidate].program, todo, run)
-                # A newer gate may refuse the program of an old candidate; then its answers count as wrong.
+                # If a newer gate refuses an old candidate's program, the candidate's answers count as wrong.
                 except ProgramRefused as error:
                     wrong = PredictionStatus.UNREADABLE
                     found = [Prediction(item.id, None, wrong, str(error), sample=run) for item in todo]

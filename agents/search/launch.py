@@ -195,9 +195,9 @@ def _count_items(context: SearchContext) -> float:
     section, n = context.section, len(context.items("select"))
     rungs = [r for r in section.rungs if r < n] + [n]
     steps = [after - before for before, after in zip((0, *rungs), rungs, strict=False)]
-    # After each rung of a race, the share `keep` of the proposals continues if all are equally good; if each
-    # is the best so far, all continue.
-    # The geometric mean is a compromise between these two cases.
+    # If all proposals are equally good, the share `keep` of them continues after each rung of a race.
+    # If each proposal is the best so far, it runs on all n items.
+    # `raced` is the geometric mean of n and `equal`, the number of answers if all are equally good.
     equal = sum(step * share for step, share in zip(steps, (1.0, *section.keep), strict=False))
     raced = math.sqrt(equal * n)
     judged = min(len(context.items("feedback")), PORTION * REFUTED[section.policy])

@@ -244,8 +244,7 @@ class _Slots:
                 task.cancel()
             raise
         finally:
-            # Wait for calls that were sent, because they are paid for. After an interrupt, the tasks were
-            # cancelled above.
+            # Wait even for cancelled tasks, because calls that they have sent are paid for.
             await asyncio.gather(*self._tasks, return_exceptions=True)
         return reason
 

@@ -209,7 +209,7 @@ class ControlAnswers:
         for control in self.controls:
             reply, first = self.replies.get(control.id), self.originals.get(control.original)
             said = None if reply is None else SAID.get(reply.value)
-            # after a reassignment, the second expert may be the one who answered first
+            # after a reassignment, one expert may have answered the original and the overlap question
             is_other = reply is not None and (first is None or first.expert != reply.expert)
             if control.kind is ControlKind.OVERLAP and said is not None and is_other:
                 second[index.places[control.item_id]] = int(said)

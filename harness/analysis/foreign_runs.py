@@ -108,7 +108,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     with (
         pause_collector(),
         Store(study.store_url) as store,
-        # two processes that import the same log do no harm, so the lock may be taken over
+        # take over another machine's lock, because two simultaneous imports of a log do no harm
         store.locks.hold({run: model}, take_over=True),
     ):
         asked = ReplyForm(pattern=study.prompt.pattern)

@@ -278,7 +278,7 @@ def find_missing_items(study: Study) -> list[str]:
             stored = [name for name in stored if not name.startswith(UNIT_PREFIX)]
         return [name for name in stored if name not in there]
     except (OSError, OversightError, sqlite3.Error):
-        return []  # functions that need the file or the database report its errors
+        return []  # functions that need the file or the database will report the error
 
 
 def _read_stored_ids(study: Study) -> list[str]:

@@ -481,7 +481,7 @@ def begin_study(
         check_proposal(proposal, items or "")
     given = PRESETS[preset].classes if preset else proposal.classes if proposal else classes
     longest = max(map(len, given), default=_TYPICAL)
-    is_panel = protocol.startswith("panel")  # by name: the protocol's statement is slow to import
+    is_panel = protocol.startswith("panel")  # test the name, because importing the protocol is slow
     folder.mkdir(parents=True, exist_ok=True)
     text = STUDY.format(
         name=to_toml(folder.resolve().name),

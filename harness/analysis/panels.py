@@ -184,7 +184,7 @@ def read_study_panel(store: Store, classes: Sequence[str] | None, clusters: Mapp
     if not ratings:
         raise BadInput("the study has no ratings; give a file, or collect them: oversight label --help")
     panel = make_panel(ratings, classes or list(dict.fromkeys(o for i in items for o in i.options)))
-    if not classes:  # numbers have an order; options have one only if all items have the same options
+    if not classes:  # numbers have an order; options have an order only if all items have the same options
         are_words = any(parse_number(name) is None for name in panel.classes)
         panel = replace(panel, ordered=are_words and len({i.options for i in items}) == 1)
     return panel.clustered(clusters)

@@ -288,7 +288,7 @@ def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: St
     except EstimateError as error:
         return tuple(
             Check.not_made(check.name, str(error))
-            # the check `small_strata` is about the number of labels, so it may fail for lack of answers
+            # keep a failure of `small_strata`, because this check is about the number of labels
             if check.state == "failed" and check.name != "small_strata"
             else check
             for check in run_checks(predictions, labels, strata=strata)

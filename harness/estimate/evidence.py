@@ -558,8 +558,7 @@ def resolved_estimate(
     """
     found = resolved_correctness(labels, [predictions])
     cluster = enough_clusters(found.items, labels.index, labels.cluster)
-    # Unanswered questions are not a random subset, even if they are few. So the model's accuracy on them is
-    # not assumed to equal its accuracy on the answered questions.
+    # Accuracy on unanswered questions may differ from that on answered ones, which are not a random subset.
     own = None if bounds or found.waiting else found.own[:, 0]
     estimate = resolved_accuracy(
         found.correct[:, 0],

@@ -555,8 +555,8 @@ def judge(
     mean, square = float(gains.mean()), float((gains**2).mean())
     need = outcomes_to_settle(mean, square, level=known.level) / max(per_answer, 1e-9)
     if need <= known.answers:
-        # By chance, the answers so far are weaker evidence than expected. The forecast assumes that further
-        # answers add evidence at the expected rate.
+        # By chance, the answers so far are weaker evidence than expected.
+        # The forecast assumes that further answers add evidence at the expected rate.
         p = min(1.0, p_below if mean > 0 else p_above)
         need = known.answers + need * (1 - math.log(p) / math.log(1 - known.level))
     further = further_answers(need, known.answers)
@@ -721,8 +721,8 @@ def _decide(
         1 / down + spent,
         ahead.sums,
     )
-    # Some error rates or missing answers put the value above the bar, others below it. So more answers may
-    # not lead to a decision.
+    # Depending on the unknown error rates or missing answers, the value is above or below the bar.
+    # So more answers may not lead to a decision.
     untold = UNTOLD if errors is not None else UNANSWERED
     return found.withheld(untold) if is_open and not found.decided else found
 

@@ -919,7 +919,7 @@ def _plan(
         if not told and ratio:
             ends = _widen(sought[side], spread, ratio)
             yield words.fill(one, (sought[side], expected[side]), ends, sought[NONE], ratio)
-        elif "+" not in side:  # for combined kinds, the rows of the single kinds say why there is no plan
+        elif "+" not in side:  # the rows of the single kinds say why a combination has no plan
             yield words.explain(one, told)
 
 

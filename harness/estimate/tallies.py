@@ -1012,7 +1012,7 @@ def tally(
     return tally_columns(predicted, said, find_strata(predicted, said, strata), split)
 
 
-@lru_cache(maxsize=2)  # two results, because reports alternate between all labels and a subset of them
+@lru_cache(maxsize=2)  # keep two results, because reports alternate between all labels and a subset of them
 def tally_columns(
     predictions: PredictionColumns,
     labels: LabelColumns,

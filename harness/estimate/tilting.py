@@ -157,7 +157,7 @@ def _find_mode(
         if np.abs(step).max() < _ENOUGH:
             break
         found, q_next, p_next = density(theta + step)
-        # compared with a tolerance, because near the mode rounding errors in the density exceed its increase
+        # with a tolerance, because near the mode the density increases by less than its rounding error
         if found > best - 1e-10 * (1 + abs(best)):
             theta, best, q, p, size = theta + step, found, q_next, p_next, min(1.0, 2 * size)
         else:

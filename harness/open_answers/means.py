@@ -169,7 +169,7 @@ class ItemMean:
     def minus(self, other: ItemMean) -> ItemMean:
         """Return the difference self − other on their common items."""
         mine, theirs = (self.take(other.item), other.take(self.item))
-        # Linearise both ratios around their values, so that the difference has one common norm.
+        # Linearise both ratios around their values, so that their difference can use one `norm`.
         norm = (mine.norm + theirs.norm) / 2
         difference = mine.value - theirs.value
         one, two = (mean.a - mean.value * (mean.norm - 1) for mean in (mine, theirs))

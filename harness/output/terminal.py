@@ -193,7 +193,7 @@ def show(renderable: RenderableType) -> None:
                 yield Segment(text if control else _showable(text, encoding), style, control)
 
     # Markup is off, so that square brackets in items, names and paths are printed unchanged.
-    # `str` changes nothing, because the console already makes texts printable.
+    # `str` leaves texts unchanged, because the console already makes them printable.
     stream = cast("IO[str]", _GuardedStream(_plain(sys.stdout), str))
     console = _Console(markup=False, file=stream)
     if not console.is_terminal:

@@ -313,7 +313,7 @@ def _against(p_L: PValue, p_U: PValue) -> tuple[float, float | None]:
     """
     u = 1.0
     if p_L(u) > p_U(u):  # otherwise p_U exceeds p_L for every u, and u = 1 is the best split
-        # Extreme tails underflow, so that both p-values are 0; such a u counts as below the crossing.
+        # If both p-values underflow to 0, t counts as below the crossing.
         u = find_root(lambda t: -1.0 if p_L(t) > p_U(t) else 1.0, 0.0, 1.0, (1.0, -1.0))
     p = min(max(p_L(v), p_U(v)) for v in (max(0.0, u - 1e-10), u, min(1.0, u + 1e-10)))
     confidence = max(0.0, 1 - 2 * p)

@@ -410,7 +410,7 @@ class Parity(Displayable):
         rule = "human or model is below 80 % over all items: compare them within bins, not over all items"
         return (
             HtmlTable(
-                title=f"Human and model against the vote ({self.method}), intervals {self.level:.0%}",
+                title=f"Human and model compared with the vote ({self.method}), intervals {self.level:.0%}",
                 columns=("vote", "items", "expected", "human", "model", "human − model", "p"),
                 rows=rows,
                 notes=(*([rule] if self.stratify else ()), *noted, *self.assumptions),

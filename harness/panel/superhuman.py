@@ -574,8 +574,7 @@ def assess_superhuman(
         notes.append(Note(NoteKind.SINGLE_LABEL_ITEMS, {"items": int((m < 2).sum())}))
     if aggregate == "dawid-skene":
         notes.append(Note(NoteKind.LEARNED_AGGREGATE))
-    # An item with labels of all annotators shows that the panel is fixed. One such item is enough, because
-    # labels of a fixed panel may be missing on the other items.
+    # One item with labels of all annotators shows a fixed panel, because other items may lack some labels.
     fixed = bool((m == len(panel.annotators)).any()) if pool is None else not pool
     check = None
     if oracle is not None:

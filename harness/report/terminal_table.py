@@ -74,7 +74,7 @@ def classes_tables(study: StudyReport) -> list[RenderableType]:
     for name, found in models:
         for result, e in found.items():
             interval = "\n".join(filter(None, (interval_text(e), caution_text(e))))
-            # Text, because rich would interpret square brackets in names of classes as markup
+            # `Text`, because rich would interpret square brackets in names of classes as markup
             table.add_row(name, Text(result), value_text(e), interval, method_text(e))
         table.add_section()
         lines += [f"{name}: {line}" for line in note_lines(found, group_reasons(found.undefined))]

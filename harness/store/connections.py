@@ -32,7 +32,7 @@ from oversight.harness.store.serialization import (
 )
 
 _DATABASE = "SELECT database FROM database_mark"
-_LOSSES = 5  # maximum number of repetitions; restarting the server interrupts a transaction fewer times
+_LOSSES = 5  # maximum number of repetitions; a restart of the server needs fewer repetitions
 T = TypeVar("T")
 
 
@@ -75,7 +75,7 @@ class Connections:
         sa.event.listen(self._engine, "connect", self._watch_commits)
         try:
             with self._raising_store_errors(), self._engine.connect() as connection:
-                make_private(self._file)  # a new file is still empty; its log will get the same permissions
+                make_private(self._file)  # while a new file is empty; its log gets the same permissions
                 prepare_tables(connection, self._shown, read_only=self.read_only)
                 self.read_only = self.read_only or not may_write(connection)
                 self._remember_files()

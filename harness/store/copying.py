@@ -17,7 +17,7 @@ from oversight.harness.store.tables.content_tables import DatabaseMarkRow, ItemR
 from oversight.harness.store.tables.insertion import count_rows, insert_tuples
 from oversight.harness.store.tables.run_tables import RunLockRow, RunVersionRow
 
-# Locks of processes and the mark of the database itself are not copied.
+# Locks of processes, and the row with the database's own id and mark, are not copied.
 _LEFT = {row.__table__.name for row in (RunLockRow, DatabaseMarkRow)}
 _COUNTED = RunVersionRow.__table__  # a trigger writes this table when predictions arrive
 

@@ -58,8 +58,8 @@ class Database(Connections):
                 while rows := cursor.fetchmany(_COLUMN):
                     yield tuple(zip(*rows, strict=True))
             else:
-                options = {"yield_per": _COLUMN}  # set for the query only, because the connection is shared
-                # Close the result with the iteration, even if the iteration ends early.
+                options = {"yield_per": _COLUMN}  # only for this query, because the connection is shared
+                # Close the result when the iteration ends, even if it ends early.
                 with connection.execute(query, execution_options=options) as found:
                     for part in found.partitions():
                         yield tuple(zip(*part, strict=True))

@@ -34,7 +34,7 @@ def move_rows(source: str, target: str) -> dict[str, int]:
         mark = store.marks.read_mark()
         if mark is not None and mark.moved_to != shown:
             store.marks.refuse_mark()
-        store.marks.mark_moved(shown)  # mark it first, so that nobody starts to write after the check
+        store.marks.mark_moved(shown)  # mark the database first, so that nobody writes after the check
     try:
         _refuse_users(source)
         with Store(source) as old, Store(target, write_marked=True) as new:

@@ -96,7 +96,7 @@ class ReplyRepository(Repository):
             return []
         # Portions have equal ranges of positions. Withdrawn replies leave gaps, so sizes vary a little.
         size = -(-(last + 1) // most)
-        # The size is a literal, because PostgreSQL treats parameters in SELECT and GROUP BY as different.
+        # Use a literal, because PostgreSQL treats parameters in SELECT and GROUP BY as different expressions.
         portion = t.position // sa.literal_column(str(size), sa.Integer)
         rows = self._database.read_rows(
             sa.select(portion, t.expert, sa.func.count()).group_by(portion, t.expert)

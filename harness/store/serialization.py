@@ -113,7 +113,7 @@ def make_items_storable(items: list[Item]) -> list[Item]:
         If an id contains a secret, or a character that would be replaced, because ids must not change.
     """
     texts = "\n".join([text for item in items for text in (item.id, item.text, *item.options)])
-    # Check all items at once, because almost no item contains such a character.
+    # Check all items at once, because almost no item needs cleaning.
     return items if make_storable(texts) == texts else list(map(_make_item_storable, items))
 
 

@@ -152,7 +152,7 @@ class Store(Database):
         with self.transaction() as connection:
             counts: dict[str, int] = dict(connection.execute(count).all())
             last = connection.execute(sa.select(sa.func.max(position))).scalar() if counts else None
-            # Read the first items until every person is found, because sorting all questions is slow.
+            # Read items in portions until every expert is found, because sorting all questions is slow.
             while last is not None and start <= last and len(found) < len(counts):
                 rows = connection.execute(in_order.where(position >= start, position < end))
                 found |= {name: counts[name] for name in dict.fromkeys(rows.scalars()) if name not in found}

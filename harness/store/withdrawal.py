@@ -293,7 +293,7 @@ def read_item_ids(path: str | Path) -> list[str]:
     """
     address = f"file:{quote(str(path))}?mode=ro"
     if not Path(f"{path}-wal").exists():
-        address += "&immutable=1"  # otherwise SQLite would create a log and its index next to the file
+        address += "&immutable=1"  # without it, SQLite would create a log and its index next to the file
     with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
         return [name for (name,) in connection.execute("SELECT id FROM item")]
 

@@ -198,7 +198,7 @@ def refuse_foreign(request: web.Request, address: PublicAddress) -> web.Response
     if len(hosts) != 1 or not address.knows(hosts[0]):
         return refuse(403, "this server does not have that name")
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site", "none")
-    # Allow links from other sites and mails to open the page.
+    # Allow links in other sites and in mails to open the page.
     is_page = request.path == "/" and request.method in ("GET", "HEAD")
     is_foreign = origin is not None and not address.sent_from_here(origin, hosts[0])
     if is_foreign or (site not in ("same-origin", "none") and not is_page):

@@ -197,7 +197,7 @@ def shrink_scores(
     complete = counts >= 0.9 * used.sum()
     if not complete.any():
         raise EstimateError("fitness: no candidate answered all items; there is nothing to compare with")
-    # Each item's mean score over the reference candidates, or over all candidates if no reference has one.
+    # An item's mean score over reference candidates, or over all candidates if no reference has a score.
     chosen = np.where(complete[:, None], scores, np.nan)
     empty = np.isnan(chosen).all(axis=0)
     chosen[:, empty] = scores[:, empty]
@@ -252,7 +252,7 @@ def _posterior(
     log -= 0.5 * (weight * left**2).sum(axis=1)
     p = np.exp(log - log.max())
     p /= p.sum()
-    # `rest` is the posterior mean of the noise, so `value - rest` is that of A_j
+    # `rest` is the posterior mean of the noise, so `value - rest` is the posterior mean of A_j
     rest = noise * ((weight * left) @ basis.T)
     means = value - rest
     mean = p @ means

@@ -118,7 +118,7 @@ class _BundleCheck:
         follows = [chain(before, body) for before in self._before]
         if stated not in follows:
             self._tell_break(told)
-            # accept a next line that continues the stated, the recomputed or the last valid chain value
+            # the next line may continue the stated, the recomputed or the last valid chain value
             self._before = tuple({stated, *follows, self._good})
             self._expected = max(self._expected, told["line"] if told else 0) + 1
             return

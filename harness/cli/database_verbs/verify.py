@@ -102,7 +102,7 @@ def _tell_answers(found: Audit) -> str:
 def _tell_freezes(found: Audit) -> list[str]:
     """Describe how the design was frozen, and what changed between freezes."""
     if not found.freezes:
-        is_drawn = found.drawn or found.lines  # only a bundle has lines
+        is_drawn = found.drawn or found.lines  # `lines` is 0 unless a bundle was checked
         why = "an older version drew the questions" if is_drawn else "no questions were drawn"
         return [f"no frozen design to check: {why}"]
     lines = []

@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--pool",
         action="store_true",
-        help="test against the whole pool from which these annotators were drawn at random",
+        help="compare the model with the whole pool from which these annotators were drawn at random",
     )
     told = (
         "split: bound model and annotators separately; paired: compare them item by item, with more power; "

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--by",
         metavar="COLUMN",
-        help="test the calibration for each value of this item column; model: for each model",
+        help="test the calibration for each value of this item column, or, with 'model', for each model",
     )
     add(
         "--margin",

@@ -127,8 +127,7 @@ _CLUSTER = 0.25  # above this share of refusals among recent calls, a rate limit
 _TOLERATED = 0.1  # above this share of refusals, the rate is measured again
 _RARE = 0.015  # the rate is raised if there are at most this many refusals per success
 _GREED = 1.03  # the used rate is the measured rate times this factor
-# Relative growth of the rate: at least _GROWTH at first, then doubled up to _FASTEST by each measurement
-# with few refusals.
+# growth of the rate per measurement, as a fraction of the rate: initial minimum, later maximum
 _GROWTH, _FASTEST = 0.1, 0.5
 # After this many refusals in a row and at least this many seconds without a success, the rate is not trusted.
 _IN_VAIN, _A_WHILE = 8, 0.1

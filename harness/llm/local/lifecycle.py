@@ -53,7 +53,7 @@ def find_weights() -> Path:
                 fresh = Path(temporary, "weights")
                 _install(fresh)
                 _check(fresh / _GGUF)
-                shutil.rmtree(target, ignore_errors=True)  # an interrupted removal may have left it
+                shutil.rmtree(target, ignore_errors=True)  # an interrupted removal may have left this folder
                 fresh.rename(target)
         except OSError as error:
             raise ConfigError(
@@ -208,8 +208,7 @@ def stop_local_model() -> bool:
 def find_local_model() -> LocalServer | None:
     """Return the running server, or None; files left by a dead server are ignored."""
     folder = local_folder()
-    # Read the state only after the lock was tested: a new server removes the old state before it takes the
-    # lock.
+    # Test the lock before reading the state: a new server removes the old state before it takes the lock.
     server = folder.read_state() if is_alive(folder.path) else None
     return server if server is not None and server.url else None
 

@@ -68,7 +68,7 @@ class LimitField:
         said = data.decode("utf-8", "replace")
         if self._is_set or status not in (400, 422) or sent not in said or not _NOT_TAKEN.search(said):
             return False
-        if self.name != sent:  # another call learned the field after this call was sent
+        if self.name != sent:  # another call changed the field after this call was sent
             return True
         if self._has_learned:
             return False

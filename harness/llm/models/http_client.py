@@ -174,7 +174,7 @@ class HttpClient:
 
 
 def _time_limits(seconds: float) -> aiohttp.ClientTimeout:
-    # The timeout for connecting is shorter. So a request that was not sent differs from a slow reply.
+    # A shorter timeout for connecting distinguishes a request that was not sent from a slow reply.
     return aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, 0.9 * seconds))
 
 

@@ -17,7 +17,7 @@ def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:
     """Return a model's estimates from the first n labels in the order of the draw, for increasing n."""
     try:
         found = close_interval(study, store, model)
-    except StoreError:  # not shown as a result, because it may be temporary
+    except StoreError:  # not shown as a result, because the error may be temporary
         raise
     except OversightError as error:
         return {"why": str(error), "points": [], "watchable": False}
@@ -35,7 +35,7 @@ def read_strata_of(
     """Return model → its accuracy in every stratum. If several models are given, all must have answers."""
     try:
         found = estimate_strata(study, store, models, column)
-    except StoreError:  # not shown as a result, because it may be temporary
+    except StoreError:  # not shown as a result, because the error may be temporary
         raise
     except OversightError as error:
         return {model: {"why": str(error), "strata": []} for model in models}

@@ -41,7 +41,7 @@ def read_overview(study: Study, store: Store) -> dict[str, Any]:
     """Return the output of ``oversight estimate --json`` with texts; if it fails, only the reason `why`."""
     try:
         report = report_study(store, study)
-    except StoreError:  # not shown as a result, because it may be temporary
+    except StoreError:  # not shown as a result, because the error may be temporary
         raise
     except OversightError as error:
         return {"why": str(error)}
@@ -69,7 +69,7 @@ def read_differences(study: Study, store: Store) -> dict[str, Any]:
     """Return the output of ``oversight compare --json`` with warnings; if it fails, only the reason `why`."""
     try:
         made = compare_study(study, store=store)
-    except StoreError:  # not shown as a result, because it may be temporary
+    except StoreError:  # not shown as a result, because the error may be temporary
         raise
     except OversightError as error:
         return {"why": str(error)}

@@ -171,7 +171,7 @@ async def _serve(
             ready(f"{guard.address.url}/#/?pass={guard.token}")
             await ended.wait()
         finally:
-            feed.end()  # streams then end by themselves, so that shutdown does not wait for them
+            feed.end()  # end all streams, so that shutdown does not wait for them
             for task in following:
                 task.cancel()
             await asyncio.gather(*following, return_exceptions=True)

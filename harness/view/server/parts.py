@@ -70,7 +70,7 @@ class Parts:
         if name in _OF_ITEMS:
             return await self._read_of_items(name, params)
         key = (name, *(f"{k}={v}" for k, v in sorted(params.items())))
-        lock = self._locks.setdefault(key, asyncio.Lock())  # exists while a request holds or awaits it
+        lock = self._locks.setdefault(key, asyncio.Lock())  # a lock exists while a request holds or awaits it
         async with lock:
             version = self._feed.version
             kept = self._kept.get(key)

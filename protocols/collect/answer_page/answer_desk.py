@@ -282,7 +282,7 @@ class AnswerDesk:
 
 def _is_same(known: AuditRecord, event: AuditEvent) -> bool:
     said = (known.kind, known.asked_id, known.value) == (event.kind, event.asked_id, event.value)
-    # An erased comment cannot be compared, so it counts as equal.
+    # An erased comment cannot be compared, so it counts as equal to the new comment.
     return said and known.comment in (None, event.comment)
 
 

@@ -86,7 +86,7 @@ class TaskSheet:
             name = item.options[asked.option]
             sent["question"] = texts.ask(item, asked.option)
             if texts.descriptions:
-                # The page requires the field in every task.
+                # The page requires a description in every task.
                 sent["description"] = texts.descriptions.get(name, " ")
             if texts.own_options:
                 sent["options"] = "\n".join(f"• {option}" for option in item.shown_options)

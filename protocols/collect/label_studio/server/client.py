@@ -17,7 +17,7 @@ Digest = Callable[[Mapping[str, object]], str]
 _CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"
 _SETTINGS = {
     # Allow many annotations, because another user's answer or lock would hide a task from its expert.
-    # At most one answer is accepted anyway.
+    # Several annotations do no harm, because different answers to one question are not accepted.
     "maximum_annotations": 100,
     "sampling": "Sequential sampling",
     "skip_queue": "IGNORE_SKIPPED",
@@ -36,8 +36,8 @@ _SETTINGS = {
 _TOLD = ("expert_instruction", "show_instruction")
 _FIELDS = ",".join(
     ("id", "description", "label_config", "task_number", "total_predictions_number", *_TOLD, *_SETTINGS)
-)  # most other fields cost one query each
-# Only these fields of tasks and annotations are read, because a server needs one query for each other field.
+)  # most other fields of a project cost one query each
+# Only these fields of tasks and annotations are read, because every further field costs the server a query.
 _OF_ANSWERS = (
     "id,data,updated_at,annotations,result,completed_by,updated_by,was_cancelled,lead_time,"
     "parent_prediction,created_at"

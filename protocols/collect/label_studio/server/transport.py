@@ -347,7 +347,7 @@ class Transport:
             follow_redirects=True,
             trust_env=not local,
             # On a kept connection, a reply of the local server waits 40 ms for a delayed acknowledgement.
-            # For other servers, opening a new connection takes longer than that.
+            # For other servers, opening a new connection takes longer than these 40 ms.
             limits=httpx.Limits(max_keepalive_connections=0 if local else None),
         )
 
