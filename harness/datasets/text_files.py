@@ -161,7 +161,7 @@ def check_header(header: Sequence[str] | None, path: Path) -> list[str]:
 def tidy_header(names: Sequence[str]) -> list[str]:
     """Normalise column names: lower case, ``_`` for spaces, no empty names at the end.
 
-    A column without a name in between is named by its position, counted from 1.
+    An unnamed column before the last named one is named after its position, counted from 1.
     """
     plain = [re.sub(r"[\s_-]+", "_", unicodedata.normalize("NFKC", name).strip().lower()) for name in names]
     while plain and not plain[-1]:

@@ -67,7 +67,7 @@ def empirical(x: float) -> float:
 
 
 def theoretical(x: float, annotators: float) -> float:
-    """Return U(t) = √(1/m + (m − 1)/m · x) of m ≥ 2 annotators, for x in [0, 1]."""
+    """Return the ceiling U(t) = √(1/m + (m − 1)/m · x) for m = `annotators` ≥ 2 and x in [0, 1]."""
     return math.sqrt(1 / annotators + (annotators - 1) / annotators * x)
 
 

@@ -88,7 +88,7 @@ class Panel:
 
     @property
     def unit(self) -> IntArray:
-        """Index of each item's independent unit, which is its cluster or itself; shape (N,)."""
+        """Index of each item's independent unit, shape (N,): its cluster, or the item without clusters."""
         return np.arange(len(self.items)) if self.cluster is None else self.cluster
 
     @property
@@ -243,8 +243,8 @@ def make_panel(ratings: Iterable[Rating], classes: Sequence[str] | None = None) 
     ratings
         Ratings in any order.
     classes
-        All classes in their order, which ordinal agreement may use. By default the classes that occur are
-        sorted by name, and ordinal agreement does not use this order.
+        All classes, in the order that ordinal agreement uses. By default, the classes that occur, sorted by
+        name; ordinal agreement does not use this order.
 
     Raises
     ------

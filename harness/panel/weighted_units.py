@@ -90,7 +90,7 @@ class WeightedUnits:
     drawn
         Shape (draws, q): sums over units with random weights.
     weight
-        Shape (draws,): random weight of the added unit.
+        Shape (draws,): random weight of the invented unit that intervals add to the sample.
     """
 
     total: FloatArray
@@ -101,8 +101,8 @@ class WeightedUnits:
     def draw(cls, sums: FloatArray, draws: int, seed: int) -> WeightedUnits:
         """Draw random weights of units.
 
-        Units with equal contributions share one gamma-distributed weight, which has the same distribution as
-        the sum of their weights and is much faster.
+        Units with equal contributions share one gamma-distributed weight. It has the distribution of the sum
+        of their weights, and drawing it once is much faster.
 
         Parameters
         ----------
@@ -135,7 +135,8 @@ class WeightedUnits:
         score
             Function that computes the score from sums.
         units
-            Shape (c, q): all possible contributions of the added unit, for a unit of mean size.
+            Shape (c, q): the c possible contributions to the q sums of the unit that is added to the sample,
+            which has mean size.
         level, effective
             As in `find_ends`.
         """

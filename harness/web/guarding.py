@@ -64,7 +64,7 @@ class PublicAddress:
 
     @property
     def is_readable(self) -> bool:
-        """Whether tokens and answers may cross a network unencrypted."""
+        """Whether others on the network could read tokens and answers, because they are sent unencrypted."""
         plain = self.public.startswith("http://") and not is_loopback(urlsplit(self.public).hostname or "")
         return plain or not is_loopback(self.host)
 
