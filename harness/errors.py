@@ -336,7 +336,7 @@ class TransientModelError(ModelError):
 
 
 class NoReply(TransientModelError):
-    """The endpoint gives no usable reply to this request at any retry: it is empty, cut or refused.
+    """At every retry, the endpoint's reply to this request is unusable: empty, cut off or a refusal.
 
     The cause is the request, because the same endpoint answers other requests.
     """

@@ -185,14 +185,14 @@ class SearchSection(Section):
         Score (``"raw"`` or ``"transformed"``) with which to repeat the published agent search; if unset, this
         project's search is used.
     labels
-        Answers that the search uses: all, or only complementary labels, where items with a yes are
-        left out (``"no"``) or count as a no about another option (``"drawn"``).
+        Answers that the search uses: all (``"all"``), or only noes. With ``"no"``, items with a yes are left
+        out; with ``"drawn"``, a yes is replaced by a no about a random wrong option.
     replicates
         Number of runs of every candidate on the same items.
     finalists
         Number of candidates that are confirmed; the winner is one of them.
     patience
-        Stop once the best three are the same over this number of proposals; 0 never stops early.
+        Stop if the best three stayed the same over this number of proposals; with 0, never stop early.
     split
         Shares of the labelled items for feedback to proposers, for selection, for confirmation, and for the
         final test.
@@ -243,7 +243,7 @@ class ExpertsSection(Section):
         File with the experts, their classes and capacities.
     question_text
         The yes/no question in the experts' language, where ``$option`` stands for the option; in a panel,
-        the question about all options, without ``$option``. Unset, experts are asked in English.
+        the question about all options, without ``$option``. If unset, experts are asked in English.
     protocol
         Rule by which questions are drawn, or items assigned to annotators; see docs/choose.md and
         docs/panels.md.
@@ -270,7 +270,7 @@ class ExpertsSection(Section):
         models.
     gold
         File of items with known answers, mixed into the queues as control questions; see docs/controls.md.
-        For open answers: file of units of known truth.
+        For open answers, file of units whose truth is known.
     gold_share
         Number of gold questions, as a share of the study's questions.
     repeat

@@ -165,7 +165,7 @@ def edinet(row: Row, _seed: int) -> Fields:
 
 
 def _filled(row: Row, options: Sequence[Any]) -> list[Any]:
-    """Return the options; an empty option is an error, because the answer is a position among them."""
+    """Return the options; an empty one is an error, because the answer is a position among the options."""
     if None in options:
         raise row.error("options", f"option {options.index(None) + 1} is empty")
     return list(options)

@@ -64,8 +64,8 @@ def labels_from_frame(
         answer: ``yes``, ``no``, ``unsure`` or ``skip``, or a boolean. An empty answer counts as missing, like
         ``unsure``. The column with the expert's name is optional.
     items
-        The items that were asked about, and possibly others. If all items have the same options, a list
-        of these options may be given instead; then any id is accepted.
+        The items that were asked about, and possibly further items. If all items have the same options, a
+        list of these options may be given instead; then any id is accepted.
 
     Raises
     ------
@@ -253,9 +253,9 @@ def read_ratings(
     ------
     DataError
         If a column is missing, an item or annotator is empty, a label is not a class, an annotator rates an
-        item twice, or there is no rating. In a table with one row per item, also if a column does not look
-        like an annotator's ratings. Without `classes`, also if a label can stand for a missing label, or if
-        two labels differ only in case. The message names file, line and field.
+        item twice, or there is no rating; if a table has one row per item and one of its columns does not
+        look like an annotator's ratings; or if `classes` are not given and a label can stand for a missing
+        label, or two labels differ only in case. The message names file, line and field.
 
     Examples
     --------

@@ -208,7 +208,7 @@ def _find_marked(path: Path) -> str:
 
 
 def _read_head(text: Iterator[str], as_saved: bool) -> tuple[int, str, str]:  # noqa: FBT001
-    """Return the number of lines before the header line, the separator, and the header line."""
+    """Return three values: the number of lines before the header line; the separator; the header line."""
     head, skipped = next(text, ""), 0
     while as_saved and head and not head.strip("".join(_DELIMITERS) + " \r\n\ufeff"):
         head, skipped = next(text, ""), skipped + 1

@@ -29,7 +29,7 @@ _LOST = re.compile(rb"<f[ >/]|<mergeCell ")
 def read_workbook_portions(path: Path, columns: Sequence[str] = ()) -> Iterator[Portion]:
     """Read the only sheet with content; its first row with content has the column names.
 
-    If `columns` are required, names are normalised (`tidy_header`). If several sheets then have content, the
+    If `columns` are required, names are normalised (`tidy_header`), and several sheets can have content. The
     only sheet with these columns is read; a sheet of instructions, for example, is left out.
 
     Raises

@@ -377,8 +377,8 @@ def measure_agreement(
     Raises
     ------
     EstimateError
-        If there is one annotator, no item has two ratings, an argument is out of range, or a class is not a
-        number at a level that needs numbers or an order.
+        If there is only one annotator, no item has two ratings, an argument is out of range, or a class is
+        not a number at a level that needs numbers or an order.
 
     Examples
     --------

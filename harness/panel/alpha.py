@@ -92,8 +92,8 @@ def krippendorff_alpha(
     """Compute α with an interval whose units are items, or clusters of items.
 
     The interval gives units random weights and adds one unit that lowers or raises α most (module
-    `weighted_units`). In simulations it has its nominal coverage from 5 items on, also with rare classes and
-    if all ratings agree.
+    `weighted_units`). In simulations the interval has its nominal coverage from 5 items on, also with rare
+    classes and if all ratings agree.
 
     Parameters
     ----------
@@ -192,8 +192,8 @@ def _distinct(votes: Any) -> tuple[Any, IntArray, IntArray]:
 def _extreme_rows(votes: Any) -> Any:
     """Return votes of invented items with full agreement on a class, or with strong disagreement.
 
-    The sparse array has shape (number of invented items, K). Each item has the mean number of ratings. They
-    are all in one class, half in each of two classes, or spread evenly over all classes.
+    The sparse array has shape (number of invented items, K). Each item has the mean number of ratings.
+    Its ratings are all in one class, half in each of two classes, or spread evenly over all classes.
     """
     K, m = votes.shape[1], max(2, round(float(votes.sum(axis=1).mean())))
     classes = np.argsort(votes.sum(axis=0), kind="stable")

@@ -37,7 +37,7 @@ from oversight.harness.panel.ratings import Panel, agreement_with, check_votes, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
-    """Upper bounds of the annotators' accuracy for one panel, and the values per item that they average.
+    """Upper bounds of the annotators' accuracy for one panel, and the values per item behind them.
 
     Attributes
     ----------

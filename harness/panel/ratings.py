@@ -3,9 +3,9 @@
 Ratings are given in long form (`item, annotator, label`) and stored as three integer arrays. Every function
 of this package takes a `Panel`, or its (N, K) votes. The labels of an item are combined by plurality, by a
 weighted vote, or by the latent class model of Dawid and Skene, which learns each annotator's reliability:
-P(annotator a gives l | class j) = π^a_jl, P(class j) = p_j, and labels are independent given the class. It is
-fitted by EM that starts from the vote shares. Source: Dawid & Skene 1979, Applied Statistics 28, equations
-2.3–2.5 and 3.1.
+P(annotator a gives l | class j) = π^a_jl, P(class j) = p_j, and labels are independent given the class. The
+model is fitted by EM that starts from the vote shares. Source: Dawid & Skene 1979, Applied Statistics 28,
+equations 2.3–2.5 and 3.1.
 """
 
 from __future__ import annotations
@@ -88,7 +88,10 @@ class Panel:
 
     @property
     def unit(self) -> IntArray:
-        """Index of each item's independent unit, shape (N,): its cluster, or the item without clusters."""
+        """Index of each item's independent unit, shape (N,).
+
+        The unit is the item's cluster or, if there are no clusters, the item itself.
+        """
         return np.arange(len(self.items)) if self.cluster is None else self.cluster
 
     @property

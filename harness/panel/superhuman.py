@@ -98,7 +98,7 @@ class AssumptionCheck:
 
     @property
     def first_holds(self) -> bool | None:
-        """Whether Theorem 1's assumption holds on these items; None if it cannot be computed."""
+        """Whether Theorem 1's assumption holds on these items; None if this cannot be tested."""
         return None if self.right_given_right is None else self.right_given_right >= self.right
 
     @property

@@ -135,8 +135,8 @@ class WeightedUnits:
         score
             Function that computes the score from sums.
         units
-            Shape (c, q): the c possible contributions to the q sums of the unit that is added to the sample,
-            which has mean size.
+            Shape (c, q): the c possible contributions of the added unit to the q sums. The added unit has
+            mean size.
         level, effective
             As in `find_ends`.
         """
@@ -159,7 +159,7 @@ class Share:
     Attributes
     ----------
     low, high
-        Ends of the interval; in simulations it has its nominal coverage from 5 items on.
+        Ends of the interval. In simulations the interval has its nominal coverage from 5 items on.
     why
         Reason why the interval may have less than its nominal coverage; empty if none exists.
 

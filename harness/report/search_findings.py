@@ -73,7 +73,7 @@ class SearchedWinner:
     why
         Reason why the interval from selection and confirmation may not be valid; empty if no check fails.
     reused
-        Text with the number of other searches that were tested on the same items; empty if none exists.
+        Text with the number of other searches that were tested on some of these items; empty if none was.
     tokens, start_tokens
         Tokens of the winner, and of the start, per selection item; None without a score.
     """

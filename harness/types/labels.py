@@ -1,4 +1,4 @@
-"""Protocols' statements about the use of their labels, and labels with the design that collected them."""
+"""Protocols' statements about the use of their labels, and labels with the design that produced them."""
 
 from __future__ import annotations
 
