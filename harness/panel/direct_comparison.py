@@ -171,7 +171,7 @@ def direct_result(
     Parameters
     ----------
     wins, losses, neither
-        Number of items on which the model is right, the annotator is right, and neither is right.
+        Three numbers of items: the model is right, the annotator is right, and neither is right.
     unsettled
         Number of items on which experts abstained.
     screened

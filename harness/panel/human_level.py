@@ -152,8 +152,8 @@ class HumanLevelStanding:
     hlpi
         HLPI of this system alone; None if undefined.
     better_than, on_par, worse_than
-        Number of people that the system is significantly better than, not significantly different from, and
-        significantly worse than.
+        Three numbers of people: compared with them, the system is significantly better, not significantly
+        different, and significantly worse.
     p_better, p_worse
         Person → corrected one-sided p of "the system is not better", or of "the system is not worse".
     """

@@ -41,7 +41,7 @@ class Panel:
         Shape (N,): index of every item's cluster, for example the patient of an image; None if items are
         independent.
     ordered
-        Whether the order of the classes was given, so that ordinal agreement may use it.
+        Whether the order of the classes was given, so that ordinal agreement can use it.
 
     Raises
     ------

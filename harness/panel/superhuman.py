@@ -61,7 +61,7 @@ class AssumptionCheck:
     right_given_right, right
         P(ℓ_i = ℓ* | ℓ_j = ℓ*) over pairs of different annotators, and P(ℓ_i = ℓ*). Theorem 1 assumes that
         `right_given_right` ≥ `right`; its bound U(e) needs this assumption, its bound U(t) does not. A fixed
-        panel of annotators with unequal skill may violate the assumption although their errors are
+        panel of annotators with unequal skill can violate the assumption although their errors are
         independent. `right_given_right` is None if no item has two labels.
     model_right, model_repeats, model_wrong
         On items where the aggregate is wrong: P(model = ℓ*), P(model = the aggregate's wrong label), and
@@ -289,7 +289,7 @@ class Superhuman(ResultWithNotes, Displayable):
     fixed
         Whether the annotators are a fixed group rather than a draw from a pool.
     valid
-        Ceilings that may certify (`list_valid_ceilings`), in the order in which they are tested.
+        Ceilings that a certificate can use (`list_valid_ceilings`), in the order in which they are tested.
     certified
         Valid ceilings that `L` exceeds with confidence ≥ `level`. They are tested in the order of `valid`, up
         to the first that is not exceeded; because this order is chosen in advance, all tests together have
@@ -426,11 +426,11 @@ class Superhuman(ResultWithNotes, Displayable):
 def list_valid_ceilings(
     check: AssumptionCheck | None, *, fixed: bool
 ) -> tuple[tuple[str, ...], tuple[Note, ...]]:
-    """Return the ceilings that may certify, and a note for every reason why other ceilings may not.
+    """Return the ceilings that a certificate can use, and a note for each reason against other ceilings.
 
     U_e and U_star are left out if annotators are fixed and thus not drawn from a pool, or if oracle labels
-    refute assumption 1. No ceiling is valid if oracle labels refute assumption 2, because L is
-    then not a lower bound of the model's accuracy.
+    refute assumption 1. No ceiling is valid if oracle labels refute assumption 2, because L is then not a
+    lower bound of the model's accuracy.
     """
     valid: tuple[str, ...] = ("U_star", "U_e", "U_panel", "U_t")
     notes = []

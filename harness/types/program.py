@@ -84,8 +84,8 @@ class Standing:
     mean, sd, low, high
         Posterior mean and standard deviation of the accuracy, and an interval of about 95 %. `sd` excludes
         the uncertainty of the level that all candidates share. The interval includes that uncertainty and the
-        probability of a large improvement. Failed answers count as wrong for the lower end and as right
-        for the upper end. Candidates are ranked by the mean.
+        probability of a large improvement. Failed answers count as wrong for the lower end and as right for
+        the upper end. Candidates are ranked by the mean.
     p_best
         Posterior probability that the candidate is the best in the archive.
     p_better, verdict

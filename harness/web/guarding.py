@@ -64,7 +64,7 @@ class PublicAddress:
 
     @property
     def is_readable(self) -> bool:
-        """Whether others on the network could read tokens and answers, because they are sent unencrypted."""
+        """Whether tokens and answers are sent over a network unencrypted, so that others could read them."""
         plain = self.public.startswith("http://") and not is_loopback(urlsplit(self.public).hostname or "")
         return plain or not is_loopback(self.host)
 
