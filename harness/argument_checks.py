@@ -13,7 +13,7 @@ def check_names(name: str, given: object, such_as: str = "['a', 'b']") -> None:
     Raises
     ------
     WrongType
-        If it has another type; the message names the argument and the value.
+        If the argument has another type; the message names the argument and the value.
     """
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise WrongType(name, f"a list of texts, such as {such_as}", given)
@@ -25,7 +25,7 @@ def check_mapping(name: str, given: object, of: str) -> None:
     Raises
     ------
     WrongType
-        If it has another type; the message names the argument and the value.
+        If the argument has another type; the message names the argument and the value.
     """
     if not isinstance(given, Mapping):
         raise WrongType(name, f"a dictionary of {of}", given)
@@ -37,7 +37,7 @@ def check_records(name: str, given: object, kind: type) -> None:
     Raises
     ------
     WrongType
-        If it has another type; the message names the argument and the value.
+        If the argument has another type; the message names the argument and the value.
     """
     expected = f"a list of oversight.{kind.__name__}"
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):

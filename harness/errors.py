@@ -22,7 +22,7 @@
         ├── TransientModelError     a retry may succeed: rate limit, server error, timeout
         │   └── NoReply             this request gets empty, cut or refused replies at every retry
         └── FatalModelError         no retry can succeed: authentication, unknown model
-            └── RefusedRequest      this request is refused (such as HTTP 400 or 413); others may succeed
+            └── RefusedRequest      this request is refused (HTTP 400, 413 …); other requests may succeed
 
     Stopped (a KeyboardInterrupt)   exit code 130 or 143: a signal ended the work
 """
@@ -336,7 +336,7 @@ class TransientModelError(ModelError):
 
 
 class NoReply(TransientModelError):
-    """The endpoint gives no usable reply to this request at any retry: it is empty, cut or refused.
+    """At every retry, the endpoint's reply to this request is unusable: empty, cut off or a refusal.
 
     The cause is the request, because the same endpoint answers other requests.
     """

@@ -122,8 +122,8 @@ class OpenSection(Section):
         judge's uncertainty (``"judge"``), or unit by unit until the first no of an answer
         (``"first no"``).
     judge
-        What says with which probability each unit is met: an entry of ``[models]``, or a file with the
-        columns item, model, unit, probability.
+        Source of the probability that a unit is met: an entry of ``[models]``, or a file with the columns
+        item, model, unit, probability.
     """
 
     units: Literal["rubric", "answer", "sentences", "claims"] = "rubric"
@@ -171,32 +171,34 @@ class SearchSection(Section):
     candidates
         Number of proposals.
     in_flight
-        Number of proposals made and raced at once; each uses the results of those that ended at least this
-        number before it. If unset, the number follows from the endpoint's concurrency.
+        Number n of proposals made and raced at once; proposal s uses the results of proposals up to s − n.
+        If unset, n follows from the endpoint's concurrency.
     rungs
         Numbers of selection items after which proposals are cut.
     keep
         Share of all proposals that is kept after each rung.
     fitness
-        Score that proposals are ranked by: accuracy by maximum likelihood (``"ml"``), or as the mean over all
-        answers, each transformed (``"transformed"``); or the share of answers that experts do not refute
+        Score that proposals are ranked by: accuracy by maximum likelihood (``"ml"``), accuracy as the mean
+        of transformed answers (``"transformed"``), or the share of answers that experts do not refute
         (``"raw"``).
     parity
-        Search as the published agent search does, by this score.
+        Score (``"raw"`` or ``"transformed"``) with which to repeat the published agent search; if unset, this
+        project's search is used.
     labels
-        Answers that the search uses: all, or only complementary labels, where items with a yes are
-        left out (``"no"``) or count as a no about another option (``"drawn"``).
+        Answers that the search uses: all (``"all"``), or only noes. With ``"no"``, items with a yes are left
+        out; with ``"drawn"``, a yes is replaced by a no about a random wrong option.
     replicates
         Number of runs of every candidate on the same items.
     finalists
         Number of candidates that are confirmed; the winner is one of them.
     patience
-        Stop once the best three are the same over this number of proposals; 0 never stops early.
+        Stop if the best three stayed the same over this number of proposals; with 0, never stop early.
     split
         Shares of the labelled items for feedback to proposers, for selection, for confirmation, and for the
         final test.
     examples
-        Largest number of solved feedback items that calls may show, if workflow.toml names none.
+        Largest number of solved feedback items that a call shows as examples, if workflow.toml has no
+        ``examples``.
     tier
         Sandbox in which programs run: ``"monty"``, ``"cpython"`` or ``"bubblewrap"``.
     usd
@@ -241,7 +243,7 @@ class ExpertsSection(Section):
         File with the experts, their classes and capacities.
     question_text
         The yes/no question in the experts' language, where ``$option`` stands for the option; in a panel,
-        the question about all options, without ``$option``. Unset, experts are asked in English.
+        the question about all options, without ``$option``. If unset, experts are asked in English.
     protocol
         Rule by which questions are drawn, or items assigned to annotators; see docs/choose.md and
         docs/panels.md.
@@ -255,11 +257,12 @@ class ExpertsSection(Section):
     epsilon
         Share of targeted draws that is uniform over the options, if the rule uses several models.
     questions
-        Draw as many items as this number of questions is expected to decide; if unset, every item is asked
-        about.
+        Number of questions; as many items are drawn as these questions are expected to decide. If unset,
+        every item is asked about.
     draw
-        How these items are drawn: in proportion within strata of the models' agreement (``"agreement"``), or
-        with probabilities by the uncertainty of the study's judges (``"deviation"``).
+        How these items are drawn: from strata of the models' agreement, in proportion to their sizes
+        (``"agreement"``), or with probabilities that follow the uncertainty of the study's judges
+        (``"deviation"``).
     deadline
         Day by which answers are due; shown to experts and in reminders.
     reference
@@ -267,7 +270,7 @@ class ExpertsSection(Section):
         models.
     gold
         File of items with known answers, mixed into the queues as control questions; see docs/controls.md.
-        For open answers: file of units of known truth.
+        For open answers, file of units whose truth is known.
     gold_share
         Number of gold questions, as a share of the study's questions.
     repeat
@@ -426,10 +429,10 @@ class PromptSection(Section):
         Largest number of words of an item's text that are shown; if unset, all are shown.
     answer
         Required form of an answer: ``"line"`` is a last line ``ANSWER: X`` or ``### X``,
-        which the template requests. ``"schema"`` makes the endpoint answer in a JSON Schema with the options,
-        ``"choice"`` with only one of the options, if the server supports this. ``"probabilities"`` adds to
-        the template that the last line states a probability of every option; the most likely one is the
-        answer. ``"free"`` requires no form.
+        which the template requests. ``"schema"`` makes the endpoint answer in a JSON Schema with the options.
+        ``"choice"`` makes it answer with exactly one of the options, if the server supports this.
+        ``"probabilities"`` adds to the template that the last line states a probability of every option; the
+        most likely option is the answer. ``"free"`` requires no form.
     pattern
         Your own regular expression, whose group ``(?P<answer>…)`` matches the letter or text of the option.
         Its last match is read. Without a match, only a reply that consists of an option is read.
@@ -486,7 +489,7 @@ class LabelStudioSection(Section):
         File with your own labelling page for Label Studio.
     isolated
         Whether every expert has a separate server on this machine, started by ``oversight server start
-        label-studio``, so that no expert sees another's answers.
+        label-studio``, so that no expert sees another expert's answers.
     """
 
     instructions: str = ""
@@ -519,15 +522,15 @@ class EstimateSection(Section):
         ``jeffreys``, ``clopper_pearson``, ``hoeffding``, ``bernstein``.
     strata
         Column of the items, or ``"confidence"``, whose strata are estimated separately and weighted; not with
-        a panel. Imported logs give the column to items that lack it, from their metadata.
+        a panel. If items lack the column, it is read from the metadata of imported logs.
     panel
         File of ratings; the strata are then the certainty of the panel's vote on each item.
     looks
-        Planned number of interim analyses (``--look J/L``); if unset, the first one fixes it.
+        Planned number L of interim analyses (``--look J/L``); if unset, the first analysis fixes it.
     metrics
-        Results by class that are shown with the accuracy, if all items have the same classes.
+        Results by class that are shown with the accuracy; all items must have the same classes.
     costs
-        File with the cost of each pair of truth and prediction, if all items have the same classes.
+        File with the cost of each pair of truth and prediction; all items must have the same classes.
     """
 
     level: float = Field(default=0.95, gt=0.5, lt=1)
@@ -661,7 +664,7 @@ class Study(Section):
         Raises
         ------
         BadInput
-            If it is such a file; the message names the file.
+            If `name` is one of these files; the message names the file.
         """
         target = Path(name).resolve()
         texts = (text.removeprefix("sqlite:///") for text in _list_texts(self.model_dump(mode="json")))

@@ -205,7 +205,10 @@ def _read_predicted(record: Row) -> list[tuple[_Key, int]]:
 
 
 def _read_scored(state: Row, name: str, chosen: _Chosen, failed: Collection[_Key]) -> list[ForeignAnswer]:
-    """Read the first request of those that score an item's options; the item's other requests repeat it."""
+    """Read an answer from the first of the requests that score an item's options.
+
+    The item's other requests return no answer, because they concern the same item.
+    """
     if state.find_field("request_mode") != "original" or state.count("reference_index"):
         return []
     key = _key_of(state)

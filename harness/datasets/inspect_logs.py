@@ -100,10 +100,10 @@ def _place_letter(answer: str | None, options: Sequence[str]) -> str | int | Non
 
 
 def _read_shuffled(answer: ForeignAnswer, scores: list[dict[str, Any]], *, shuffles: bool) -> ForeignAnswer:
-    """Handle a reply from which no scorer read an answer, because its letters may name shuffled choices.
+    """Complete a reply from which no scorer read an answer and whose letters can name shuffled choices.
 
-    inspect-ai restores the order of the choices only if it read an answer. Its scorer may record the shown
-    order. Without that record, the letters of the reply have no meaning.
+    inspect-ai restores the order of the choices only if it read an answer. If its scorer recorded the shown
+    order, the options get this order. Otherwise the letters have no meaning, and the reply is unreadable.
     """
     shown = [str(s.get("explanation")) for s in scores if str(s.get("explanation")).startswith(_SHUFFLED)]
     letters = [chr(ord("A") + place) for place in range(len(answer.options))]
@@ -207,7 +207,7 @@ def how_log_ended(path: str | Path) -> str:
 
 
 def _header(path: Path) -> Row:
-    """Return a log's description of its run, which the archive of an unfinished run has in its journal."""
+    """Return a log's description of its run; for an unfinished run, it is in the archive's journal."""
     if path.suffix == ".json":
         return read_whole(path)
     with _opened(path) as archive:
@@ -237,7 +237,10 @@ def _samples(path: Path, header: Row) -> Iterator[Any]:
 
 
 def _join_chunks(archive: zipfile.ZipFile, folder: str, path: Path) -> Any:
-    """Return a long sample with its attachments, whose files are named by the index of their first text."""
+    """Return a sample that is stored in several files, with its attachments.
+
+    Each file of attachments is named after the index of its first text.
+    """
     sample = parse_json(_read(archive, f"{folder}sample.json", path), f"{path}/{folder}")
     prefix = f"{folder}attachments/"
     attachments: dict[str, Any] = {}

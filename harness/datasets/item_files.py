@@ -39,10 +39,10 @@ class ItemMapping:
         Column with a unique id. If the file has no such column and the name is the default, the id is a
         hash of text and options, so that it does not depend on the order of rows.
     classes
-        Fixed classes, which are the options of every item; each is a domain with an expert.
+        Fixed classes, which are the options of every item; each class is a domain with its own expert.
     options
         Without fixed classes: one column with a list of options, or several columns with one option each
-        (empty ones are left out, so that K may vary).
+        (empty cells are left out, so items can have different numbers of options).
     meta
         Columns kept with the item, for stratified estimates.
     shuffle

@@ -122,7 +122,7 @@ def _read_sample(row: Row) -> list[ForeignAnswer]:
 
 
 def _read_requests(row: Row) -> list[list[Any]]:
-    """Return the arguments of every request, in order. Older files store them in lists, not by name."""
+    """Return the arguments of every request, in order; older files store them in lists, not by name."""
     given = row.need("arguments", (dict, list))
     requests = list(given.values()) if isinstance(given, dict) else given
     return [list(each.values()) if isinstance(each, dict) else list(each) for each in requests]
@@ -253,7 +253,7 @@ def _order(labels: Sequence[str], texts: tuple[str, ...]) -> _Listed:
 
 
 def _read_list(value: Any) -> _Listed:
-    """Return labels and texts of a stored list of options, which may be the text of a Python list."""
+    """Return labels and texts of a stored list of options; a Python list written as text is parsed."""
     if isinstance(value, str) and value.strip().startswith(("[", "{")):
         try:
             value = ast.literal_eval(value.strip())
@@ -291,7 +291,10 @@ def _find_listed(row: Row, text: str) -> tuple[str, ...]:
 
 
 def _place_answer(answer: str | None, labels: Sequence[str], k: int) -> str | int | None:
-    """Return the position among k options that a label or letter names; else the unchanged answer."""
+    """Return the position (0..k−1) of the option whose label or letter is the answer.
+
+    An answer that is neither a label nor a letter is returned unchanged.
+    """
     bare = "" if answer is None else strip_label(answer)
     names = [strip_label(label) for label in labels]
     if names.count(bare) == 1 and len(names) == k:

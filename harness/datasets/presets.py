@@ -112,12 +112,12 @@ def gpqa(row: Row, _seed: int) -> Fields:
 
 
 def math_mc(row: Row, seed: int) -> Fields | str:
-    """Read MATH as multiple choice: the authors' candidate answers, or finished questions.
+    """Read MATH as multiple choice, from rows with candidate answers or with complete questions.
 
     A row with ``question, candidates`` lists the true answer first, and then models' answers. Four distinct
     wrong answers are drawn, seeded by `seed` and the question, so that K is 5 as in the paper; problems with
-    fewer wrong answers are left out. A row with ``Question, A, B, …, Answer`` (a letter) is a finished
-    question with as many options as letters.
+    fewer wrong answers are left out. A row with ``Question, A, B, …, Answer`` (a letter) is a complete
+    question with one option per column A, B, ….
     """
     if "candidates" in row.fields:
         return _draw_distractors(row, seed)
@@ -154,7 +154,7 @@ def _draw_distractors(row: Row, seed: int) -> Fields | str:
 
 
 def edinet(row: Row, _seed: int) -> Fields:
-    """Read ``summary, bs, pl, cf`` (parts of a report) and ``industry``, one of sixteen."""
+    """Read ``summary, bs, pl, cf`` (parts of a report) and ``industry``, one of sixteen industries."""
     industry = _text(row, "industry")
     if industry not in EDINET_INDUSTRIES:
         raise row.error("industry", f"{industry!r} is not one of {', '.join(EDINET_INDUSTRIES)}")
@@ -165,7 +165,7 @@ def edinet(row: Row, _seed: int) -> Fields:
 
 
 def _filled(row: Row, options: Sequence[Any]) -> list[Any]:
-    """Return the options; an empty option is an error, because the answer is a position among them."""
+    """Return the options; an empty one is an error, because the answer is a position among the options."""
     if None in options:
         raise row.error("options", f"option {options.index(None) + 1} is empty")
     return list(options)
@@ -196,8 +196,8 @@ class Preset:
     hub, config, split
         Name, configuration and split of the paper's data on the hub.
     rows
-        Number of published rows, by configuration (empty if there is only one) and split; no other
-        configuration is read.
+        Number of published rows, by configuration and split. The configuration is ``""`` if there is only
+        one; configurations without an entry are not read.
     printed
         Number of items printed in the paper; None if it prints none.
     classes
@@ -279,7 +279,7 @@ class PresetReading:
     split
         The split that was read; None for a file.
     printed
-        Number of items in the paper; None if it prints none, or for another split.
+        Number of items in the paper; None if the paper prints no number or another split was read.
     """
 
     items: list[Item]
@@ -292,7 +292,7 @@ class PresetReading:
     printed: int | None
 
     def lines(self) -> list[str]:
-        """Compare numbers of rows and items with the published ones; name those that were not compared."""
+        """Return lines that compare numbers of rows and items with published numbers, if there are any."""
         reasons = "".join(f", {n:,} {reason}" for reason, n in self.left_out.items())
         told = [f"{self.rows:,} rows read{reasons}; {len(self.items):,} items"]
         if not self.whole:

@@ -32,7 +32,7 @@ def read_rows(path: Source) -> Iterator[Row]:
     Raises
     ------
     DataError
-        If the file does not exist, has another format, is not UTF-8, truncated or malformed.
+        If the file does not exist, has another format, is truncated or malformed, or is not UTF-8.
     WrongType
         If the source is neither a path nor a frame.
     """

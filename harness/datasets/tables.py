@@ -64,13 +64,13 @@ def labels_from_frame(
         answer: ``yes``, ``no``, ``unsure`` or ``skip``, or a boolean. An empty answer counts as missing, like
         ``unsure``. The column with the expert's name is optional.
     items
-        The items that were asked about, and possibly others. If all items have the same options, a list
-        of these options may be given instead; then any id is accepted.
+        The items that were asked about, and possibly further items. If all items have the same options, a
+        list of these options may be given instead; then any id is accepted.
 
     Raises
     ------
     DataError
-        If a column is missing, an id belongs to no item, an option is not one of the item's or was asked
+        If a column is missing, an id belongs to no item, an option does not belong to the item or was asked
         about twice, or an answer has another value; the message names row and column.
 
     Examples
@@ -253,9 +253,9 @@ def read_ratings(
     ------
     DataError
         If a column is missing, an item or annotator is empty, a label is not a class, an annotator rates an
-        item twice, or there is no rating. In a table with one row per item, every column must look like an
-        annotator's. Without `classes`, the error is also raised if a label may stand for a missing label, or
-        if two labels differ only in case. The message names file, line and field.
+        item twice, or there is no rating; if a table has one row per item and one of its columns does not
+        look like an annotator's ratings; or if `classes` are not given and a label can stand for a missing
+        label, or two labels differ only in case. The message names file, line and field.
 
     Examples
     --------
@@ -340,11 +340,10 @@ def _split_rows(rows: Iterable[Row], item: str, annotator: str, label: str) -> I
 
 
 def _refuse_other_columns(ratings: Sequence[Rating], file: object, *, are_known: bool) -> None:
-    """Refuse columns that seem not to be annotators', by their name or because their labels are unusual.
+    """Refuse columns whose name or labels suggest that they are no annotator's ratings.
 
-    Labels are unusual if most of them occur in no other column.
-
-    `are_known` says whether the labels were compared with given classes.
+    Labels suggest this if most of them occur in no other column. They are not checked if `are_known` says
+    that they were already compared with given classes.
     """
     for name in dict.fromkeys(rating.annotator for rating in ratings):
         if name.casefold() in _NO_PEOPLE:
@@ -469,7 +468,7 @@ def predictions_from_arrays(
 
 
 def _refuse_other_order(columns: list[str], names: list[str]) -> None:
-    """Refuse a frame of probabilities whose columns are named and not in the order of the classes."""
+    """Refuse a frame of probabilities whose named columns are not in the order of the classes."""
     if set(columns) & set(names) and columns != names:
         told = f"the columns are {', '.join(columns)}; give one per class, in the order {', '.join(names)}"
         raise DataError(told, field="probabilities")
@@ -486,7 +485,10 @@ def _refuse_other_items(predicted: Any, items: Sequence[Item]) -> None:
 
 
 def _names(labels: list[Any], known: list[Any]) -> list[str]:
-    """Return labels as texts of classes. Labels that are not classes are positions in `known`."""
+    """Return each label as the name of a class.
+
+    If the labels are whole numbers and not all of them are classes, each is read as a position in `known`.
+    """
     names = [str(c) for c in known]
     places = all(type(x) is int and 0 <= x < len(names) for x in labels)
     if not places or all(x in known for x in labels):

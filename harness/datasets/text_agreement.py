@@ -67,7 +67,7 @@ def _count_shared(lists: Sequence[list[str]]) -> int:
 
 
 def contains_either(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether one of two texts, given as lists of words, contains the other or its truncated beginning.
+    """Whether one of two texts, given as lists of words, contains the other or is a cut-off copy of it.
 
     >>> contains_either(["is", "ice", "cold"], ["question", "is", "ice", "cold", "answer"])
     True
@@ -85,7 +85,7 @@ def contains_either(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def _drop_letters(words: Sequence[str]) -> list[str]:
-    """Remove single letters, because options may be listed under them."""
+    """Remove words of one letter, which can be labels of listed options."""
     return [word for word in words if len(word) > 1 or not word.isascii() or word.isdecimal()]
 
 
@@ -120,9 +120,9 @@ class TextCheck:
     Attributes
     ----------
     read_texts
-        Returns the text of every item by id; called only if a text differs from its item's text.
+        Returns item id → text for all items; called only after a compared text differs from its item's text.
     checked, unchecked
-        Number of texts that were compared, and of texts that were not because they have no words.
+        Number of compared texts, and number of texts that could not be compared because one has no words.
     """
 
     read_texts: Callable[[], Mapping[str, str]]
@@ -135,7 +135,7 @@ class TextCheck:
     def compare(self, line: int, item_id: str, ours: str, theirs: str, shown: str = "") -> None:
         """Compare an item's text with the log's text; contradictions are reported by `refuse`.
 
-        The item's text may also occur in the rest of the prompt, which is given as `shown`.
+        `shown` is the rest of the prompt; no contradiction is reported if it contains the item's text.
         """
         if ours == theirs:
             self.checked += 1

@@ -161,7 +161,7 @@ def check_header(header: Sequence[str] | None, path: Path) -> list[str]:
 def tidy_header(names: Sequence[str]) -> list[str]:
     """Normalise column names: lower case, ``_`` for spaces, no empty names at the end.
 
-    A column without a name in between is named by its position, counted from 1.
+    An unnamed column before the last named one is named after its position, counted from 1.
     """
     plain = [re.sub(r"[\s_-]+", "_", unicodedata.normalize("NFKC", name).strip().lower()) for name in names]
     while plain and not plain[-1]:
@@ -208,7 +208,7 @@ def _find_marked(path: Path) -> str:
 
 
 def _read_head(text: Iterator[str], as_saved: bool) -> tuple[int, str, str]:  # noqa: FBT001
-    """Return the number of lines before the header line, the separator, and the header line."""
+    """Return three values: the number of lines before the header line; the separator; the header line."""
     head, skipped = next(text, ""), 0
     while as_saved and head and not head.strip("".join(_DELIMITERS) + " \r\n\ufeff"):
         head, skipped = next(text, ""), skipped + 1

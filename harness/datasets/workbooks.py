@@ -27,15 +27,15 @@ _LOST = re.compile(rb"<f[ >/]|<mergeCell ")
 
 
 def read_workbook_portions(path: Path, columns: Sequence[str] = ()) -> Iterator[Portion]:
-    """Read the one sheet that has content; its first row has the column names.
+    """Read the only sheet with content; its first row with content has the column names.
 
-    If some `columns` are required, names are normalised (`tidy_header`), and of several sheets with content
-    the one with these columns is read. A sheet of instructions is then left out.
+    If `columns` are required, names are normalised (`tidy_header`), and several sheets can have content. The
+    only sheet with these columns is read; a sheet of instructions, for example, is left out.
 
     Raises
     ------
     DataError
-        If the ``xlsx`` extra is missing, the file is not a workbook, or several sheets have content.
+        If the ``xlsx`` extra is missing, the file is not a workbook, or the sheet to read is ambiguous.
     """
     records = _read_records(path, columns)
     first = next(records, None)
@@ -129,7 +129,10 @@ def _refuse_lost_cells(path: Path, title: str, columns: Sequence[str]) -> None:
 
 
 def _pick_sheet(path: Path, sheets: Sequence[Any], columns: Sequence[str]) -> list[Any]:
-    """Return the only sheet that has the required columns, if several sheets have content."""
+    """Return, as a list, the one of several sheets with content that has the required columns.
+
+    Raises DataError if no sheet or more than one has them.
+    """
     fit = [sheet for sheet in sheets if columns and _has_columns(sheet, columns)]
     if len(fit) != 1:
         names = ", ".join(repr(sheet.title) for sheet in fit or sheets)
@@ -168,7 +171,7 @@ def _text(value: Any) -> str:
 
 
 def _name_columns(record: list[str]) -> list[str]:
-    """Return the first row without empty cells at its end."""
+    """Return the header row with the empty cells at its end removed."""
     return _fit(record, max(at for at, text in enumerate(record, start=1) if text))
 
 

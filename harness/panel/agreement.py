@@ -236,7 +236,8 @@ class AnnotatorAgreement:
     ratings
         Number of items that the annotator rated.
     agreement
-        Share of the other annotators' ratings of the same items that agree; None without such ratings.
+        Share of the other annotators' ratings of these items that equal this annotator's rating; None without
+        such ratings.
     median_kappa
         Median of Cohen's κ with each other annotator; None if every κ is undefined.
     """
@@ -376,8 +377,8 @@ def measure_agreement(
     Raises
     ------
     EstimateError
-        If there is one annotator, no item has two ratings, an argument is out of range, or a class is not a
-        number at a level that needs numbers or an order.
+        If there is only one annotator, no item has two ratings, an argument is out of range, or a class is
+        not a number at a level that needs numbers or an order.
 
     Examples
     --------

@@ -92,8 +92,8 @@ def krippendorff_alpha(
     """Compute α with an interval whose units are items, or clusters of items.
 
     The interval gives units random weights and adds one unit that lowers or raises α most (module
-    `weighted_units`). In simulations it has its nominal coverage from 5 items on, also with rare classes and
-    if all ratings agree.
+    `weighted_units`). In simulations the interval has its nominal coverage from 5 items on, also with rare
+    classes and if all ratings agree.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def _pairable(votes: Any) -> tuple[Any, IntArray]:
 
 
 def _distinct(votes: Any) -> tuple[Any, IntArray, IntArray]:
-    """Return the distinct rows, how many times each occurs, and the numbers 0, 1, … of these rows."""
+    """Return the R distinct rows, how many times each occurs, and the array 0, 1, …, R − 1."""
     N, K = votes.shape
     row = np.repeat(np.arange(N), np.diff(votes.indptr))
     cell = np.arange(votes.nnz) - votes.indptr[row]
@@ -192,8 +192,8 @@ def _distinct(votes: Any) -> tuple[Any, IntArray, IntArray]:
 def _extreme_rows(votes: Any) -> Any:
     """Return votes of invented items with full agreement on a class, or with strong disagreement.
 
-    The sparse array has shape (number of invented items, K). Each item has the mean number of ratings, all in
-    one class, half in each of two classes, or spread evenly over all classes.
+    The sparse array has shape (number of invented items, K). Each item has the mean number of ratings.
+    Its ratings are all in one class, half in each of two classes, or spread evenly over all classes.
     """
     K, m = votes.shape[1], max(2, round(float(votes.sum(axis=1).mean())))
     classes = np.argsort(votes.sum(axis=0), kind="stable")
@@ -213,8 +213,8 @@ def _draw(
     """Draw α of units with random weights and one extra unit; return two arrays of shape (times,).
 
     The extra unit is the extreme row of `together` that lowers α most (first array) or raises it most (second
-    array). Units with equal votes share one gamma-distributed weight, which has the same distribution as the
-    sum of their weights and is much faster.
+    array). Units with equal votes share one gamma-distributed weight. It has the distribution of the sum of
+    their weights, and drawing it once is much faster.
 
     Parameters
     ----------

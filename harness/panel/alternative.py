@@ -49,7 +49,7 @@ class AnnotatorDuel:
     human
         Share of these items on which this annotator agrees at least as much as the model; None without items.
     p
-        p-value of H₀; None if the test is not made.
+        p-value of H₀ (see the module); None if the test is not made.
     won
         Whether H₀ is rejected at the false discovery rate.
     why
@@ -79,7 +79,7 @@ class Alternative:
         95 % Clopper–Pearson interval of ω, which treats the annotators as a random sample; None if `passed`
         is None.
     epsilon, false_discovery
-        ε and q.
+        ε and q of the test (see the module).
     annotators
         One entry per annotator of the panel, also for those who could not be tested.
     why

@@ -52,7 +52,8 @@ def root(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 def pool_tangent(C: int) -> Tangent:
     """Return the tangent function of the ceiling U* for C classes.
 
-    For x0 near 1/C or below, it is the tangent at a point slightly above 1/C, where the slope is finite.
+    The function receives points x0. For an x0 near 1/C or below, the tangent at a point slightly above 1/C is
+    used, because the slope is finite there.
     """
 
     def tangent(x: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -37,7 +37,7 @@ from oversight.harness.panel.ratings import Panel, agreement_with, check_votes, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
-    """Upper bounds of the annotators' accuracy for one panel, and the values per item that they average.
+    """Upper bounds of the annotators' accuracy for one panel, and the values per item behind them.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def empirical(x: float) -> float:
 
 
 def theoretical(x: float, annotators: float) -> float:
-    """Return U(t) = √(1/m + (m − 1)/m · x) of m ≥ 2 annotators, for x in [0, 1]."""
+    """Return the ceiling U(t) = √(1/m + (m − 1)/m · x) for m = `annotators` ≥ 2 and x in [0, 1]."""
     return math.sqrt(1 / annotators + (annotators - 1) / annotators * x)
 
 

@@ -58,7 +58,7 @@ def split_by_certainty(p_d: FloatArray, edges: tuple[float, ...]) -> dict[str, B
 
 
 def stratify_by_certainty(panel: Panel) -> dict[str, str]:
-    """Return item → name of its bin of p_d, computed from all votes of the panel.
+    """Return item → name of the bin that contains its certainty p_d, computed from all votes of the panel.
 
     Examples
     --------

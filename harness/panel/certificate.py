@@ -9,7 +9,7 @@ for every u either p_L(u0) ≤ p_L(u) or p_U(u0) ≤ p_U(u). So
 
 reaches 1 − α with probability at most α, although u is chosen after seeing the data. p_L is exact binomial,
 or Chernoff–KL if ties make the agreement fractional. p_U is exact binomial if X takes only two values (two
-annotators, or three annotators of two classes), otherwise Chernoff–KL. For items in clusters both are
+annotators, or three annotators of two classes), otherwise Chernoff–KL. For items in clusters, p_L and p_U are
 Chernoff–KL over clusters (`Units`), for any number of clusters and any dependence within them.
 
 This replaces sections 2.4–2.5 of "Humanly Certifying Superhuman Classifiers" (ICLR 2023), and keeps the
@@ -221,7 +221,10 @@ def lower_bound(e: Evidence, level: float = 0.95) -> float:
 
 
 def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
-    """Return the u from `likely` to `unlikely` at which p falls to α, or the end nearest to it."""
+    """Return the u between `likely` and `unlikely` at which p(u) falls to α.
+
+    Return `likely` if p(`likely`) ≤ α, and `unlikely` if p(`unlikely`) > α.
+    """
     if p(likely) <= alpha:
         return likely
     if p(unlikely) > alpha:
@@ -232,7 +235,10 @@ def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
 
 
 def lower_tail(e: Evidence) -> tuple[PValue, str]:
-    """Return p_L(u), the p-value of "model and aggregate agree on at most a share u", and its method."""
+    """Return the function p_L and the name of the method that computes it.
+
+    p_L(u) is the p-value of "model and aggregate agree on at most the share u of the items".
+    """
     if e.whole and not e.clusters:
         hits = round(e.L * e.N)
         return (lambda u: binomial_at_least(hits, e.N, u)), "exact binomial"
@@ -241,7 +247,10 @@ def lower_tail(e: Evidence) -> tuple[PValue, str]:
 
 
 def agreement_tail(e: Evidence) -> tuple[PValue, str]:
-    """Return p_x(x0), the p-value of "pairs agree at least at the rate x0", and its method."""
+    """Return the function p_x and the name of the method that computes it.
+
+    p_x(x0) is the p-value of "pairs agree at least at the rate x0".
+    """
     units, least = e.units_x, two_point(e)
     if least is not None and e.clusters:
         share = (e.x - least) / (1 - least)
@@ -260,14 +269,20 @@ def agreement_tail(e: Evidence) -> tuple[PValue, str]:
 
 
 def two_point(e: Evidence) -> float | None:
-    """Return the value besides 1 of an item's share of agreeing pairs; None if there is more than one."""
+    """Return the only value below 1 that an item's share of agreeing pairs can have.
+
+    Return None if it can have several values below 1.
+    """
     if e.m == 2:
         return 0.0
     return 1 / 3 if (e.m, e.C) == (3, 2) else None
 
 
 def _upper_tail(ceiling: str, e: Evidence) -> tuple[float, PValue, str]:
-    """Return a ceiling's estimate, p_U(u) (the p-value of "the ceiling is at least u"), and its method."""
+    """Return a ceiling's estimate, the function p_U, and the name of the method that computes p_U.
+
+    p_U(u) is the p-value of "the ceiling is at least u".
+    """
     p_x, tail = agreement_tail(e)
     if ceiling == "U_e":
         return empirical(e.x), lambda u: p_x(u * u), tail

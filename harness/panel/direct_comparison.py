@@ -155,7 +155,10 @@ def direct_plan(disagreement: float, win_share: float, *, level: float = 0.95) -
 
 
 def critical_wins(n: int, level: float = 0.95) -> int:
-    """Return the smallest number of wins in n items with a significant one-sided sign test; n + 1 if none."""
+    """Return the fewest wins, among n wins and losses, with which the one-sided sign test is significant.
+
+    Return n + 1 if n wins are not enough.
+    """
     better = range(n + 2)
     return bisect_left(better, True, key=lambda wins: binomial_at_least(wins, n, 0.5) <= 1 - level)
 
@@ -168,7 +171,7 @@ def direct_result(
     Parameters
     ----------
     wins, losses, neither
-        Number of items on which the model is right, the annotator is right, and neither is right.
+        Three numbers of items: the model is right, the annotator is right, and neither is right.
     unsettled
         Number of items on which experts abstained.
     screened

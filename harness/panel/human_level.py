@@ -4,10 +4,10 @@
     HLPRI = (b + 1)/(w + 1)
 
 A system is significantly better than b people and significantly worse than w people; people without a
-significant difference count in neither. The reference comes from experts who are not among the ranked people.
-People and systems are ranked by their agreement with the reference, and paired tests decide which differences
-are significant. The agreement among the people (Krippendorff's α) measures whether the categories are well
-defined.
+significant difference count neither in b nor in w. The reference comes from experts who are not among the
+ranked people. People and systems are ranked by their agreement with the reference, and paired tests decide
+which differences are significant. The agreement among the people (Krippendorff's α) measures whether the
+categories are well defined.
 
 Average precision AP is the mean of the precision at the rank of each relevant document. Documents with
 equal scores, for example all 0/1 labels of an annotator, have no order. So AP is computed for the best
@@ -66,8 +66,8 @@ def paired_t(first: ArrayLike, second: ArrayLike) -> float:
 def sign(first: ArrayLike, second: ArrayLike) -> float:
     """Return the one-sided p of "first is not better" by the exact sign test (McNemar).
 
-    ``first`` and ``second`` have shape (N,): 1 if right, 0 if wrong, nan if not judged. Items on which both
-    have the same value do not count.
+    ``first`` and ``second`` have shape (N,): 1 if right, 0 if wrong, nan if not judged. Items on which
+    ``first`` equals ``second`` do not count.
     """
     d = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     wins, losses = int((d > 0).sum()), int((d < 0).sum())
@@ -152,8 +152,8 @@ class HumanLevelStanding:
     hlpi
         HLPI of this system alone; None if undefined.
     better_than, on_par, worse_than
-        Number of people that the system is significantly better than, not significantly different from, and
-        significantly worse than.
+        Three numbers of people: compared with them, the system is significantly better, not significantly
+        different, and significantly worse.
     p_better, p_worse
         Person → corrected one-sided p of "the system is not better", or of "the system is not worse".
     """
@@ -308,8 +308,8 @@ def human_level_tagging(
     systems
         Name → shape (N, C): score of each category for each item; a higher score means more certain.
     order
-        Order of tied documents: ``"expected"``, ``"best"`` or ``"worst"`` (`average_precision`). It matters
-        for the 0/1 labels of people. The source reports ``"best"`` and ``"worst"``.
+        Order of items with equal scores, for example the 0/1 labels of people: ``"expected"``, ``"best"`` or
+        ``"worst"`` (`average_precision`). The source reports ``"best"`` and ``"worst"``.
     correction
         ``"holm"``, or ``"none"`` as published.
 

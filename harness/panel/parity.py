@@ -6,8 +6,8 @@ score of an expert. It also reports precision, recall and F1 of a positive class
 
 Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500). The paper scores raters by a
 majority that includes their own vote, in bins of an agreement that also includes it. Even if raters and model
-behave identically, this shows a human lead of ten points or more in the certain bins. By default this module
-leaves the rater out of both the majority and the bins; ``circular=True`` computes the published form.
+behave identically, this scoring shows a human lead of ten points or more in the certain bins. By default this
+module leaves the rater out of both the majority and the bins; ``circular=True`` computes the published form.
 
 Precision, recall and F1 are reported with the expected scores of an expert who gives the majority label with
 probability p_d (equations 1, 2, 7–9).
@@ -51,7 +51,7 @@ from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, Resu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """Expected scores of an expert who gives the majority label with probability p_d, whatever its class."""
+    """Expected scores of an expert who gives the majority label, whichever it is, with probability p_d."""
 
     accuracy: float
     precision: float
@@ -463,7 +463,7 @@ def measure_parity(
     Raises
     ------
     EstimateError
-        If a name or class is unknown, there is one annotator, or no item has two voters.
+        If a name or class is unknown, there is only one annotator, or no item has two voters.
 
     Examples
     --------

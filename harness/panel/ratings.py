@@ -3,9 +3,9 @@
 Ratings are given in long form (`item, annotator, label`) and stored as three integer arrays. Every function
 of this package takes a `Panel`, or its (N, K) votes. The labels of an item are combined by plurality, by a
 weighted vote, or by the latent class model of Dawid and Skene, which learns each annotator's reliability:
-P(annotator a gives l | class j) = π^a_jl, P(class j) = p_j, and labels are independent given the class. It is
-fitted by EM that starts from the vote shares. Source: Dawid & Skene 1979, Applied Statistics 28, equations
-2.3–2.5 and 3.1.
+P(annotator a gives l | class j) = π^a_jl, P(class j) = p_j, and labels are independent given the class. The
+model is fitted by EM that starts from the vote shares. Source: Dawid & Skene 1979, Applied Statistics 28,
+equations 2.3–2.5 and 3.1.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Panel:
         Shape (N,): index of every item's cluster, for example the patient of an image; None if items are
         independent.
     ordered
-        Whether the order of the classes was given, so that ordinal agreement may use it.
+        Whether the order of the classes was given, so that ordinal agreement can use it.
 
     Raises
     ------
@@ -88,7 +88,10 @@ class Panel:
 
     @property
     def unit(self) -> IntArray:
-        """Index of each item's independent unit, which is its cluster or itself; shape (N,)."""
+        """Index of each item's independent unit, shape (N,).
+
+        The unit is the item's cluster or, if there are no clusters, the item itself.
+        """
         return np.arange(len(self.items)) if self.cluster is None else self.cluster
 
     @property
@@ -243,8 +246,8 @@ def make_panel(ratings: Iterable[Rating], classes: Sequence[str] | None = None) 
     ratings
         Ratings in any order.
     classes
-        All classes in their order, which ordinal agreement may use. By default the classes that occur are
-        sorted by name, and ordinal agreement does not use this order.
+        All classes, in the order that ordinal agreement uses. By default, the classes that occur, sorted by
+        name; ordinal agreement does not use this order.
 
     Raises
     ------

@@ -61,7 +61,7 @@ class AssumptionCheck:
     right_given_right, right
         P(ℓ_i = ℓ* | ℓ_j = ℓ*) over pairs of different annotators, and P(ℓ_i = ℓ*). Theorem 1 assumes that
         `right_given_right` ≥ `right`; its bound U(e) needs this assumption, its bound U(t) does not. A fixed
-        panel of annotators with unequal skill may violate the assumption although their errors are
+        panel of annotators with unequal skill can violate the assumption although their errors are
         independent. `right_given_right` is None if no item has two labels.
     model_right, model_repeats, model_wrong
         On items where the aggregate is wrong: P(model = ℓ*), P(model = the aggregate's wrong label), and
@@ -98,12 +98,12 @@ class AssumptionCheck:
 
     @property
     def first_holds(self) -> bool | None:
-        """Whether Theorem 1's assumption holds on these items; None if it cannot be computed."""
+        """Whether Theorem 1's assumption holds on these items; None if this cannot be tested."""
         return None if self.right_given_right is None else self.right_given_right >= self.right
 
     @property
     def second_holds(self) -> bool | None:
-        """Whether `model_right` ≥ `model_repeats`, as Theorem 3's proof needs; None if either is None."""
+        """Whether `model_right` ≥ `model_repeats`, as Theorem 3's proof needs; None if one is None."""
         if self.model_right is None or self.model_repeats is None:
             return None
         return self.model_right >= self.model_repeats
@@ -274,7 +274,7 @@ class Superhuman(ResultWithNotes, Displayable):
     Attributes
     ----------
     L
-        Lower bound of the model's accuracy, which is its agreement with the aggregate; `L_low` is the
+        The model's agreement with the aggregate, which is a lower bound of its accuracy; `L_low` is the
         one-sided lower confidence bound of `L` at `level`.
     U_e, U_t, U_star, U_panel
         Upper bounds (ceilings) of the average annotator's accuracy (see the module `ceiling`).
@@ -289,10 +289,11 @@ class Superhuman(ResultWithNotes, Displayable):
     fixed
         Whether the annotators are a fixed group rather than a draw from a pool.
     valid
-        Ceilings that may certify (`list_valid_ceilings`), in the order in which they are tested.
+        Ceilings that a certificate can use (`list_valid_ceilings`), in the order in which they are tested.
     certified
-        Valid ceilings that are exceeded with confidence ≥ `level`, up to the first that is not. Because the
-        order is chosen in advance, all tests together have this level.
+        Valid ceilings that `L` exceeds with confidence ≥ `level`. They are tested in the order of `valid`, up
+        to the first that is not exceeded; because this order is chosen in advance, all tests together have
+        this level.
     items_needed
         Number of items with which the split test would certify against the first valid ceiling if L and the
         agreement stayed the same; N if the model is certified. None if no number of items up to `MOST_ITEMS`
@@ -404,7 +405,10 @@ class Superhuman(ResultWithNotes, Displayable):
 
     @property
     def verdict(self) -> str:
-        """Sentence that says whether the model is certified, with the conditions or the items needed."""
+        """Sentence on whether the model is certified.
+
+        If it is, the sentence names the conditions; otherwise, the number of items that would be needed.
+        """
         if self.certified:
             found = f"better than the average annotator at {self.level:.0%}, by {', '.join(self.certified)}"
             if self.conditions:
@@ -422,11 +426,11 @@ class Superhuman(ResultWithNotes, Displayable):
 def list_valid_ceilings(
     check: AssumptionCheck | None, *, fixed: bool
 ) -> tuple[tuple[str, ...], tuple[Note, ...]]:
-    """Return the ceilings that may certify, and a note for every reason why other ceilings may not.
+    """Return the ceilings that a certificate can use, and a note for each reason against other ceilings.
 
-    U_e and U_star are left out if annotators are fixed, because they are then not a draw from a pool, or if
-    oracle labels refute assumption 1. No ceiling is valid if oracle labels refute assumption 2, because L is
-    then not a lower bound of the model's accuracy.
+    U_e and U_star are left out if annotators are fixed and thus not drawn from a pool, or if oracle labels
+    refute assumption 1. No ceiling is valid if oracle labels refute assumption 2, because L is then not a
+    lower bound of the model's accuracy.
     """
     valid: tuple[str, ...] = ("U_star", "U_e", "U_panel", "U_t")
     notes = []
@@ -681,7 +685,7 @@ def _sampling(e: Evidence) -> str:
 def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
     """Return the smallest number of items (within 1 %) that would certify with the present L and agreement.
 
-    Return None if no number up to `MOST_ITEMS` exceeds the ceiling.
+    Return None if L does not exceed the ceiling, or if more than `MOST_ITEMS` items would be needed.
     """
     if certify(e, (ceiling,))[ceiling].bound >= e.L:
         return None

@@ -90,7 +90,7 @@ class WeightedUnits:
     drawn
         Shape (draws, q): sums over units with random weights.
     weight
-        Shape (draws,): random weight of the added unit.
+        Shape (draws,): random weight of the invented unit that intervals add to the sample.
     """
 
     total: FloatArray
@@ -101,8 +101,8 @@ class WeightedUnits:
     def draw(cls, sums: FloatArray, draws: int, seed: int) -> WeightedUnits:
         """Draw random weights of units.
 
-        Units with equal contributions share one gamma-distributed weight, which has the same distribution as
-        the sum of their weights and is much faster.
+        Units with equal contributions share one gamma-distributed weight. It has the distribution of the sum
+        of their weights, and drawing it once is much faster.
 
         Parameters
         ----------
@@ -135,7 +135,8 @@ class WeightedUnits:
         score
             Function that computes the score from sums.
         units
-            Shape (c, q): all possible contributions of the added unit, for a unit of mean size.
+            Shape (c, q): the c possible contributions of the added unit to the q sums. The added unit has
+            mean size.
         level, effective
             As in `find_ends`.
         """
@@ -158,7 +159,7 @@ class Share:
     Attributes
     ----------
     low, high
-        Ends of the interval; in simulations it has its nominal coverage from 5 items on.
+        Ends of the interval. In simulations the interval has its nominal coverage from 5 items on.
     why
         Reason why the interval may have less than its nominal coverage; empty if none exists.
 

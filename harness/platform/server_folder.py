@@ -98,7 +98,10 @@ class ServerFolder(Generic[State]):
         return int(done.stdout)
 
     def wait_ready(self, look: Callable[[], Found | None]) -> Found:
-        """Wait until `look` finds the server; otherwise stop it and raise an error with its log."""
+        """Wait until `look` finds the server.
+
+        If the process ends first or the deadline passes, stop it and raise an error with the end of its log.
+        """
         until = time.monotonic() + self.deadline
         while (found := look()) is None:
             alive = is_alive(self.path)

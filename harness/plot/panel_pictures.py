@@ -143,7 +143,7 @@ def _draw_oracle(axes: Axes, found: Superhuman) -> None:
 
 
 def _name_places(axes: Axes, found: Superhuman, growth: Sequence[GrowthPoint], right: float) -> None:
-    """Set the title, and label the x axis with the numbers of annotators and the whole panel."""
+    """Set the title, and label the x axis: the numbers of annotators, then "all items" at `right`."""
     from matplotlib.ticker import PercentFormatter
 
     decided = "certified" if found.certified else "not certified"

@@ -42,7 +42,10 @@ def _value_text(check: GateCheck) -> str:
 
 
 def evidence_text(check: GateCheck) -> str:
-    """Return the smaller p-value, of being below or above the bar; without one, method and level."""
+    """Return the smaller of the p-values for "below the bar" and "above the bar", with its method.
+
+    Without p-values, return method and level of the interval.
+    """
     v = check.verdict
     if math.isnan(v.p_below):
         return f"{v.method}, {v.level:.0%}"

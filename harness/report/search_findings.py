@@ -26,8 +26,8 @@ class SearchedCandidate:
     standing
         Score of the candidate; None while no answer to a labelled item can be scored.
     on_front
-        Whether the candidate answered all items, and no other such candidate is better without needing more
-        tokens, or needs fewer tokens without being worse.
+        Whether the candidate answered all items and is on the Pareto front of score and tokens: no other
+        candidate that answered all items is at least as good in both and better in one of them.
     raced_out
         Whether the candidate was dropped before it had answered all items.
     diff
@@ -73,7 +73,7 @@ class SearchedWinner:
     why
         Reason why the interval from selection and confirmation may not be valid; empty if no check fails.
     reused
-        Text with the number of other searches that were tested on the same items; empty if none exists.
+        Text with the number of other searches that were tested on some of these items; empty if none was.
     tokens, start_tokens
         Tokens of the winner, and of the start, per selection item; None without a score.
     """

@@ -108,7 +108,10 @@ def _pair_cells(c: Comparison, *, cost: bool = False) -> list[str]:
 
 
 def gate_screen(report: GateReport) -> RenderableType:
-    """Return the verdict, then each bar with its result, why it is undecided, and what would decide it."""
+    """Return the verdict, then each bar with its result.
+
+    For an undecided bar, the reason and what would decide it follow.
+    """
     blocks = [f"{report.verdict.upper()}   gate of {report.study}"]
     for check in report.checks:
         told = "" if len(report.checks) == 1 else f"   {check.verdict.verdict.upper()}"
@@ -278,7 +281,10 @@ def _plain_lines(study: StudyReport, options: EstimateOptions) -> list[str]:
 
 
 def _origin_lines(estimates: Sequence[Estimate]) -> list[str]:
-    """Return for example ``From 41 yes and 138 no answers; left out: 1 unsure``; ranges if models differ."""
+    """Return a line such as ``From 41 yes and 138 no answers; left out: 1 unsure``, or no line.
+
+    If a count differs between models, its range is given.
+    """
     if not estimates:
         return []
     yes, no = _range(e.n.ordinary for e in estimates), _range(e.n.complementary for e in estimates)
@@ -360,7 +366,7 @@ def _check_lines(models: Sequence[ModelReport]) -> list[str]:
 
 
 def _why_none(study: StudyReport) -> str:
-    """Return the reason why no model has an accuracy, or which experts have not answered."""
+    """Return why no model has an accuracy: the reasons by model, or the experts who have not answered."""
     if all("accuracy" in model.undefined for model in study.models):
         return f"No accuracy: {_reason(study.models[0])}"
     silent = [f"{x.name} ({x.asked} open)" for x in study.experts if not x.yes + x.no + x.abstained]

@@ -518,7 +518,10 @@ _MOST_LOOSE = 0.05
 
 
 def reading_lines(steps: Mapping[str, int]) -> list[str]:
-    """Summarise how answers were read; warn if over 5 % come from free statements. Empty for imported logs.
+    """Summarise how answers were read; warn if over 5 % come from free statements.
+
+    There are no lines for imported logs.
+
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Protocols' statements about the use of their labels, and labels with the design that collected them."""
+"""Protocols' statements about the use of their labels, and labels with the design that produced them."""
 
 from __future__ import annotations
 
@@ -192,7 +192,8 @@ class Labels(Sequence[Label]):
         Raises
         ------
         BadInput
-            If the pool has fewer items than were drawn, or if weights are below 1 or name other items.
+            If the pool has fewer items than were drawn, a weight is below 1 or infinite, or `weights` and
+            `strata` have different items.
         """
         check_mapping("strata", strata, "item id to stratum")
         check_mapping("weights", weights or {}, "item id to number of items")

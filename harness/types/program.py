@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A workflow as text, as stored in the library, written by a search and run in the sandbox.
+    """A workflow as text, from the library or written by a search, which the sandbox runs.
 
     The source is Python that defines one ``async def forward(task)`` and any further constants, functions
     and classes. ``forward`` answers one item and returns a record or a text that names one of the options.
@@ -79,12 +79,13 @@ class Standing:
     Attributes
     ----------
     n_items, value
-        Number of labelled selection items that it answered, and its estimated accuracy on them, unclipped.
+        Number of labelled selection items that the candidate answered, and its estimated accuracy on these
+        items, unclipped.
     mean, sd, low, high
-        Posterior mean and standard deviation of its accuracy, and an interval of about 95 %. `sd` excludes
+        Posterior mean and standard deviation of the accuracy, and an interval of about 95 %. `sd` excludes
         the uncertainty of the level that all candidates share. The interval includes that uncertainty and the
-        probability of a large improvement. Failed answers count as wrong for its lower end and as right for
-        its upper end. Candidates are ranked by the mean.
+        probability of a large improvement. Failed answers count as wrong for the lower end and as right for
+        the upper end. Candidates are ranked by the mean.
     p_best
         Posterior probability that the candidate is the best in the archive.
     p_better, verdict

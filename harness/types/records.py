@@ -370,9 +370,9 @@ class ForeignAnswer(NamedTuple):
     options
         The options in the order of their letters in the log; empty if unknown.
     answer
-        Index into `options`, or into the item's stored options if `options` is empty. Or the text that the
-        other program read as the answer, such as a letter. None if it read none; if the text names no option,
-        the option is read from `raw`.
+        Index into `options`, or into the item's stored options if `options` is empty; or the text that the
+        other program read as the answer, for example a letter. If this text names no option, the option is
+        read from `raw`. None if the other program read no answer.
     raw
         Text that the model wrote.
     error

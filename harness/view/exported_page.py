@@ -54,7 +54,7 @@ def write_page(
     report
         Estimates to show; None if none exists, and the page then says why.
     texts
-        Whether the file contains texts: items' texts and own options, replies, comments and prompts.
+        Whether the file contains replies, comments, prompts, and the texts and own options of items.
     """
     keep_keys(study)
     frame = read_frame(study, store)

@@ -64,7 +64,7 @@ class PublicAddress:
 
     @property
     def is_readable(self) -> bool:
-        """Whether tokens and answers may cross a network unencrypted."""
+        """Whether tokens and answers are sent over a network unencrypted, so that others could read them."""
         plain = self.public.startswith("http://") and not is_loopback(urlsplit(self.public).hostname or "")
         return plain or not is_loopback(self.host)
 

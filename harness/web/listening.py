@@ -98,7 +98,7 @@ async def serving(
 
 
 async def _end_silent(runner: web.AppRunner, heard: set[asyncio.BaseProtocol], patience: float) -> None:
-    """End connections without a first request, because many such connections would block all other users."""
+    """Close connections that send no request for `patience` seconds; many of them would block all users."""
     silent = set[asyncio.BaseProtocol]()
     while True:
         await asyncio.sleep(patience)

@@ -32,7 +32,10 @@ def read_strata(study: Study, store: Store, *, model: str, column: str) -> dict[
 def read_strata_of(
     study: Study, store: Store, models: Sequence[str], column: str
 ) -> dict[str, dict[str, Any]]:
-    """Return model → its accuracy in every stratum. If several models are given, all must have answers."""
+    """Return model → its accuracy in every stratum, or the reason why strata cannot be estimated.
+
+    If one of several models has no answers, the reason is returned for all of them.
+    """
     try:
         found = estimate_strata(study, store, models, column)
     except StoreError:  # not shown as a result, because the error may be temporary

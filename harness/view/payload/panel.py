@@ -49,7 +49,7 @@ def read_panel(study: Study, store: Store) -> dict[str, Any]:
         ``agreement``: output of ``oversight panel agree --json`` without ``svg``.
         ``models``: for each model ``name``, ``certificate`` (with its growth) and ``parity``, as ``certify``
         and ``parity`` print them. ``left_out``: reasons why other models are missing.
-        ``undefined``, here and for each model: name of each value that is None or empty → reason.
+        ``undefined``, at the top level and for each model: name of a value that is None or empty → reason.
         ``reliable``, ``ceilings``: threshold of α, and names of ceilings, for the plots.
     """
     found: dict[str, Any] = {

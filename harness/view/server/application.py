@@ -45,7 +45,7 @@ _SQLITE = "sqlite:///"
 
 
 def read_token(store_url: str) -> str:
-    """Return the token of a database, created at the first call in a file that only its owner can read.
+    """Return the token of a database; the first call stores it in a file that only its owner can read.
 
     Raises
     ------
