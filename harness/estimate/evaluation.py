@@ -309,9 +309,9 @@ def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> Non
         and (predictions.option[labels.item] == labels.option).all()
     ):
         raise NotIdentified(
-            "its questions depended on predictions; an anytime interval needs the partitioned "
-            "protocol, or the targeted one with this model alone; at the end of the collection: oversight "
-            "estimate"
+            "the questions depended on predictions; an anytime interval needs the partitioned protocol, or "
+            "the targeted protocol with this model alone; for an estimate at the end of the collection: "
+            "oversight estimate"
         )
 
 

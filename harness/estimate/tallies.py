@@ -917,7 +917,7 @@ class Design:
             )
         K = self.labels.n_options
         for i in np.flatnonzero(self.n_no >= K):
-            raise EstimateError(f"labels: item {self.name(i)} has all its {K[i]} options refused")
+            raise EstimateError(f"labels: item {self.name(i)} has a no for all its {K[i]} options")
 
 
 _gather_design = lru_cache(maxsize=2)(Design)
@@ -1111,8 +1111,8 @@ def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray
     if stuck.size:
         raise NotIdentified(
             f"labels: for item {design.name(stuck[0])} and {stuck.size - 1} more items, only options other "
-            "than this model's prediction could be asked about (propensity 1), and the answers are no, so "
-            "this model's accuracy cannot be estimated; also ask about its predictions"
+            "than this model's prediction could be asked about, and the answers are no, so this model's "
+            "accuracy cannot be estimated; also ask about its predictions"
         )
     success = np.where(settled, hit_yes, ~design.has_yes)
     width = design.width

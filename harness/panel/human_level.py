@@ -380,7 +380,7 @@ def human_level_choices(
     machine = {n: _right(x, reference, missing=False) for n, x in systems.items()}
     for name, r in right.items():
         if np.isnan(r).all():
-            raise EstimateError(f"{name!r} judged no item that has a reference")
+            raise EstimateError(f"{name!r} judged no item that has a reference label")
     K = 1 + max(int(reference.max()), *(int(x.max()) for x in people.values()))
     alphas = {"all": _alpha(list(people.values()), max(2, K))}
     test = SIGN if cluster is None else over_clusters(cluster)

@@ -153,8 +153,8 @@ def _refuse(study: Study, store: Store) -> None:
         raise BadInput(f"--second: the protocol {protocol!r} {why}")
     if there := len(store.content.read_questions(second=True)):
         raise ConfigError(
-            f"--second: {counted(there, 'second question')} were drawn before; a study has one "
-            "draw of them, because another draw would depend on their answers"
+            f"--second: {counted(there, 'second question')} were drawn before; a study draws "
+            "them only once, because another draw would depend on their answers"
         )
     if not first:
         raise BadInput("--second: no questions yet; draw the first ones with: oversight label route")

@@ -147,7 +147,7 @@ def test_questions_about_predictions_alone_tell_precision_only() -> None:
     )
     assert [n for n in found if n.startswith("precision")]
     assert "macro_precision" in found
-    assert "experts could not be asked whether some items are of it" in found.undefined["recall[green]"]
+    assert "for some items no question about this class could be drawn" in found.undefined["recall[green]"]
 
 
 def test_resolved_items_tell_precision_and_recall_where_the_truth_is_known() -> None:

@@ -240,7 +240,7 @@ class BatchEndpoint:
                     return batch.id
                 doubtful += same is None
         if doubtful:
-            raise UncertainBatch(f"the submitted batch may be any of {doubtful} batches at the endpoint")
+            raise UncertainBatch(f"number of batches at the endpoint that could be this one: {doubtful}")
         return None
 
     async def _list_all(self) -> AsyncIterator[RemoteBatch]:

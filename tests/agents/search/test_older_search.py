@@ -11,7 +11,7 @@ from oversight.harness import ConfigError
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
-        ({"sessions": "item"}, "proposals raced otherwise"),
+        ({"sessions": "item"}, "compared proposals in another way"),
         ({"loop": 4}, "items shared a session"),
         ({"loop": 4, "sessions": "item"}, ""),
     ],

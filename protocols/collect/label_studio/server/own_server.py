@@ -259,7 +259,7 @@ def _wait_ready(files: ServerFolder[LabelStudioServer]) -> LabelStudioServer:
     server = files.read_state()
     if server is None:
         raise LabelStudioError(
-            f"{files.state_file} is damaged: remove it, and end the server's process by hand"
+            f"{files.state_file} is damaged: stop the server's process by hand, then remove this file"
         )
 
     def look() -> LabelStudioServer | None:
