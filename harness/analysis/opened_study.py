@@ -193,8 +193,7 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
         if taken.looks != look.looks:
             raise BadInput(
                 f"{name}: look {taken.look} was taken when {taken.looks} looks were planned; the number of "
-                "looks "
-                "cannot change after the first one"
+                "looks cannot change after the first look"
             )
     if before and before[-1].look > look.look:
         raise BadInput(

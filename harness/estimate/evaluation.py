@@ -206,7 +206,7 @@ ANYTIME_ASSUMPTIONS = (
     "options were asked about without a look at the truth",
     "experts answer without error",
     "how fast an expert answers does not depend on the truth",
-    "items have as many options, and predictions are as often readable, as among all predictions",
+    "the numbers of options and the share of readable predictions are those of all predicted items",
 )
 
 

@@ -1180,7 +1180,7 @@ def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     unreadable = np.flatnonzero(predictions.is_unreadable)
     if unreadable.size:
         raise NotIdentified(
-            f"predictions: {unreadable.size} unreadable, such as item "
-            f"{predictions.index.ids[unreadable[0]]!r}, were never asked about, so the estimate would omit "
-            "them although they are wrong; use routed_pool, then routed_accuracy, to count them"
+            f"predictions: {unreadable.size} are unreadable, such as that for item "
+            f"{predictions.index.ids[unreadable[0]]!r}; no question was about them, so the estimate would "
+            "omit them although they are wrong; use routed_pool, then routed_accuracy, to count them"
         )

@@ -448,7 +448,7 @@ def average_precision(relevant: ArrayLike, scores: ArrayLike) -> AveragePrecisio
     y, s = np.asarray(relevant, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     if y.shape != s.shape or y.ndim != 1 or len(y) == 0:
         raise EstimateError(
-            f"relevant and scores must have one equal length of at least 1, have {y.shape}, {s.shape}"
+            f"relevant and scores must have the same length, at least 1, have {y.shape}, {s.shape}"
         )
     check_rows("relevant", y, (y == 0) | (y == 1), "be 0 or 1")
     check_rows("scores", s, np.isfinite(s), "be finite")

@@ -114,7 +114,7 @@ def test_unreadable_answers_lower_recall_and_need_a_cost() -> None:
     wanted = true_results(rows, truth)
     for name in (f"{m}[{c}]" for m in ("precision", "recall") for c in CLASSES):
         assert found[name].low < wanted[name] < found[name].high
-    assert "a column 'unreadable'" in found.undefined["cost"]
+    assert "add the column 'unreadable'" in found.undefined["cost"]
     costs = ov.CostTable(costs=1 - np.eye(K), unreadable=np.ones(K))
     made = ov.classification_report(rows, labels, CLASSES, metrics=(), costs=costs)["cost"]
     assert made.low < 1 - np.mean([p.option == t for p, t in zip(rows, truth, strict=True)]) < made.high

@@ -12,7 +12,7 @@ from oversight.harness import ConfigError
     ("spec", "reason"),
     [
         ({"sessions": "item"}, "compared proposals in another way"),
-        ({"loop": 4}, "items shared a session"),
+        ({"loop": 4}, "let items share a session"),
         ({"loop": 4, "sessions": "item"}, ""),
     ],
 )
