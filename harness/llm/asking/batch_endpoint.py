@@ -240,7 +240,7 @@ class BatchEndpoint:
                     return batch.id
                 doubtful += same is None
         if doubtful:
-            raise UncertainBatch(f"number of batches at the endpoint that could be this one: {doubtful}")
+            raise UncertainBatch(f"{doubtful} of the endpoint's batches could be this one")
         return None
 
     async def _list_all(self) -> AsyncIterator[RemoteBatch]:

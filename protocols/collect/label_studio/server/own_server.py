@@ -136,7 +136,7 @@ def start_server(
         server = _wait_ready(files)
     if port not in (0, server.port):
         raise ConfigError(
-            f"this server already runs on port {server.port}: use that one, or stop it first with "
+            f"this server already runs on port {server.port}: use that port, or stop the server first with "
             "oversight server stop label-studio"
         )
     return server
