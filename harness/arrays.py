@@ -71,8 +71,8 @@ def fix_constant(c: FloatArray, never: BoolArray) -> FloatArray:
     if bad.size:
         options = ", ".join(str(k) for k in np.flatnonzero(never[bad[0]]))
         raise NotIdentified(
-            f"in {bad.size} of {len(c)} items, the target distinguishes options that cannot be asked about "
-            f"(propensity 0; in the first item: options {options}); the questions were drawn for other "
-            "predictions and cannot evaluate the given ones"
+            f"in {bad.size} of {len(c)} items, the estimate depends on differences between options that "
+            f"cannot be asked about (propensity 0; in the first such item: options {options}); the questions "
+            "were drawn for other predictions and cannot evaluate the given ones"
         )
     return np.where(np.isinf(high), np.nan, high)

@@ -96,7 +96,9 @@ def run_open_demo(
 def _lay_out(folder: Path, limit: int | None) -> Study:
     """Create an ordinary study of open answers, as a user would."""
     if not (DATA / f"{_START}.jsonl").exists():
-        raise BadInput(f"the bundled data are not in {DATA}: install the package again, or clone it whole")
+        raise BadInput(
+            f"the bundled data are not in {DATA}: install the package again, or use a complete clone"
+        )
     if folder.exists() and not (folder / "items.jsonl").exists() and any(folder.iterdir()):
         raise BadInput(f"{folder} contains other files; give another folder")
     folder.mkdir(parents=True, exist_ok=True)

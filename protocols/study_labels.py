@@ -193,8 +193,8 @@ def route_questions(
             raise BadInput(f"{name} must be at least 1, is {number}")
     if second and (more is None or questions is not None):
         raise BadInput(
-            "give --second together with --more N, the number of second questions to draw about items "
-            "answered no, and without --questions"
+            "give --second together with --more N (the number of second questions to draw about items "
+            "answered no) and without --questions"
         )
     roster = read_roster(study.path(study.experts.roster))
     # Do not create a new database here; it is created only after the items were read.

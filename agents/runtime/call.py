@@ -144,7 +144,7 @@ def _choices(value: Any, fields: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
         raise BadCall("choices: must map names of fields to lists of texts")
     found = {f: tuple(_text(t, "choices") for t in _list(texts, "choices")) for f, texts in value.items()}
     if not all(found.values()):
-        raise BadCall("choices: a field has no choices")
+        raise BadCall("choices: the list of a field is empty")
     return {field: tuple(dict.fromkeys(texts)) for field, texts in found.items()}
 
 

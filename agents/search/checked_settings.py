@@ -51,12 +51,12 @@ def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
     wanted["split"] = _SPLIT if "split" not in section.model_fields_set else section.split
     given = {name: getattr(section, name) for name in wanted}
     wrong = [n for n in wanted if n in section.model_fields_set and given[n] != wanted[n]]
-    told = [f"{name} = {given[name]!r} (it is {wanted[name]!r})" for name in wrong]
+    told = [f"{name} = {given[name]!r} (published: {wanted[name]!r})" for name in wrong]
     if section.split.get("confirm") and "split" in section.model_fields_set:
-        told.append(f"split.confirm = {section.split['confirm']!r} (there is no confirmation)")
+        told.append(f"split.confirm = {section.split['confirm']!r} (published: no confirmation)")
     if told:
         raise ConfigError(
-            f"search: parity = {section.parity!r} repeats a published search, which contradicts "
+            f"search: parity = {section.parity!r} repeats a published search, but study.toml sets "
             f"{'; '.join(told)}: leave out these settings, or leave out parity"
         )
     changed = [f"{name} = {wanted[name]!r}" for name in wanted if given[name] != wanted[name]]
@@ -92,7 +92,9 @@ def check_settings(section: SearchSection) -> None:
     if not all(0 < share <= 1 for share in s.keep) or s.keep != sorted(s.keep, reverse=True):
         raise ConfigError(f"search: keep must be decreasing shares in (0, 1], is {tuple(s.keep)}")
     if len(s.keep) < len(s.rungs) - 1:
-        raise ConfigError(f"search: keep needs a share after every rung except the last, is {tuple(s.keep)}")
+        raise ConfigError(
+            f"search: keep must have a share for every rung except the last, is {tuple(s.keep)}"
+        )
     if not (all(share >= 0 for share in s.split.values()) and sum(s.split.values()) <= 1 + 1e-9):
         raise ConfigError(f"search: split must be shares that sum to at most 1, is {dict(s.split)}")
 

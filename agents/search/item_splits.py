@@ -96,9 +96,9 @@ def refuse_silent(answered: ClassCounts, how: str) -> None:
         asked, said = answered[name]
         if how != "all" and said < FEW and rate < max(find_rates(answered).values()):
             raise NotIdentified(
-                f"search: only {said} of {asked} questions about {name!r} were answered, which can hardly "
+                f"search: only {said} of {asked} questions about {name!r} were answered, which is too few to "
                 f"refute a program that always answers {name!r}; labels = {how!r} needs at least {FEW} "
-                'answers about it: collect more answers, or use labels = "all"'
+                'answers to these questions: collect more, or use labels = "all"'
             )
 
 

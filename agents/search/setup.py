@@ -174,7 +174,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
     caps = {"usd": study.search.usd, "tokens": study.search.tokens}
     if spec.get("cluster") != study.items.cluster:
         raise BadInput(
-            f"items.cluster: it was {spec.get('cluster')!r} when search {name} began, and is now "
+            f"items.cluster was {spec.get('cluster')!r} when search {name} began, and is now "
             f"{study.items.cluster!r}; start a new search with: oversight search start"
         )
     archive, clusters = load_archive(store, name), study_clusters(study)
@@ -250,13 +250,13 @@ def _refuse_older(search: str, spec: Mapping[str, Any]) -> None:
     """Refuse to continue a search of an older version, whose races or calls followed other rules."""
     changed = ""
     if spec.get("loop", 1) != _LOOP:
-        changed = "proposals raced otherwise"
+        changed = "compared proposals in another way"
     elif "sessions" not in spec:
-        changed = "items shared a session, so that stored calls might be made and paid for again"
+        changed = "let items share a session, so that stored calls might be made and paid for again"
     if changed:
         raise ConfigError(
-            f"search {search} was begun by another version, whose {changed}; it can be shown and exported; "
-            "start another one with: oversight search start"
+            f"search {search} was begun by another version, which {changed}; the search can only be shown "
+            "and exported; start another one with: oversight search start"
         )
 
 

@@ -155,7 +155,9 @@ def _explain(ranking: Ranking, models: Mapping[str, PredictionColumns], labels: 
         return "these accuracies agree with those of: oversight estimate"
     uniform = bool(labels.statements) and labels.is_uniform
     how = (
-        ", and every answer weighs by the chance of its question, the same for all models" if uniform else ""
+        ", and every answer is weighted by the chance of its question, in the same way for all models"
+        if uniform
+        else ""
     )
     return (
         f"oversight estimate gives other accuracies ({'; '.join(differ)}): here only items count that all "

@@ -112,7 +112,8 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
         if len(new.options) != len(old.options):
             raise BadInput(
                 f"the item {item_id!r} has {len(new.options)} options in the file and {len(old.options)} in "
-                "the study, where questions were drawn from them; remove it and give the new item another id"
+                "the study, where questions were drawn from these options; remove the item from the study, "
+                "and give the new item another id"
             )
         freeze = DesignFreeze(study, store)
         done = store.withdrawals.correct_item(replace(new, permutation=old.permutation), ask_again=ask_again)

@@ -109,7 +109,7 @@ def write_items(study: Study, file: str, key_file: str | None) -> int:
     if there := [name for name in (file, key_file) if name and Path(name).exists()]:
         raise BadInput(f"{there[0]} exists already; give another name")
     if key_file and Path(key_file).resolve() == Path(file).resolve():
-        raise BadInput(f"{file} is given for both the items and the key; give the key another file")
+        raise BadInput(f"{file} is given for both the items and the true answers; give --key another file")
     if key_file and not study.items.preset:
         raise BadInput("--key: only presets contain the true answers, and this study uses no preset")
     reading = load_study_preset(study) if study.items.preset else None

@@ -547,7 +547,7 @@ def check_proposal(proposal: StudyProposal, items: str) -> None:
     oversight.harness.errors.BadInput: key.csv: no column is known to hold the text; its columns are: id, ...
     """
     if not proposal.rows:
-        raise BadInput(f"{items}: there are no rows in it")
+        raise BadInput(f"{items}: contains no rows")
     known = ", ".join(proposal.columns) or "none"
     if proposal.text not in proposal.columns:
         missing = f"there is no column {proposal.text!r}"

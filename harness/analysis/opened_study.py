@@ -152,14 +152,14 @@ class EstimateOptions:
             If an option has no effect; the message names it.
         """
         if self.joint and self.anytime:
-            raise BadInput("joint, anytime: an anytime interval is for one model; leave one of them out")
+            raise BadInput("joint, anytime: an anytime interval is for one model; leave out joint or anytime")
         given = [*self.given, *(["strata"] if strata else [])]
         if given and not labels.tells_accuracy:
             raise BadInput(f"{', '.join(given)}: {find_reason('estimate', labels.conditions)}")
         if self.published and (not labels.is_even or labels.cluster is not None):
             raise BadInput(
                 "estimators: the paper's estimators need options drawn with equal probabilities and "
-                "independent items; leave the option out"
+                "independent items; leave estimators out"
             )
 
 
@@ -186,15 +186,14 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
         raise BadInput(
             f"{name}: {look.answered} of {look.drawn} drawn questions ({share:.0%}) are answered, but this "
             f"look is planned at {planned:.0%}; the difference may be at most {100 * FARTHEST:.0f} "
-            "points"
+            "percentage points"
         )
     before = store.content.read_looks()
     for taken in before:
         if taken.looks != look.looks:
             raise BadInput(
                 f"{name}: look {taken.look} was taken when {taken.looks} looks were planned; the number of "
-                "looks "
-                "cannot change after the first one"
+                "looks cannot change after the first look"
             )
     if before and before[-1].look > look.look:
         raise BadInput(

@@ -99,7 +99,7 @@ def read_level(args: argparse.Namespace) -> float:
     settings = parse_settings(args.settings)
     if other := settings.keys() - {"estimate.level"}:
         raise BadInput(
-            f"--set {min(other)} needs a study; leave it out with --options, which plans without a study"
+            f"--set {min(other)} needs a study, but --options plans without a study; leave out one of the two"
         )
     return float(settings.get("estimate.level", 0.95))
 

@@ -496,7 +496,8 @@ def _names(labels: list[Any], known: list[Any]) -> list[str]:
     for row, x in enumerate(labels):
         if str(x) in names and names[x] != str(x):
             raise DataError(
-                f"row {row}: {x} is both a class and the position of {names[x]!r}; give the labels as texts",
+                f"row {row}: {x} is both a class and the position of the class {names[x]!r}; give the labels "
+                "as texts",
                 field="predicted",
             )
     return [names[x] for x in labels]

@@ -151,7 +151,7 @@ def check_header(header: Sequence[str] | None, path: Path) -> list[str]:
         If there are no names, or a name occurs twice.
     """
     if not header:
-        raise DataError("the file is empty; the first line names the columns", file=path, line=1)
+        raise DataError("the file is empty; its first line must name the columns", file=path, line=1)
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise DataError("the column occurs twice", file=path, line=1, field=twice)

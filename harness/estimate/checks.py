@@ -403,7 +403,7 @@ def coin(drawn: DrawnOptions, alpha: float) -> Check:
     tossed = readable.take(np.flatnonzero(np.abs(readable.own - 0.5) < _EQUAL))
     n = len(tossed)
     if not n:
-        return Check.not_made(name, "no item was asked about one of two predictions by a coin")
+        return Check.not_made(name, "no question was drawn by a coin between two predictions")
     heads = int(np.count_nonzero(tossed.is_hit))
     p = sign_p_value(heads, n - heads)
     text = f"this model's prediction was asked about {heads} of {n} times, expected {n / 2:g}"

@@ -433,8 +433,8 @@ class ClassEvidence:
                 return self.estimate(items, option)
             except NotIdentified as error:
                 raise NotIdentified(
-                    "the share of this class cannot be estimated, because experts could not be asked whether "
-                    "some items are of it"
+                    "the share of this class cannot be estimated, because for some items no question "
+                    "about this class could be drawn"
                 ) from error
         wanted = np.broadcast_to(option, items.shape)[places][:, None]
         correct = read_item_answers(self.labels).correctness(wanted, places)[:, 0]
@@ -484,7 +484,7 @@ def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes
             )
     for place in np.flatnonzero(predictions.option >= classes):
         raise BadInput(
-            f"item {predictions.index.ids[place]!r} is predicted to be of option "
+            f"the prediction for item {predictions.index.ids[place]!r} is option "
             f"{predictions.option[place]}, but there are only {classes} classes, counted from 0"
         )
 
@@ -636,8 +636,8 @@ class CostTable:
             return self.costs[:, option]
         if self.unreadable is None:
             raise EstimateError(
-                "costs: some answers are unreadable, and the table does not say what they cost: give it a "
-                f"column {UNREADABLE_COLUMN!r}"
+                "costs: some answers are unreadable, and the table has no cost for them: add the column "
+                f"{UNREADABLE_COLUMN!r}"
             )
         return self.unreadable
 

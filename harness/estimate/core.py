@@ -373,8 +373,8 @@ def check_clusters(cluster: IntArray) -> None:
     if size.max() > 1 and effective < FEWEST_EFFECTIVE - 1e-9:
         raise NotIdentified(
             f"{np.count_nonzero(size)} clusters, the largest with {size.max() / size.sum():.0%} of the "
-            f"items, count as {effective:.1f} clusters of equal size; an interval needs "
-            f"{FEWEST_EFFECTIVE:g}: label more items of other clusters"
+            f"items, count as {effective:.1f} clusters of equal size, but an interval needs "
+            f"at least {FEWEST_EFFECTIVE:g}: label items of other clusters"
         )
 
 

@@ -206,7 +206,7 @@ ANYTIME_ASSUMPTIONS = (
     "options were asked about without a look at the truth",
     "experts answer without error",
     "how fast an expert answers does not depend on the truth",
-    "items have as many options, and predictions are as often readable, as among all predictions",
+    "the numbers of options and the share of readable predictions are those of all predicted items",
 )
 
 
@@ -309,9 +309,9 @@ def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> Non
         and (predictions.option[labels.item] == labels.option).all()
     ):
         raise NotIdentified(
-            "its questions depended on predictions; an anytime interval needs the partitioned "
-            "protocol, or the targeted one with this model alone; at the end of the collection: oversight "
-            "estimate"
+            "the questions depended on predictions; an anytime interval needs the partitioned protocol, or "
+            "the targeted protocol with this model alone; for an estimate at the end of the collection: "
+            "oversight estimate"
         )
 
 

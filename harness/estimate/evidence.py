@@ -173,7 +173,7 @@ def _refuse_silent(drawn: QuestionColumns, queues: Queues, answered: BoolArray) 
     silent = sorted(np.array(drawn.experts)[silence.any(axis=0)].tolist())
     names = ", ".join(silent[:3]) + " and others" * (len(silent) > 3)
     what = "any question about the items added later" if late else "yet"
-    part = "what the others answered is no random part of the items"
+    part = "the items answered by the other experts are not a random part of all items"
     if late:
         part = "the answered items are not a random part of all items"
     raise NotIdentified(

@@ -240,8 +240,8 @@ def difference_gains(
     never = (c != 0) & (propensities <= 0)
     if never.any():
         raise NotIdentified(
-            f"for {int(never.any(axis=1).sum())} items where the two models differ, one of the two "
-            "predictions had no chance to be asked about, because questions were drawn for other models"
+            f"for {int(never.any(axis=1).sum())} items where the two models differ, a question about one "
+            "of the two predictions could not be drawn, because questions were drawn for other models"
         )
     p = np.where(c != 0, 0.5, 0.0)
     return _gather(evidence, answer, c, p, np.zeros(len(c)), bar, (-1.0, 1.0), rates)

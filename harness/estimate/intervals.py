@@ -772,7 +772,7 @@ def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, f
         if low < high:
             return low, high, step
     reason = "the standard error is 0" if point.se == 0 else "the labels contradict every accuracy"
-    raise EstimateError(f"{reason}: at {point.value:.0%} the {method} interval has no width; see the checks")
+    raise EstimateError(f"{reason}: the {method} interval at {point.value:.0%} has no width; see the checks")
 
 
 def _ends(point: Point, method: str, level: float) -> tuple[float, float]:
@@ -786,7 +786,7 @@ def _ends(point: Point, method: str, level: float) -> tuple[float, float]:
         if len(parts) != 1:
             kinds = ", ".join(f"K = {p.K:g} (n = {p.n})" for p in parts)
             raise EstimateError(
-                f"{method} is for one binomial sample, here are {len(parts)}: {kinds}; use exact"
+                f"{method} is for one binomial sample, but there are {len(parts)}: {kinds}; use exact"
             )
         (c,) = parts
         low, high = _BINOMIAL[method](c.S, c.n, level)

@@ -324,7 +324,7 @@ def second_rates(
     if not 1 <= number <= n or (left.sum(axis=1) < 2).any():
         raise EstimateError(
             f"{number} second questions need at least {number} items, and {n} were given; every given item "
-            "must have at least two options left"
+            "must have at least two options that can still be asked about"
         )
     flat = left / left.sum(axis=1, keepdims=True)
     p = posterior * left

@@ -670,9 +670,9 @@ def corrected_difference(
     else:
         raise NotIdentified(
             "this difference cannot be corrected for experts' errors; add gold questions about true and "
-            "about false options (without them, the correction needs independent items with the same number "
-            "of options, readable predictions, and one question per item that is equally likely about either "
-            "prediction)"
+            "about false options; without gold questions, the correction needs independent items with the "
+            "same number of options, readable predictions, and one question per item that is equally likely "
+            "to be about either prediction"
         )
     questions = len(data.item)
     return Comparison.of_interval(

@@ -329,9 +329,9 @@ def allow_for_errors(
     option, sample = evidence.option(), evidence.sample
     if evidence.weight is not None or not allows_gold_score(option, sample):
         raise NotIdentified(
-            "experts' errors cannot be estimated from these answers; add gold items (without gold items, "
-            "every item must have the same number of options, the same probability of being drawn, and one "
-            "question, which is about a uniformly drawn option or about this model's prediction)"
+            "experts' errors cannot be estimated from these answers; add gold items; without gold items, "
+            "all items must have the same number of options, the same probability of being drawn, and one "
+            "question each, about a uniformly drawn option or about this model's prediction"
         )
     asked = second[evidence.items[sample.item]]
     estimate = bounded_accuracy(option, sample, asked, known, level=level, cluster=evidence.cluster)

@@ -917,7 +917,7 @@ class Design:
             )
         K = self.labels.n_options
         for i in np.flatnonzero(self.n_no >= K):
-            raise EstimateError(f"labels: item {self.name(i)} has all its {K[i]} options refused")
+            raise EstimateError(f"labels: item {self.name(i)} has a no for all its {K[i]} options")
 
 
 _gather_design = lru_cache(maxsize=2)(Design)
@@ -1113,8 +1113,8 @@ def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray
     if stuck.size:
         raise NotIdentified(
             f"labels: for item {design.name(stuck[0])} and {stuck.size - 1} more items, only options other "
-            "than this model's prediction could be asked about (propensity 1), and the answers are no, so "
-            "this model's accuracy cannot be estimated; also ask about its predictions"
+            "than this model's prediction could be asked about, and the answers are no, so this model's "
+            "accuracy cannot be estimated; also ask about its predictions"
         )
     success = np.where(settled, hit_yes, ~design.has_yes)
     width = design.width
@@ -1182,7 +1182,7 @@ def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     unreadable = np.flatnonzero(predictions.is_unreadable)
     if unreadable.size:
         raise NotIdentified(
-            f"predictions: {unreadable.size} unreadable, such as item "
-            f"{predictions.index.ids[unreadable[0]]!r}, were never asked about, so the estimate would omit "
-            "them although they are wrong; use routed_pool, then routed_accuracy, to count them"
+            f"predictions: {unreadable.size} are unreadable, such as that for item "
+            f"{predictions.index.ids[unreadable[0]]!r}; no question was about them, so the estimate would "
+            "omit them although they are wrong; use routed_pool, then routed_accuracy, to count them"
         )

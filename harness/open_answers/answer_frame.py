@@ -179,7 +179,9 @@ def collect_answers(study: Study, store: Store) -> list[StoredAnswer]:
     ]
     chosen = find_newest_runs(store, study.experts.models or None, aside)
     if chosen.left_out:
-        raise BadInput(f"{chosen.left_out[0]}; run it, or name the other models under [experts]")
+        raise BadInput(
+            f"{chosen.left_out[0]}; run it, or name only the other models: models = [...] under [experts]"
+        )
     found = [
         _make_answer(p.item_id, run["name"], cut_thoughts(p.raw).strip())
         for run in chosen.runs

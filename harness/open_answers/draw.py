@@ -161,7 +161,9 @@ def _check_points(table: UnitTable) -> None:
     answer = number_values(table.answer)[0]
     most = np.bincount(answer, np.maximum(table.points, 0.0))
     for row in np.flatnonzero(most[answer] <= 0)[:1]:
-        raise EstimateError(f"item {table.item[row]!r} has no positive points, so that it has no score")
+        raise EstimateError(
+            f"no unit of item {table.item[row]!r} has positive points, so the item has no score"
+        )
 
 
 def find_chances(table: UnitTable, n: int, judge: FloatArray | None = None) -> FloatArray:

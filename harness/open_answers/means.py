@@ -198,7 +198,9 @@ def mean_score(units: ModelUnits, fill: str, field: str | None, names: list[Any]
         positive = np.bincount(units.item, np.maximum(units.points, 0.0))
         if field is None:
             for item in np.unique(units.item)[positive[np.unique(units.item)] <= 0][:1]:
-                raise EstimateError(f"item {names[item]!r} has no positive points, so that it has no score")
+                raise EstimateError(
+                    f"no unit of item {names[item]!r} has positive points, so the item has no score"
+                )
         units = units.take(np.flatnonzero(positive[units.item] > 0))
         return _known_score(_fill(units, fill, BAD if fill == LOW else GOOD))
     positive = np.bincount(units.item, np.maximum(units.points, 0.0))

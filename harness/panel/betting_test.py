@@ -102,7 +102,7 @@ def betting_confidence(
         If there is no item, shapes differ, or a value lies outside [0, 1].
     """
     if hits.shape != x.shape or hits.ndim != 1 or not len(hits):
-        raise EstimateError(f"hits and x must have one shape (n >= 1,), have {hits.shape} and {x.shape}")
+        raise EstimateError(f"hits and x must have the same shape (n >= 1,), have {hits.shape} and {x.shape}")
     for name, values in (("hits", hits), ("x", x)):
         check_rows(name, values, (values >= 0) & (values <= 1), "lie in [0, 1]")
     _, place = np.unique(np.arange(len(hits)) if unit is None else unit, return_inverse=True)

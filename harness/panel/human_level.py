@@ -380,7 +380,7 @@ def human_level_choices(
     machine = {n: _right(x, reference, missing=False) for n, x in systems.items()}
     for name, r in right.items():
         if np.isnan(r).all():
-            raise EstimateError(f"{name!r} judged no item that has a reference")
+            raise EstimateError(f"{name!r} judged no item that has a reference label")
     K = 1 + max(int(reference.max()), *(int(x.max()) for x in people.values()))
     alphas = {"all": _alpha(list(people.values()), max(2, K))}
     test = SIGN if cluster is None else over_clusters(cluster)
@@ -448,7 +448,7 @@ def average_precision(relevant: ArrayLike, scores: ArrayLike) -> AveragePrecisio
     y, s = np.asarray(relevant, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     if y.shape != s.shape or y.ndim != 1 or len(y) == 0:
         raise EstimateError(
-            f"relevant and scores must have one equal length of at least 1, have {y.shape}, {s.shape}"
+            f"relevant and scores must have the same length, at least 1, have {y.shape}, {s.shape}"
         )
     check_rows("relevant", y, (y == 0) | (y == 1), "be 0 or 1")
     check_rows("scores", s, np.isfinite(s), "be finite")

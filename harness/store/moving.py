@@ -61,6 +61,6 @@ def _refuse_users(url: str) -> None:
             for one in store.locks.find_held()[:1]
         ]
     if users := find_users(url):
-        held = [f"{users}; end all commands and pages of the study"]
+        held = [f"{users}; stop all commands and pages that use the study"]
     if held:
         raise StoreError(f"{show_address(url)}: {held[0]}, then move the study")

@@ -108,7 +108,7 @@ def upgrade_database(url: str, to: str) -> dict[str, int]:
             raise StoreError(f"{to} already exists; {told}; otherwise choose another name")
         users = find_users(url) if file is None else _name_openers(Path(file))
         if users:
-            raise StoreError(f"{shown}: {users}; end all commands and pages of the study first")
+            raise StoreError(f"{shown}: {users}; first stop all commands and pages that use the study")
         if file is None:
             with _open_schema(url, to) as (connection, old):
                 return _copy(connection, old, shown)

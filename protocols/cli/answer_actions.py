@@ -88,7 +88,7 @@ def codes(args: argparse.Namespace, study: Study) -> None:
     """List the experts' codes for the answer page, make new codes, or revoke codes."""
     check_address(args.port)
     if args.days is not None and (args.revoke or not (args.all or args.experts)):
-        raise BadInput("--days is for new codes: name experts, or give --all")
+        raise BadInput("--days applies only to new codes; to make codes, name experts or give --all")
     if (args.all and (args.experts or args.revoke)) or (args.revoke and not args.experts):
         raise BadInput(
             "give names of experts, or --all to make new codes for all experts; --revoke needs names"

@@ -19,8 +19,8 @@ def route(args: argparse.Namespace, study: Study) -> None:
     """Draw units, and ask the questions that are due."""
     if args.more:
         raise BadInput(
-            "--more: a study of open answers has one draw. A further one would change the probabilities of "
-            "questions that were answered, and no interval allows for that; start a new study"
+            "--more: a study of open answers has only one draw, because no interval allows for a second "
+            "draw, which would change the probabilities of answered questions; start a new study"
         )
     if args.second:
         raise BadInput(
@@ -82,7 +82,7 @@ def _store_frame(store: Store, frame: Frame) -> None:
 def simulate(args: argparse.Namespace, study: Study) -> None:
     """Answer open questions from a file of right answers, until no new question follows."""
     if not args.key:
-        raise BadInput("give the key with --key FILE (columns item, model, unit, label)")
+        raise BadInput("give the true labels with --key FILE (columns item, model, unit, label)")
     if args.sensitivity != 1 or args.specificity != 1:
         raise BadInput("--sensitivity and --specificity do not apply to a study of open answers")
     new = simulate_units(study, args.key, abstention=args.abstention)

@@ -131,8 +131,8 @@ def erase_person(study: Study, name: str) -> ErasedPerson:
     roster = study.path(study.experts.roster)
     if any(expert.name == name for expert in read_roster(roster).experts):
         raise ConfigError(
-            f"{roster}: still contains {name!r}; reassign open questions (oversight experts replace), then "
-            "remove the name from the roster"
+            f"{roster}: still contains {name!r}; reassign the open questions of this expert (oversight "
+            "experts replace), then remove the name from the roster"
         )
     keeps = study.people.keep_labels
     with _open(study) as store, store.together(exclusive=True):

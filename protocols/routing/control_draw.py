@@ -293,7 +293,7 @@ def _refuse_none(wanted: Counter[str], every: Sequence[ControlQuestion]) -> None
     if wanted[ControlKind.OVERLAP.value] and not drawn[ControlKind.OVERLAP.value]:
         raise BadInput(
             "overlap: no second expert is available: every class has only one present expert with capacity; "
-            "add another to the roster, or leave overlap out"
+            "add another expert to the roster, or leave overlap out"
         )
     if wanted[ControlKind.GOLD.value] and not drawn[ControlKind.GOLD.value]:
         raise BadInput(

@@ -107,7 +107,9 @@ def check_way_of_drawing(study: Study, *, is_drawn: bool) -> None:
     if not study.judges:
         raise BadInput(f'{way} uses judges, but the study names none: set judge = "name" under [models]')
     if study.items.cluster is not None:
-        raise BadInput(f'{way} weighs items one by one, but these items are in clusters; use "agreement"')
+        raise BadInput(
+            f'{way} gives each item a weight of its own, but these items are in clusters; use "agreement"'
+        )
     if experts.has_controls or experts.knows_errors:
         raise BadInput(f'{way} assumes experts who do not err; with control questions, use "agreement"')
 
@@ -116,8 +118,8 @@ def _refuse_other_pool(store: Store, ids: Sequence[str], first: ItemDraw, wanted
     """Raise an error if the pool or its first draw changed."""
     if wanted not in (None, first.wanted):
         raise ConfigError(
-            f"{first.items} of {first.pool} items were drawn for {first.wanted} questions before, not for "
-            f"{wanted}; add to them with: oversight label route --more"
+            f"the first draw was for {first.wanted} questions ({first.items} of {first.pool} items), not for "
+            f"{wanted}; draw more with: oversight label route --more"
         )
     members = store.pool.read_members()
     new = next((name for name in ids if name not in members), None)

@@ -86,8 +86,8 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
         rows = rows[:0]
     if not rows.size:
         raise BadInput(
-            "--second: nothing is left to ask: every first answer decides its item (a yes, a no about one of "
-            "two options, or about the only model's prediction)"
+            "--second: nothing is left to ask: every first answer decides its item (it is a yes, a no about "
+            "one of only two options, or a no about the only model's prediction)"
         )
     posterior = _weigh_votes(votes)
     item, option, k = labels.item[rows], labels.option[rows], labels.questions.n_options[rows]
@@ -153,8 +153,8 @@ def _refuse(study: Study, store: Store) -> None:
         raise BadInput(f"--second: the protocol {protocol!r} {why}")
     if there := len(store.content.read_questions(second=True)):
         raise ConfigError(
-            f"--second: {counted(there, 'second question')} were drawn before; a study has one "
-            "draw of them, because another draw would depend on their answers"
+            f"--second: {counted(there, 'second question')} were drawn before; a study draws "
+            "them only once, because another draw would depend on their answers"
         )
     if not first:
         raise BadInput("--second: no questions yet; draw the first ones with: oversight label route")

@@ -67,7 +67,9 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
 
         chosen = find_newest_runs(store, study.experts.models or None, study.judges)
         if chosen.left_out:
-            raise BadInput(f"{chosen.left_out[0]}; run it, or name the other models under [experts]")
+            raise BadInput(
+                f"{chosen.left_out[0]}; run it, or name only the other models: models = [...] under [experts]"
+            )
         predictions = {
             run["name"]: {
                 p.item_id: p.option
@@ -179,9 +181,9 @@ def next_assignments(
     for old in stored:
         if (old.id, old.propensity) not in same:
             raise ConfigError(
-                f"the item {old.item_id!r} went to {old.annotator!r} before, by {old.protocol!r} with seed "
-                f"{old.seed}; protocol, seed, annotators and annotators_per_item cannot change once items "
-                'are given, and balanced blocks cannot take further items ("panel-random" can): start a new '
+                f"the item {old.item_id!r} was assigned to {old.annotator!r} before, by {old.protocol!r} "
+                f"with seed {old.seed}; protocol, seed, annotators and annotators_per_item cannot change "
+                'once items are assigned, and only the protocol "panel-random" can add items: start a new '
                 "study"
             )
     loads = Counter(a.annotator for a in drawn)

@@ -191,7 +191,7 @@ def test_contradictory_labels_and_impossible_answers_are_refused() -> None:
         ExpertLabels.of_items(pool, yes)
     with pytest.raises(EstimateError, match=r"two answers about option 1"):
         ExpertLabels.of_items(pool, [yes[0], yes[0]])
-    with pytest.raises(EstimateError, match="all its 5 options refused"):
+    with pytest.raises(EstimateError, match="a no for all its 5 options"):
         ExpertLabels.of_items(pool, [Label("i0", k, LabelKind.COMPLEMENTARY, K, 1 / K) for k in range(K)])
     with pytest.raises(EstimateError, match=r"must lie in 0\.\.4 for item 'i1', is 5"):
         score_items(np.array([[0, 5]]), ExpertLabels.of_items(pool, yes[:1]))

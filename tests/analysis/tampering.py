@@ -97,7 +97,7 @@ CHANGES = {
     "a detail that is none": ("UPDATE audit_event SET detail = '{{' WHERE kind = 'batch'", "cannot be read"),
     "a design": (
         "UPDATE audit_event SET detail = '{{\"parts\": 3}}' WHERE kind = 'design'",
-        "lacks a field of its kind",
+        "lacks a field that its kind requires",
     ),
     "an event in place of another": (
         "UPDATE audit_event SET (kind, asked_id, detail, link) = (SELECT kind, asked_id, detail, link "

@@ -84,7 +84,7 @@ def test_a_file_that_is_no_audit_of_this_study_is_kept(
     other = lay_out_audited(tmp_path / "other")
     assert other.study.name == "s"
     words = ("--study", tmp_path / "other" / "study.toml", "audit.jsonl")
-    assert "another study named 's'" in oversight("label", "audit", *words, code=2)["error"]
+    assert "another study, also named 's'" in oversight("label", "audit", *words, code=2)["error"]
     assert "is not a file" in oversight("label", "audit", tmp_path, code=2)["error"]
     Path("file").write_text("")
     assert "cannot be written" in oversight("label", "audit", "file/audit.jsonl", code=2)["error"]

@@ -106,7 +106,7 @@ CASES = [
         "items and key in one file",
         lambda: None,
         "items export out.jsonl ./out.jsonl",
-        "out.jsonl is given for both the items and the key; give the key another file",
+        "out.jsonl is given for both the items and the true answers; give --key another file",
     ),
     Bad("export to nowhere", lambda: None, "items export", "export: name the file to write"),
     Bad("export over a file", lambda: None, "items export items.csv", "items.csv exists already"),

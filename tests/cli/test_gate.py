@@ -58,7 +58,7 @@ def test_a_model_is_held_against_the_baseline_and_both_bars(begin: Begin, oversi
         ("--not-worse-than a --margin .1 --model a", "compared with itself"),
         ("--at-least .5 --model a --set estimate.level=2", "--set estimate.level: "),
         ("--at-least .5 --model a --look 3/2", "look must lie in"),
-        ("--at-least .5 --model a --look 1/2", "the difference may be at most 10 points"),
+        ("--at-least .5 --model a --look 1/2", "the difference may be at most 10 percentage points"),
         ("--at-least .5 --model a --junit .", ".: cannot be written: it is not a file"),
     ],
 )

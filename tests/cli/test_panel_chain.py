@@ -148,7 +148,7 @@ def test_ratings_in_a_column_per_annotator_are_imported(
 @pytest.mark.parametrize(
     ("file", "old", "new", "words"),
     [
-        ("study.toml", "seed = 7", "seed = 8", "cannot change once items are given"),
+        ("study.toml", "seed = 7", "seed = 8", "cannot change once items are assigned"),
         ("study.toml", "# annotators_per_item = 3", "annotators_per_item = 2", "cannot change once"),
         (
             "study.toml",
@@ -162,16 +162,16 @@ def test_ratings_in_a_column_per_annotator_are_imported(
             "annotators_per_item = 5",
             "5 annotators per item are requested",
         ),
-        ("study.toml", '"panel"', '"panel-random"', "cannot change once items are given"),
+        ("study.toml", '"panel"', '"panel-random"', "cannot change once items are assigned"),
         ("study.toml", '"panel"', '"partitioned"', "this study is a panel already"),
-        ("experts.toml", '"ana"', '"amy"', "went to 'ana' before"),
+        ("experts.toml", '"ana"', '"amy"', "was assigned to 'ana' before"),
         (
             "experts.toml",
             '"ana"',
             '"ana"\ncapacity = 14',
             "'ana' would rate 15 items, but the capacity is 14",
         ),
-        ("notes.csv", "n0,", "m0,", "cannot change once items are given"),
+        ("notes.csv", "n0,", "m0,", "cannot change once items are assigned"),
     ],
 )
 def test_drawn_assignments_cannot_be_redrawn(

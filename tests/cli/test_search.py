@@ -254,7 +254,7 @@ def test_a_search_begun_without_clusters_is_not_taken_for_one_with_them(
         )
         capsys.readouterr()
         assert main(["search", "show", *words]) == 2
-        assert "it was None when search" in capsys.readouterr().out
+        assert "items.cluster was None when search" in capsys.readouterr().out
         assert main(["search", "start", *words]) == 0
         found = json.loads(capsys.readouterr().out)
         assert main(["search", "show", *words]) == 0

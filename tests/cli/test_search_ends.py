@@ -226,7 +226,7 @@ def test_before_every_expert_has_answered_no_search_begins(
     assert main(["search", "start", "--study", study]) == 2
     told = capsys.readouterr().err
     assert "search: blue, red have not answered yet" in told
-    assert "no random part of the items" in told
+    assert "not a random part of all items" in told
 
 
 def test_answers_of_faster_experts_are_left_out_with_a_message(

@@ -47,7 +47,7 @@ def test_a_wrong_setting_is_named_and_nothing_is_asked(
         ("rungs = [0]", "search: rungs must be increasing"),
         ("rungs = [14, 6]", "search: rungs must be increasing"),
         ("keep = [nan]", "search: keep must be decreasing shares"),
-        ("keep = []", "search: keep needs a share after every rung"),
+        ("keep = []", "search: keep must have a share for every rung"),
         ("split = {feedback = nan}", "search: split must be shares"),
         ('start = "best"', "search: start: there is no workflow 'best'"),
         ('library = ["best"]', "search: library: there is no workflow 'best'"),

@@ -189,6 +189,6 @@ def test_numbers_are_classes_first_and_places_only_where_they_cannot_be() -> Non
     assert [p.option for p in predictions_from_arrays(items, ["1", "3"])] == [0, 2]
     assert [p.option for p in predictions_from_arrays(items, [3, 1])] == [2, 0]  # 3 is no place
     with pytest.raises(
-        DataError, match="row 0: 1 is both a class and the position of '2'; give the labels as texts"
+        DataError, match="row 0: 1 is both a class and the position of the class '2'; give the labels"
     ):
         predictions_from_arrays(items, [1, 2])

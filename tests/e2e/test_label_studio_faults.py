@@ -173,7 +173,7 @@ def test_truncated_pages_are_noticed(bench: Bench, proxy: FaultyProxy) -> None:
         return json.dumps({**page, "tasks": page["tasks"][:-2]}).encode()
 
     proxy.fault = lambda method, path: Fault(body=cut) if "/api/tasks" in path else None
-    short = pytest.raises(LabelStudioError, match=r"a list has \d+ of \d+ entries")
+    short = pytest.raises(LabelStudioError, match=r"returned \d+ of \d+ entries of a list")
     with Store(bench.url) as store, Campaign(bench.study, store, patience=0.3) as desk, short:
         desk.pull()
     proxy.fault = on("GET", "/api/tasks", Fault(body=cut))

@@ -61,7 +61,7 @@ def test_a_prediction_is_removed_and_what_was_answered_in_front_of_it_is_asked_a
         0,
     )
     reasons = {q["reason"] for q in bench.call("label", "status")["quarantine"]}
-    assert reasons == {"answered while a prediction of somebody's lay on the task"}
+    assert reasons == {"answered while the task showed somebody's prediction"}
 
 
 def test_a_prediction_that_is_gone_again_is_told_by_the_answer_made_of_it(bench: Bench) -> None:

@@ -114,7 +114,7 @@ def test_unreadable_answers_lower_recall_and_need_a_cost() -> None:
     wanted = true_results(rows, truth)
     for name in (f"{m}[{c}]" for m in ("precision", "recall") for c in CLASSES):
         assert found[name].low < wanted[name] < found[name].high
-    assert "a column 'unreadable'" in found.undefined["cost"]
+    assert "add the column 'unreadable'" in found.undefined["cost"]
     costs = ov.CostTable(costs=1 - np.eye(K), unreadable=np.ones(K))
     made = ov.classification_report(rows, labels, CLASSES, metrics=(), costs=costs)["cost"]
     assert made.low < 1 - np.mean([p.option == t for p, t in zip(rows, truth, strict=True)]) < made.high
@@ -147,7 +147,7 @@ def test_questions_about_predictions_alone_tell_precision_only() -> None:
     )
     assert [n for n in found if n.startswith("precision")]
     assert "macro_precision" in found
-    assert "experts could not be asked whether some items are of it" in found.undefined["recall[green]"]
+    assert "for some items no question about this class could be drawn" in found.undefined["recall[green]"]
 
 
 def test_resolved_items_tell_precision_and_recall_where_the_truth_is_known() -> None:

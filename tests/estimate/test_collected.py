@@ -83,7 +83,7 @@ def test_complete_labels_and_plain_lists_are_taken_as_they_are(name: str) -> Non
 @pytest.mark.parametrize("name", ANSWERED)
 def test_an_expert_who_is_silent_leaves_nothing_to_estimate(name: str) -> None:
     labels = reach(name, **{EXPERTS[2]: 0.0})
-    with pytest.raises(NotIdentified, match=f"{EXPERTS[2]} has not answered yet .*no random part"):
+    with pytest.raises(NotIdentified, match=f"{EXPERTS[2]} has not answered yet .*not a random part"):
         collected(labels)
     with pytest.raises(NotIdentified, match="not answered yet"):
         ov.accuracy(PREDICTIONS["good"], labels)

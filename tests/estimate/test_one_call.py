@@ -96,7 +96,7 @@ def test_three_models_are_ranked() -> None:
 
 
 def test_anytime_interval_is_refused_for_targeted_questions() -> None:
-    with pytest.raises(NotIdentified, match="its questions depended on predictions"):
+    with pytest.raises(NotIdentified, match="the questions depended on predictions"):
         ov.accuracy(PREDICTIONS["good"], labels_of("targeted"), interval="anytime")
     found = ov.accuracy(PREDICTIONS["good"], labels_of("partitioned"), interval="anytime")
     assert (found.interval, found.low <= TRUE["good"] <= found.high) == ("anytime", True)

@@ -99,7 +99,7 @@ def test_plain_list_of_weighted_labels_is_refused() -> None:
 
 def test_a_plain_list_may_not_leave_unreadable_predictions_out_but_a_design_counts_them() -> None:
     answered, labels, asked = targeted(1, 60, 1.0)
-    with pytest.raises(NotIdentified, match="were never asked about"):
+    with pytest.raises(NotIdentified, match="no question was about them"):
         accuracy(answered, list(labels))
     whole = Labels(labels, replace(labels.design, asked=frozenset(asked)))
     assert accuracy(answered, whole).value == routed_accuracy(*_pool(labels, answered, asked)).value

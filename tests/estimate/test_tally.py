@@ -202,7 +202,7 @@ GOOD = [label(0, 1, YES), label(1, 2, NO), label(2, 0, NO)]
         ),
         ([*GOOD, label(1, 2, YES)], r"labels\[1\] and labels\[3\]: item 'i1', option 2 .* both yes and no"),
         ([*GOOD, label(0, 3, YES)], r"item 'i0' must have one true option, has yes for \[1, 3\]"),
-        ([*GOOD, *(label(1, k, NO) for k in (0, 1, 3))], "item 'i1' has all its 4 options refused"),
+        ([*GOOD, *(label(1, k, NO) for k in (0, 1, 3))], "item 'i1' has a no for all its 4 options"),
         (
             [*GOOD, label(1, 0, NO, 5)],
             r"labels\[3\]: n_options of item 'i1' must be 4 as in its first label, is 5",

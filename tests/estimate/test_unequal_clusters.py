@@ -108,7 +108,7 @@ def test_one_cluster_that_decides_an_estimate_withholds_it(protocol: str) -> Non
     with pytest.raises(NotIdentified, match=message):
         ov.compare(predictions, labels)
     if protocol != "disagreement":
-        with pytest.raises(NotIdentified, match="an interval needs 4: label more items"):
+        with pytest.raises(NotIdentified, match="an interval needs at least 4: label items"):
             ov.accuracy(predictions["m"], labels)
 
 

@@ -104,7 +104,7 @@ def test_similar_column_name_is_suggested(capsys: pytest.CaptureFixture[str]) ->
 def test_files_with_no_row_or_one_row_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     write("head.csv", "id|text")
     assert main(["init", "--classes", "a,b"]) == 2
-    assert "head.csv: there are no rows in it" in capsys.readouterr().err
+    assert "head.csv: contains no rows" in capsys.readouterr().err
     write("head.csv", "id|text", "1|only one there is")
     assert main(["init", "--classes", "a,b"]) == 0
     assert "head.csv: 1 row\n" in capsys.readouterr().out

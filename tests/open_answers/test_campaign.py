@@ -191,7 +191,7 @@ def test_second_draw_and_wrong_verbs_are_refused(
     oversight("label", "route", "--questions", "60")
     refused = {
         ("label", "route", "--questions", "90"): "cannot change",
-        ("label", "route", "--more", "9"): "--more: a study of open answers has one draw",
+        ("label", "route", "--more", "9"): "--more: a study of open answers has only one draw",
         ("label", "route", "--second"): "--second: second questions are about other options",
         ("label", "watch"): "label watch does not apply",
         ("label", "units", "--replace", "units.csv"): "were drawn",

@@ -134,7 +134,7 @@ def test_replies_are_joined_whatever_the_order_of_the_draws_rows() -> None:
 
 
 def test_item_that_can_have_no_score_is_not_drawn_from() -> None:
-    with pytest.raises(EstimateError, match="item 'i1' has no positive points"):
+    with pytest.raises(EstimateError, match="no unit of item 'i1' has positive points"):
         draw_questions(rubric_table([[1], [-1, -2]]), 1, "equal", 1, experts=EXPERTS)
 
 

@@ -209,7 +209,7 @@ def test_no_judgements_are_refused() -> None:
 def test_item_without_positive_points_is_refused() -> None:
     judged = judge_all(rubric_table([[1], [1]]), {})
     judged = replace(judged, points=np.array([1.0, -1.0]))
-    with pytest.raises(EstimateError, match="item 'i1' has no positive points"):
+    with pytest.raises(EstimateError, match="no unit of item 'i1' has positive points"):
         estimate_open(judged, experts=EXPERTS)
 
 

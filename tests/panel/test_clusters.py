@@ -163,8 +163,10 @@ def test_intervals_of_clusters_are_withheld_below_four_effective_ones() -> None:
     assert found.detection is not None
     assert found.detection.delta_f1 is not None
     few = panel.clustered({item: str(min(j // 30, 2)) for j, item in enumerate(panel.items)})
-    why = "3 clusters, the largest with 37% of the items, count as 3.0 clusters of equal size; an interval "
-    why += "needs 4: label more items of other clusters"
+    why = (
+        "3 clusters, the largest with 37% of the items, count as 3.0 clusters of equal size, but an interval "
+    )
+    why += "needs at least 4: label items of other clusters"
     alpha = measure_agreement(few).alpha
     assert alpha is not None
     assert (alpha.low, alpha.high, alpha.why, alpha.holds) == (None, None, why, False)

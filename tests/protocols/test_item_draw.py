@@ -154,7 +154,7 @@ def test_unsupported_draws_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="start one with --questions"):
         route_questions(study, more=5)
     route_questions(study, questions=30)
-    with pytest.raises(ConfigError, match="30 of 120 items were drawn for 30 questions before, not for 31"):
+    with pytest.raises(ConfigError, match=r"first draw was for 30 questions \(30 of 120 items\), not for 31"):
         route_questions(study, questions=31)
     write_items(tmp_path, NUMBER + 1)
     with pytest.raises(ConfigError, match="the item 'i120' is not among the 120"):

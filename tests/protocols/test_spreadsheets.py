@@ -172,7 +172,10 @@ def test_changed_comments_of_stored_answers_are_reported(
     assert not capsys.readouterr().err
     rows[3]["comment"] = "second"
     assert import_answers(study, [save(path, rows)])[1] == 0
-    assert "1 comment differs from earlier comments, which are kept" in capsys.readouterr().err
+    assert (
+        "1 comment differs from earlier comments; only the earlier comments are kept"
+        in capsys.readouterr().err
+    )
 
 
 def test_many_items_have_a_check_in_place_of_a_comparison(

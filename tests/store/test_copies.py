@@ -226,7 +226,7 @@ def test_a_study_that_is_in_use_is_not_moved(
     with serve(tmp_path / "ward") as desk:
         own = desk.begin("ana")
         assert desk.answer(own)[0] == 200
-        assert "end all commands" in oversight("store", "move", "new.db", code=2)["error"]
+        assert "stop all commands" in oversight("store", "move", "new.db", code=2)["error"]
         assert desk.answer(own)[0] == 200
     assert Path("study.toml").read_text() == text
     assert oversight("store", "move", "new.db")["tables"]["answer"] == 2

@@ -169,7 +169,7 @@ class ExpertLabels:
         drop = (silent & routed) | (partial & ~routed)
         truth[drop], refused[drop], routed[drop] = -1, False, False
         for i in np.flatnonzero(refused.sum(axis=1) >= n_options):
-            raise EstimateError(f"labels: item {ids[i]!r} has all its {n_options[i]} options refused")
+            raise EstimateError(f"labels: item {ids[i]!r} has a no for all its {n_options[i]} options")
         names = [clusters[i] if clusters else i for i in ids]
         cluster = np.unique(names, return_inverse=True)[1].astype(np.int64)
         return cls(ids, n_options, truth, refused, propensities, routed, cluster, weight)

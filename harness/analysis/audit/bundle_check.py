@@ -147,7 +147,9 @@ class _BundleCheck:
         try:
             self._take(told)
         except (KeyError, TypeError, ValueError, AttributeError):
-            self.findings.add(f"line {told['line']}: it lacks a field of its kind, or a value is wrong")
+            self.findings.add(
+                f"line {told['line']}: it lacks a field that its kind requires, or a value is wrong"
+            )
 
     def _take(self, told: dict[str, Any]) -> None:
         """Check the content of a line whose chain value is right."""

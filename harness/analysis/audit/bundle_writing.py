@@ -151,9 +151,13 @@ def _refuse_other_file(path: Path, name: str, begins: str) -> None:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     head = read_body(parts[0]) if parts else None
     if not head or head.get("format") != FORMAT or head.get("study") != name:
-        raise ConfigError(f"{path}: exists, and is not an audit of the study {name!r}; give another name")
+        raise ConfigError(
+            f"{path}: exists, and is not an audit of the study {name!r}; give another file name"
+        )
     if head.get("begins") not in ("", begins):
-        raise ConfigError(f"{path}: is the audit of another study named {name!r}; give another name")
+        raise ConfigError(
+            f"{path}: is the audit of another study, also named {name!r}; give another file name"
+        )
 
 
 class _Bundle:

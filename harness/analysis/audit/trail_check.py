@@ -83,7 +83,9 @@ class TrailCheck:
         try:
             self._take(record)
         except (KeyError, TypeError, ValueError, AttributeError):
-            self._findings.add(f"{_name(record)}: it lacks a field of its kind, or a value is wrong")
+            self._findings.add(
+                f"{_name(record)}: it lacks a field that its kind requires, or a value is wrong"
+            )
 
     def _check_link(self, record: AuditRecord) -> None:
         follows = [_find_link(record, before) for before in self._before]

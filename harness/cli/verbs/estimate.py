@@ -160,10 +160,14 @@ def _from_counts(args: argparse.Namespace) -> None:
     given = (name for name, value in vars(args).items() if value and name not in _WITH_COUNTS)
     ignored = [f"--{name.replace('_', '-')}" for name in given]
     if ignored:
-        raise BadInput(f"{', '.join(ignored)} needs a study; leave it out with --counts, which uses no study")
+        raise BadInput(
+            f"{', '.join(ignored)} needs a study, but --counts uses no study; leave out one of the two"
+        )
     settings = parse_settings(args.settings)
     if other := settings.keys() - {"estimate.level", "estimate.interval"}:
-        raise BadInput(f"--set {min(other)} needs a study; leave it out with --counts, which uses no study")
+        raise BadInput(
+            f"--set {min(other)} needs a study, but --counts uses no study; leave out one of the two"
+        )
     estimates = estimate_counts(
         **parse_numbers("--counts", args.counts, _COUNTS),
         level=settings.get("estimate.level", 0.95),

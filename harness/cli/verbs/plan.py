@@ -182,7 +182,7 @@ def _plan_anew(args: argparse.Namespace) -> None:
     """Print both tables: for an accuracy, and for the difference of two models."""
     _refuse(args, ("model",), "needs a study; leave out --options")
     if args.study != STUDY_FILE:
-        raise BadInput("--options plans without a study; leave out --study or --options")
+        raise BadInput("--options is for plans without a study; leave out --study or --options")
     level = read_level(args)
     for name, default in _GUESSES.items():
         if getattr(args, name) is None:

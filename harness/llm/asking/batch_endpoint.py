@@ -240,7 +240,7 @@ class BatchEndpoint:
                     return batch.id
                 doubtful += same is None
         if doubtful:
-            raise UncertainBatch(f"the submitted batch may be any of {doubtful} batches at the endpoint")
+            raise UncertainBatch(f"{doubtful} of the endpoint's batches could be this one")
         return None
 
     async def _list_all(self) -> AsyncIterator[RemoteBatch]:

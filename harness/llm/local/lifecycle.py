@@ -190,7 +190,7 @@ def start_local_model(port: int = 0) -> LocalServer:
         server = folder.wait_ready(_find_answering)
     if port not in (0, server.port):
         raise ConfigError(
-            f"the local model already runs on port {server.port}: use that one, or stop it first "
+            f"the local model already runs on port {server.port}: use that port, or stop the model first "
             "with oversight server stop model"
         )
     return server

@@ -67,7 +67,7 @@ class ServedModel:
         said = f"the model {served!r} answered, not {self._known!r}"
         if self._wrong >= self._patience:
             raise FatalModelError(
-                f"{said}, {self._wrong} times in a row; if they are the same model, set "
+                f"{said}, {self._wrong} times in a row; if both names mean the same model, set "
                 f"answers_as = {served!r}"
             )
         raise TransientModelError(said, fault=Fault.WRONG_MODEL)

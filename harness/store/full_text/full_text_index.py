@@ -162,7 +162,7 @@ class FullTextRepository(Repository):
         if self._database.read_only:
             raise StoreError(
                 f"{stored - indexed} items are not in the search index yet, and this command must not write "
-                "to the database; ask somebody with write access to search first, or copy the study"
+                "to the database; search once with write access, or search a copy of the study"
             )
         from tqdm import tqdm
 

@@ -30,7 +30,7 @@ class Reason(StrEnum):
     UNKNOWN_TASK = "a task that was never pushed"
     ALTERED_TASK = "the task's text was changed on the server"
     ELSEWHERE = "the question has an answer from elsewhere"
-    PRELABELLED = "answered while a prediction of somebody's lay on the task"
+    PRELABELLED = "answered while the task showed somebody's prediction"
     MOVED = "an answer to another question, moved to this one on the server"
 
 

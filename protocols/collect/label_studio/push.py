@@ -176,8 +176,8 @@ def check_project(client: Client, queue: Queue, found: Mapping[int, Project]) ->
         )
         raise LabelStudioError(
             f"{client.url}: project {queue.project_id} of {queue.expert!r} {what}; check that this is the "
-            f"server the project was pushed to ({queue.server}), and that its description contains "
-            f"{queue.marker}"
+            f"server the project was pushed to ({queue.server}), and that the project's description "
+            f"contains {queue.marker}"
         )
     return project
 

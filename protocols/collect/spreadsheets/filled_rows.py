@@ -127,7 +127,7 @@ class Comments:
         """Print the number of comments that were left out."""
         if self._left:
             told = "comment differs" if self._left == 1 else "comments differ"
-            say(f"{self._left:,} {told} from earlier comments, which are kept")
+            say(f"{self._left:,} {told} from earlier comments; only the earlier comments are kept")
 
 
 def check_shown(row: Row, cells: Mapping[str, str]) -> None:

@@ -11,8 +11,8 @@ from oversight.harness import ConfigError
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
-        ({"sessions": "item"}, "proposals raced otherwise"),
-        ({"loop": 4}, "items shared a session"),
+        ({"sessions": "item"}, "compared proposals in another way"),
+        ({"loop": 4}, "let items share a session"),
         ({"loop": 4, "sessions": "item"}, ""),
     ],
 )

@@ -119,7 +119,7 @@ def test_page_shows_scores_on_the_scale_q(tmp_path: Path) -> None:
     ],
 )
 def test_a_contradiction_is_refused_by_name(given: dict[str, Any], named: str) -> None:
-    with pytest.raises(ConfigError, match=f"contradicts {named}"):
+    with pytest.raises(ConfigError, match=f"study.toml sets {named}"):
         as_published(SearchSection(parity="raw", policy="aflow", **given))
 
 
@@ -139,7 +139,7 @@ def test_a_race_in_the_study_is_refused_with_parity(
         set_search(tmp_path / "study.toml", parity="raw")
         assert main(["search", "start", "--study", str(tmp_path / "study.toml")]) == 2
         assert server.prompts == []
-    assert "contradicts keep = [0.5]" in capsys.readouterr().err
+    assert "study.toml sets keep = [0.5]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("how", ["no", "drawn"])

@@ -136,7 +136,7 @@ def start_server(
         server = _wait_ready(files)
     if port not in (0, server.port):
         raise ConfigError(
-            f"this server already runs on port {server.port}: use that one, or stop it first with "
+            f"this server already runs on port {server.port}: use that port, or stop the server first with "
             "oversight server stop label-studio"
         )
     return server
@@ -259,7 +259,7 @@ def _wait_ready(files: ServerFolder[LabelStudioServer]) -> LabelStudioServer:
     server = files.read_state()
     if server is None:
         raise LabelStudioError(
-            f"{files.state_file} is damaged: remove it, and end the server's process by hand"
+            f"{files.state_file} is damaged: stop the server's process by hand, then remove this file"
         )
 
     def look() -> LabelStudioServer | None:

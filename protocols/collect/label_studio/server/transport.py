@@ -151,7 +151,7 @@ def _version(http: httpx.Client, connection: Connection) -> Finding:
     if not release:
         raise ConfigError(
             f"{connection.url} answers (status {reply.status_code}), but is not Label Studio: {URL} must be "
-            "its address without /api or /projects"
+            "Label Studio's address without /api or /projects"
         )
     if release.split(".")[:2] == VERSION.split(".")[:2]:
         return Finding(f"{NAME} version", "ok", f"{release} at {connection.url}")
@@ -183,8 +183,8 @@ def _token(http: httpx.Client, connection: Connection) -> tuple[str, Finding]:
         raise ConfigError(f"{KEY}: the server does not know this token; copy it again, or {_MEND}")
     if reply.status_code != 200:
         raise ConfigError(
-            f"the server answers {reply.status_code} when asked whose token {KEY} is: {URL} must be its "
-            "address without /api or /projects"
+            f"the server answers {reply.status_code} when asked for the owner of the token {KEY}: {URL} "
+            "must be the server's address without /api or /projects"
         )
     return header, Finding(f"{NAME} token", "ok", f"{kind} token of {reply.json().get('email')}")
 
@@ -277,7 +277,7 @@ class Transport:
             if len(rows) == total:
                 return list(rows.values())
         raise LabelStudioError(
-            f"{self.url}: a list has {len(rows)} of {total} entries; run the command again"
+            f"{self.url}: the server returned {len(rows)} of {total} entries of a list; run the command again"
         )
 
     def read_total(self, call: str, **arguments: Any) -> int:
