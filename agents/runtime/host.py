@@ -88,7 +88,10 @@ class FailureTimes:
                 self._moments.insert(place, entry)
 
     def is_shared(self, key: Key, item: str) -> bool:
-        """Whether an unrelated program failed within one minute of this item's latest failure."""
+        """Whether an endpoint outage explains this item's latest failure.
+
+        That is, an unrelated program also failed less than about one minute before or after.
+        """
         moment = self._latest.get((key, item))
         if moment is None:
             return False

@@ -174,7 +174,11 @@ class SearchContext:
         return {c for c, number in zip(ids, fewest, strict=True) if number == len(items)}
 
     def find_finalists(self) -> list[str]:
-        """Return the candidates with the best posterior means; with parity, only that with the best score."""
+        """Return the candidates with the best posterior means.
+
+        With ``[search] parity``, return only the candidate with the best score among those that answered all
+        items.
+        """
         board = self.board()
         if not self.section.parity:
             return board.ranked()[: self.section.finalists]
@@ -226,7 +230,7 @@ class SearchContext:
         return np.random.default_rng(derive_seed(self.seed, *map(str, names)))
 
     def describe_labels(self) -> list[str]:
-        """Return messages on the power of the selection items' labels, and the doubts about labels."""
+        """Return messages about the power of the selection labels, and about labels that may be wrong."""
         return [*measure_power(self.labels["select"]).lines(), *self.doubts]
 
     def view(self, board: Board, slot: int) -> PolicyView:

@@ -49,9 +49,9 @@ class AnswerGaps:
     missing: int
 
     def explain(self, value: float, low: float, high: float) -> str:
-        """Return a warning that an interval may be invalid; empty if missing answers hardly matter.
+        """Return a warning that an interval may be invalid; empty if missing answers hardly change it.
 
-        A search contains only items with an answer, so answers are missing for items outside the search.
+        All items of a search have an answer, so the missing answers are about the study's other items.
         """
         share = self.missing / max(1, self.asked)
         least, most = (1 - share) * value, (1 - share) * value + share
@@ -65,9 +65,11 @@ class AnswerGaps:
 
 
 def know_rates(labels: LabelColumns) -> tuple[LabelColumns, AnswerGaps]:
-    """Add the whole study's answering rates to labels. Returns the labels, and counts of missing answers.
+    """Add to labels which share of each class's questions the whole study's experts answered.
 
-    The rates cannot come from the items of the search, because all of these have an answer.
+    Returns the labels, and counts of missing answers.
+
+    These shares cannot be computed from the items of the search, because all of them have an answer.
     """
     try:
         part, partial = collect_labels(labels)
@@ -103,7 +105,7 @@ def refuse_silent(answered: ClassCounts, how: str) -> None:
 
 
 def describe_rates(rates: Mapping[str, float]) -> list[str]:
-    """Return a note on the effect of unequal answering rates on scores; empty if the rates are equal."""
+    """Return a note if experts answered unequal shares of the questions about the classes; empty if equal."""
     if not rates:
         return []
     name = min(rates, key=lambda each: rates[each])
@@ -124,7 +126,7 @@ def refuse_unscorable(labelled: ExpertLabels) -> None:
 
 
 def find_pool(items: Sequence[Item], labels: AnyLabels, how: str, seed: int) -> list[Item]:
-    """Return the items to split: all but those that lose their only label in `keep_complementary`."""
+    """Return the items to split: all items except those whose only labels `keep_complementary` removes."""
     if how == "all":
         return list(items)
     before = ExpertLabels.of_items(items, labels).answered

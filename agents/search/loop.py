@@ -273,7 +273,7 @@ class _Slots:
 
 
 def _note_leaders(context: SearchContext, view: PolicyView) -> None:
-    """Record the best complete candidates that a slot uses, so that `converged` can compare them."""
+    """Record the best complete candidates when a slot begins, so that `converged` can compare them."""
     leaders = list(islice(filter(context.complete, view.board.ranked()), LEADERS))
     context.archive.record_decision(f"lead/{view.slot}", {"leaders": leaders})
 

@@ -265,7 +265,7 @@ def _count_unanswered(winner: Sequence[Prediction], start: Sequence[Prediction])
 def _estimate(
     predictions: PredictionColumns, labels: LabelColumns, gaps: AnswerGaps
 ) -> tuple[Estimate | None, str]:
-    """Return the estimated accuracy on the test items and "", or None and why there is no estimate.
+    """Estimate the accuracy on the test items. Returns (estimate, ""), or (None, reason) without an estimate.
 
     The estimate's `why` names failed checks.
     """
@@ -314,7 +314,7 @@ def _difference(context: SearchContext, winner: str) -> str:
 
 
 def count_spent(archive: Archive) -> dict[str, int]:
-    """Return the tokens of stored answers by split, and those of the optimiser.
+    """Return the number of tokens by split for candidates' answers, and the optimiser's number of tokens.
 
     A call that several answers share is counted for each answer.
     """

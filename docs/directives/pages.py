@@ -10,7 +10,7 @@ from sphinx.directives.other import TocTree
 
 
 class Pages(TocTree):
-    """``pages`` is a toctree of all pages that match its patterns; a pattern without a page is no error."""
+    """``pages`` is a toctree of all pages that match its patterns; a pattern may match no page."""
 
     def run(self) -> list[nodes.Node]:
         """Return the list, ordered by pattern, then by name."""

@@ -54,7 +54,10 @@ LOOKS = (Look("390", 390, 844, 2), Look("768", 768, 1024, 1.5, panel=True), Look
 
 
 def lay_out(folder: Path, *, panel: bool) -> Path:
-    """A study of the bundled notes, its questions drawn; ana is asked about hearts, or chooses a class."""
+    """Create a study of the bundled notes, and draw its questions.
+
+    Ana is asked yes/no questions about the first class or, with `panel`, chooses a class for every note.
+    """
     name = "rated notes" if panel else "case notes"
     folder /= name
     folder.mkdir()
@@ -80,7 +83,7 @@ def tell(folder: Path, *words: str) -> Any:
 
 @contextmanager
 def serve_answers(folder: Path) -> Iterator[tuple[str, str]]:
-    """The address of the page and the code of ana, while the page is served."""
+    """Serve the answer page of a study, and yield its address and Ana's personal code."""
     command = [sys.executable, "-m", "oversight.harness.cli.main", "label", "serve", "--port", "0", "--json"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)  # noqa: S603  fixed
     try:
@@ -92,7 +95,7 @@ def serve_answers(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def take_answer_page(browser: Browser, folder: Path) -> None:
-    """docs/answer-page-*.png: each screen, light and dark, after some answers."""
+    """Save docs/answer-page-*.png: each screen, light and dark, after some answers."""
     for panel in (False, True):
         study = lay_out(folder, panel=panel)
         with serve_answers(study) as (url, code):
@@ -115,7 +118,7 @@ def take_answer_page(browser: Browser, folder: Path) -> None:
 
 
 def answer_some(page: Page, key: str, number: int = 2) -> None:
-    """Read the instructions, and answer some questions by a key."""
+    """Read the instructions, and answer `number` questions by pressing `key`."""
     page.get_by_role("button", name="Go on").click()
     answered = page.locator(".count")
     for _ in range(number):
@@ -127,7 +130,7 @@ def answer_some(page: Page, key: str, number: int = 2) -> None:
 
 
 def take_label_studio(browser: Browser, folder: Path) -> None:
-    """docs/label-studio.png and docs/panel.png, on a server that is started for them and ended."""
+    """Save docs/label-studio.png and docs/panel.png, with a Label Studio server that runs only meanwhile."""
     os.environ["OVERSIGHT_DATA"] = str(folder / "server")
     try:
         [server] = tell(folder, "server", "start", "label-studio")["servers"].values()

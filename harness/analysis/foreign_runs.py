@@ -157,7 +157,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
 
 
 class _LogStrata:
-    """Collects the values of one metadata column of a log by item, and the names of the other columns."""
+    """Collects a log's values of one metadata column by item, and the names of its other metadata columns."""
 
     def __init__(self, column: str | None, file: str) -> None:
         self._column, self._file = column or "", file
@@ -261,7 +261,7 @@ def _match(
 
 
 def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str], texts: TextCheck) -> None:
-    """Compare the log's texts with those of the items with the same ids, if the log has texts."""
+    """Compare each text in the log with the text of the item with the same id; do nothing without texts."""
     has_texts = any(answer.text for answer in portion)
     told = [answer for answer in portion if answer.id in ids] if has_texts else []
     items = store.content.find_items({answer.id for answer in told}) if told else {}
@@ -296,7 +296,7 @@ class LogItems:
 def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogItems:
     """Write an items file from a log, so that a study needs only labels.
 
-    Metadata become columns, except if their name is a usual name of the true option, such as ``gold``.
+    Metadata fields become columns, except fields with a usual name of the true option, such as ``gold``.
 
     Raises
     ------

@@ -99,7 +99,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemColumns:
-    """The R questions about N items, in 13 bytes each, and the models' predictions.
+    """Columns of the R questions about N items, with 13 bytes per question, and the models' predictions.
 
     Attributes
     ----------

@@ -177,8 +177,8 @@ def _find_label(looks: Mapping[str, ColumnLook], classes: Sequence[str], *, own:
 def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
     """Whether a column seems to contain the truth, by its name or because all values are letters of options.
 
-    With `own`, every item has its own options. A column named class or category then contains a subject area,
-    so its name does not count.
+    `own` says that every item has its own options. In that case, a column named class or category contains a
+    subject area, so it is not the truth.
     """
     if own and name.lower() in _SUBJECTS:
         return False
@@ -186,7 +186,10 @@ def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
 
 
 def names_truth(name: str, *, own: bool) -> bool:
-    """Whether a column's name is one of the usual names of the true option; `own` as in `_tells`."""
+    """Whether a column's name is a usual name of the true option.
+
+    `own` says whether every item has its own options.
+    """
     return bool(_LABEL.fullmatch(name)) and not (own and name.lower() in _SUBJECTS)
 
 

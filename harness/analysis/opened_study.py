@@ -173,8 +173,8 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     Raises
     ------
     BadInput
-        If study.toml plans a different number of analyses; if the share of answered questions is not near
-        J/L, for look J of L; or if the recorded analyses do not allow this one.
+        If study.toml plans another number of analyses than `look`; if, for look J of L, the share of answered
+        questions is not near J/L; or if the recorded analyses do not allow this one.
     """
     name = f"--look {look.look}/{look.looks}"
     if study.estimate.looks not in (None, look.looks):
@@ -478,7 +478,7 @@ class OpenStudy:
         return find_newest_runs(self.store, names, self.study.judges)
 
     def predict(self, chosen: ChosenRuns) -> dict[str, PredictionColumns]:
-        """Return model name → predictions of all items by the chosen run."""
+        """Return the predictions of each chosen run for all items, by model name."""
         return {name: self.runs[name] for name in chosen.names}
 
     def read_judges(self) -> dict[str, PredictionColumns]:
@@ -552,7 +552,7 @@ class OpenStudy:
 
     @cached_property
     def _winners(self) -> dict[str, str]:
-        """Source code of a winning workflow that a search wrote → id of the search."""
+        """Source code of each winning workflow that a search wrote → id of this search."""
         searches, found = self.store.searches, dict[str, str]()
         for search in searches.read_progress():
             for winner in searches.read_candidates(search.id, [search.winner or ""]):
@@ -589,6 +589,6 @@ class OpenStudy:
         return None if pool is None else (pool.number, pool.size)
 
     def tell_unused(self, why: str = "only oversight estimate uses them") -> str:
-        """Return a remark that second questions are not used, and why; empty without second questions."""
+        """Return a remark on the number of unused second questions and the reason; empty without any."""
         second = len(self.store.content.read_questions(second=True))
         return f"{counted(second, 'second question')} about items answered no: {why}" if second else ""

@@ -216,7 +216,7 @@ def read_study_model(store: Store, panel: Panel, model: str) -> IntArray:
 def compare_with_reference(
     panel: Panel, predicted: IntArray, reference: IntArray, humans: Sequence[str]
 ) -> HumanLevel:
-    """Compute human-level indices of one model among some annotators, all compared with a reference.
+    """Compare a model's and some annotators' agreement with reference labels, as human-level indices.
 
     Parameters
     ----------
@@ -333,7 +333,8 @@ def certify(
     predicted
         The model's label of every item: a dictionary, or a table with the columns ``item`` and ``label``.
     oracle
-        True labels of some items, in the same form, used to test the assumptions.
+        True labels of some items, in one of the forms that `predicted` can have, used to test the
+        assumptions.
     aggregate, weights, pool, test, seed, level
         As in `oversight.harness.panel.assess_superhuman`.
 

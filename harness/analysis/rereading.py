@@ -30,8 +30,8 @@ class RunRereading:
     answers
         Number of replies that were read again.
     left
-        Number of answers that were not read again: calls that failed or were filtered, and answers that
-        another program, a workflow or a log determined.
+        Number of answers that were not read again: failed or filtered calls, and answers that come from a
+        workflow, another program or a log.
     changes
         ``"unreadable → option"``, ``"option → unreadable"``, ``"option → another option"`` → number.
     noted
@@ -137,9 +137,9 @@ def _pairs(store: Store, run_id: str) -> Iterator[tuple[Item, Prediction]]:
 def _asked(study: Study, spec: dict[str, Any], pattern: str | None) -> ReplyForm | None:
     """Return the form in which a run's answers were requested; None if its replies cannot be read again.
 
-    Replies to a workflow cannot, because it computes its answer from several of them. Replies in another
-    tool's log cannot, because options may have been shown in an order that is not stored; such a log must be
-    imported again.
+    A workflow's replies cannot be read again, because the workflow computes its answer from several replies.
+    Replies in another tool's log cannot be read again, because the log may not say in which order the options
+    were shown; such a log must be imported again.
     """
     pattern = pattern or study.prompt.pattern
     if str(spec["endpoint"]).startswith("import "):

@@ -211,7 +211,7 @@ class StudyEvidence:
     by_class
         Settings of results by class; None if none are requested.
     gold
-        Gold answers about the study's items; None if no estimate is corrected by gold.
+        Gold answers about the study's items; None if no estimate is corrected by gold answers.
     second
         Labels of second questions, if results by class use them.
     """
@@ -303,7 +303,7 @@ def _check_gold(predictions: PredictionColumns, evidence: StudyEvidence) -> tupl
 
 
 def _doubt_correction(estimates: Estimates, gold: tuple[Check, ...]) -> Estimates:
-    """Add a reason for doubt to the estimate corrected by gold if the check of gold failed."""
+    """Add a reason for doubt to the estimate corrected by gold answers if a check of them failed."""
     failed = "; ".join(f"check {c.name!r} failed: {c.message}" for c in gold if c.passed is False)
     if not failed or "corrected" not in estimates:
         return estimates

@@ -91,7 +91,7 @@ class AnswerTable:
         row.option[places], row.status[places], row.tokens[places] = found.option, found.status, found.tokens
 
     def _open_row(self, key: Key) -> _Row:
-        """Return the row with this key for a change; create the row if needed, and count the change."""
+        """Return the row with this key to be changed; create a missing row, and count the change."""
         self.changes[key] += 1
         self.version += 1
         return self.rows.setdefault(key, _Row(len(self.places) + 1))
@@ -130,7 +130,7 @@ class AnswerTable:
         return excused
 
     def is_there(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
-        """Return whether each answer exists, even as a failed one, shape (candidates, items)."""
+        """Return whether each answer exists, shape (candidates, items); a failed answer exists, too."""
         return np.asarray(self._take("status", ids, items, replicate) != _ABSENT)
 
     def has_failed(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
@@ -191,7 +191,7 @@ class AnswerTable:
         return np.array([self.places.get(item, 0) for item in items], np.int64)
 
     def _take(self, what: str, ids: Sequence[str], items: Sequence[Item], replicate: int) -> NDArray[Any]:
-        """Return the array named `what`, shape (candidates, items)."""
+        """Return the column `what` of the candidates' rows at these items, shape (candidates, items)."""
         places = self._find(item.id for item in items)
         rows = (self.rows.get((c, replicate), self._empty) for c in ids)
         taken = [getattr(row, what)[places] for row in rows]

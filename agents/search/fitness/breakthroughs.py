@@ -1,16 +1,16 @@
 """The probability that a candidate is a breakthrough, and its accuracy in that case.
 
 `oversight.agents.search.fitness.empirical_bayes` treats all candidates as draws around one mean. This does
-not fit a candidate that solves what the others cannot solve: shrinkage reports too low an accuracy, for
-example by twenty points for a candidate of .90 among candidates of .55. The upper end of an interval
+not fit a candidate that solves items that no other candidate solves: shrinkage makes its accuracy too low,
+for example by twenty points for a candidate of .90 among candidates of .55. The upper end of an interval
 therefore allows for a second population with a far wider spread, to which two or three of all candidates are
 expected to belong. The accuracy A_j of candidate j has the prior
 
     A_j − μ ~ (1 − ε) N(0, τ²) + ε N(0, ω²)
 
-μ and τ are computed from the other candidates, so that a breakthrough does not hide itself by increasing τ.
-The rank, the posterior mean and the lower end use only the first population, so that a candidate that leads
-by luck is not reported as better. A candidate's own noise variance replaces the pooled one if it is larger,
+μ and τ are computed without candidate j, because a breakthrough would increase τ and so hide itself. The
+rank, the posterior mean and the lower end use only the first population, so that a candidate that leads by
+luck is not reported as better. A candidate's own noise variance replaces the pooled one if it is larger,
 because with few answers one or two lucky yes answers would look like a breakthrough.
 """
 
@@ -108,7 +108,8 @@ def interval_ends(
 ) -> tuple[float, float]:
     """Return the ends of an interval of about 95 %, whose upper end allows for a breakthrough.
 
-    The lower end uses only the first population, the upper end the mixture with breakthroughs.
+    The lower end uses only the first population, of ordinary candidates. The upper end uses the mixture of
+    this population and breakthroughs.
 
     Parameters
     ----------

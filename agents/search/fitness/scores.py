@@ -138,7 +138,7 @@ def _count(these: BoolArray, weight: FloatArray) -> IntArray:
 def _likelihood(
     readable: BoolArray, avoided: BoolArray, effective: FloatArray, weight: FloatArray
 ) -> FloatArray:
-    """Return the sum of each candidate's Â_ML, from its readable answers, and each item's influence on it."""
+    """Return Â_ML of each candidate plus each item's influence on Â_ML, from readable answers, shape (M, n)."""
     groups = np.unique(effective)
     whole = 1 if _is_even(weight) else _PARTS
     n = np.stack([_count(readable & (effective == g), weight) for g in groups], axis=1)

@@ -77,7 +77,7 @@ def headline(
 
 
 def other_numbers(winner: SearchedWinner | None, scale: str = "accuracy") -> list[dict[str, Any]]:
-    """Return all numbers about the winner except the headline, each with an explanation."""
+    """Return all numbers about a search's winner except the headline, each with an explanation."""
     if winner is None:
         return []
     numbers = [_reported(winner)] if winner.test else []

@@ -237,7 +237,7 @@ class AuditCheck:
                 self.findings.add(text)
 
     def make_result(self, head: str, unchecked: int, **of_bundle: Any) -> Audit:
-        """Return the result; `of_bundle` are the fields that only a bundle has."""
+        """Return the result; `of_bundle` are the fields that only the audit of a bundle has."""
         trail = self.trail
         return Audit(
             findings=self.findings, events=trail.events, head=head, covered=trail.covered,

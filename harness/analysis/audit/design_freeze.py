@@ -49,7 +49,10 @@ class DesignFreeze:
         )
 
     def end(self, new: int) -> None:
-        """Record a new freeze if `new` > 0 rows were drawn, or if settings or numbers of rows changed."""
+        """Record a freeze if `new` > 0 rows of the design were drawn now, or if the design changed before.
+
+        The design changed if its settings or numbers of rows differ from those of the last freeze.
+        """
         frozen = describe_settings(self._study)
         if self._before is None and not new:
             return  # no rows were drawn, or an older version, which recorded no freezes, drew them
