@@ -86,6 +86,6 @@ async def open_answering(
 
 
 def _charge_before(store: Store, search: str, price: Price | None, budget: Budget) -> None:
-    """Charge the budget with all calls made since a search began; calls without a stored cost cost `price`."""
+    """Charge the budget with all calls made since a search began, at `price` if their cost is not stored."""
     usd, tokens, unpriced = store.searches.read_spent(search)
     budget.charge_amounts(usd + (0.0 if price is None else price.dollars(*unpriced)), tokens)

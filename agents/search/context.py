@@ -150,7 +150,7 @@ class SearchContext:
         )
 
     async def answer(self, candidate: str, items: Sequence[Item], replicate: int | None = None) -> None:
-        """Run a candidate on the items that it has not answered, in all replicates or in one."""
+        """Run a candidate on the items that it has not answered, in all replicates or only in `replicate`."""
         for run in range(self.section.replicates) if replicate is None else (replicate,):
             if todo := self.archive.to_ask(candidate, run, items):
                 try:

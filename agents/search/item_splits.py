@@ -27,7 +27,7 @@ SPLITS = ("feedback", "select", "confirm", "test")
 
 
 def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
-    """Return the answers usable while questions are still open, and notes on answers that are left out.
+    """Return the answers that can be used while questions are open, and notes on the answers left out.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def describe_rates(rates: Mapping[str, float]) -> list[str]:
 
 
 def refuse_unscorable(labelled: ExpertLabels) -> None:
-    """Refuse labels that cannot score some answers, before any model call is made."""
+    """Raise an error if answers exist that these labels cannot score; call this before any model call."""
     try:
         for option in range(labelled.refused.shape[1]):
             score_items(np.minimum(option, labelled.n_options - 1)[None], labelled)

@@ -312,7 +312,7 @@ async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> P
 
 
 def _has_proposed(context: SearchContext) -> bool:
-    """Whether the archive has a candidate that is not from the library."""
+    """Whether the archive has a candidate other than the library's workflows."""
     return any(candidate.slot >= 0 for candidate in context.archive.candidates.values())
 
 

@@ -41,7 +41,7 @@ COMMENT = "Not ours at first sight, but I would want an ECG."
 
 @dataclass(frozen=True)
 class Look:
-    """A screen: its name in the file, its size, and how dense its points lie."""
+    """A screen: its name in the file name, its size, and its number of pixels per CSS pixel."""
 
     name: str
     width: int
@@ -75,7 +75,7 @@ def lay_out(folder: Path, *, panel: bool) -> Path:
 
 
 def tell(folder: Path, *words: str) -> Any:
-    """Run a verb in a folder, and read what it prints as JSON."""
+    """Run an ``oversight`` command in a folder, and read what it prints as JSON."""
     command = [sys.executable, "-m", "oversight.harness.cli.main", *words, "--json"]
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)  # noqa: S603  fixed
     return json.loads(done.stdout)
@@ -156,7 +156,7 @@ def take_label_studio(browser: Browser, folder: Path) -> None:
 
 
 def log_in(page: Page, url: str, account: dict[str, str]) -> None:
-    """Begin a session by the form that people see."""
+    """Log in to Label Studio with its login form."""
     page.goto(f"{url}/user/login")
     page.fill("input[name=email]", account["email"])
     page.fill("input[name=password]", account["password"])

@@ -33,7 +33,7 @@ SETTLED = 600
 
 
 def main() -> None:
-    """Take all pictures, or those of the kinds that are named."""
+    """Take all pictures, or only those of the kinds named on the command line."""
     kinds = {"page": take_page, "answers": take_answer_page, "label-studio": take_label_studio}
     wanted = sys.argv[1:] or list(kinds)
     if unknown := set(wanted) - kinds.keys():
@@ -111,7 +111,7 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def take(browser: Browser, folder: Path, routes: dict[str, str]) -> None:
-    """A picture of every page, light, dark, and as wide as a phone."""
+    """Take three pictures of every page: light, dark, and as wide as a phone."""
     with served(folder) as url:
         for look, (width, height) in SIZES.items():
             page = browser.new_page(

@@ -185,7 +185,10 @@ class ControlAnswers:
     takers: Mapping[str, str] = field(default_factory=dict)
 
     def report(self, level: float = 0.95) -> tuple[ExpertQuality, ...]:
-        """Return the results of experts with control questions, sorted by name; if several, `ALL` follows."""
+        """Return the results of every expert with control questions, sorted by name.
+
+        If there are several experts, their joint results follow, with the name `ALL`.
+        """
         asked = defaultdict[str, list[ControlQuestion]](list)
         for control in self.controls:
             reply = self.replies.get(control.id)

@@ -165,7 +165,10 @@ class _LogStrata:
         self.others: set[str] = set()
 
     def note(self, answers: Sequence[ForeignAnswer], predictions: Sequence[ImportedFields]) -> None:
-        """Record the values of matched answers; raises `DataError` if an item has two different values."""
+        """Record the column's value for every item with a matched answer.
+
+        Raises `DataError` if an item has two different values.
+        """
         column = self._column
         for answer in answers[:1]:
             self.others |= answer.meta.keys() - {column}

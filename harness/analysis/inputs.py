@@ -341,7 +341,7 @@ def load_study_preset(study: Study) -> PresetReading:
     ConfigError
         If [items] contains a setting that the benchmark determines.
     BadInput
-        If the preset cannot be read.
+        If the benchmark cannot be read.
     """
     section = study.items
     settled = [name for name in _SETTLED if name in section.model_fields_set]

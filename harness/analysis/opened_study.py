@@ -226,7 +226,8 @@ class Correction:
     gold
         Answers to gold questions, if they determine both error rates; estimates are then ``corrected``.
     second, known
-        Second experts' answers, shape (items,), and known ranges of the error rates; used without `gold`.
+        Second experts' answers, shape (items,), and known ranges of the error rates; used only if `gold` is
+        None.
     name
         Name of the estimates without `gold`: ``hui_walter``, ``bounded``, or empty if nothing is known.
     errors
@@ -326,7 +327,10 @@ def _read_said(answers: ControlAnswers) -> dict[str, bool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenRuns:
-    """Runs with answers; `left_out` has remarks on runs without answers, `remarks` on all unused runs."""
+    """The chosen runs with answers.
+
+    `left_out` has remarks on runs without answers; `remarks` has remarks on all runs that are not used.
+    """
 
     runs: Sequence[dict[str, Any]]
     left_out: Sequence[str]

@@ -77,8 +77,8 @@ def reread_study(
     name
         The model whose runs are read; None for all.
     pattern
-        A pattern that replaces the study's own; with it, replies of imported tables are read again even if
-        another program read them.
+        A pattern that replaces the study's own. If it is given, replies of imported tables are read again
+        even if another program has read them.
     write
         Whether to store the new readings.
 
@@ -180,7 +180,7 @@ def _read(item: Item, before: Prediction, asked: ReplyForm) -> Prediction:
 def _with_probabilities(
     item: Item, before: Prediction, after: Prediction, shown: tuple[float, ...]
 ) -> Prediction:
-    """Return `after`; if it differs from `before`, add the probabilities `shown` that its reply states."""
+    """Return `after`; if it differs from `before`, add the probabilities that its reply states."""
     if after == before or not shown:
         return after
     return replace(after, probabilities=item.in_source_order(shown))

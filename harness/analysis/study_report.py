@@ -296,7 +296,7 @@ def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: St
 
 
 def _check_gold(predictions: PredictionColumns, evidence: StudyEvidence) -> tuple[Check, ...]:
-    """Check whether experts err more often on options that the model predicts; empty without gold."""
+    """Check whether experts err more often on options that the model predicts; empty without gold answers."""
     if evidence.gold is None:
         return ()
     return (gold_errors(answers_for(evidence.gold, predictions), len(evidence.labels.models)),)
@@ -567,7 +567,7 @@ def report_study(
 
 
 def _second_by_class(opened: OpenStudy, strata: Strata) -> LabelColumns | None:
-    """Return second questions, if results by class can use them and become more precise.
+    """Return the labels of second questions, or None if results by class would not become more precise.
 
     In simulated studies, second questions narrow intervals if they cover at least half of the items whose
     first answer was no.
@@ -582,7 +582,7 @@ def _second_by_class(opened: OpenStudy, strata: Strata) -> LabelColumns | None:
 def _side_information(opened: OpenStudy, *, gold: bool) -> list[SideInformation]:
     """Return the study's side information: every model's votes, judges, second questions, known errors.
 
-    If gold corrects for experts' errors, no other correction is used.
+    With `gold`, gold answers correct for experts' errors, so no other correction is used.
     """
     kinds: list[SideInformation] = []
     errors = None if gold else opened.correction

@@ -117,7 +117,8 @@ class AnswerTable:
     def is_left_out(self, ids: Sequence[str], items: Sequence[Item]) -> BoolArray:
         """Whether each of M candidates' answers to n items is left out of the scores, shape (M, n).
 
-        An answer is left out if it failed within one minute of a failed answer of an unrelated candidate.
+        An answer is left out if an endpoint outage explains its failure: an answer of an unrelated candidate
+        failed less than about one minute before or after.
         """
         return self._is_excused(self._take("status", ids, items, 0), ids, items, 0)
 
@@ -130,7 +131,7 @@ class AnswerTable:
         return excused
 
     def is_there(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
-        """Return whether each answer exists, shape (candidates, items); a failed answer exists, too."""
+        """Return whether each answer exists, also if it failed; shape (candidates, items)."""
         return np.asarray(self._take("status", ids, items, replicate) != _ABSENT)
 
     def has_failed(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:

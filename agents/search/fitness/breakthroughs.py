@@ -60,14 +60,14 @@ class Breakthroughs:
 
 
 def find_breakthroughs(value: FloatArray, variance: FloatArray, unit: float) -> Breakthroughs:
-    """Compute the breakthrough component of every candidate's posterior from all other candidates.
+    """Compute every candidate's probability and accuracy as a breakthrough, compared with all others.
 
     Parameters
     ----------
     value, variance
         Estimates and their squared standard errors, shape (M,); NaN if missing.
     unit
-        Value of an accuracy difference of 1 on the scale of the estimates.
+        Factor that converts a difference of accuracies to the scale of the estimates.
     """
     M = len(value)
     has = np.isfinite(value)
@@ -80,7 +80,10 @@ def find_breakthroughs(value: FloatArray, variance: FloatArray, unit: float) -> 
 def _against_others(
     value: FloatArray, variance: FloatArray, unit: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return probability, mean and standard deviation of every candidate's breakthrough component."""
+    """Return every candidate's probability of being a breakthrough, and its accuracy's mean and sd if it is.
+
+    The candidate is compared with all other candidates.
+    """
     tau2 = (NEAR * unit * _GRID[:, None]) ** 2
     weight = 1 / np.maximum(tau2 + variance, 1e-18)
     total = weight.sum(axis=1, keepdims=True) - weight

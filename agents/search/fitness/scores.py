@@ -99,7 +99,7 @@ def score_items(
 
 
 def _stratum(y: IntArray, labelled: ExpertLabels, columns: IntArray, K: int, estimator: str) -> FloatArray:
-    """Return the scores on items with the same K whose options were drawn uniformly."""
+    """Return the candidates' scores on those items with K options whose options were drawn uniformly."""
     refused = labelled.refused[columns]
     settled = labelled.truth[columns] >= 0
     readable = y >= 0
@@ -138,7 +138,7 @@ def _count(these: BoolArray, weight: FloatArray) -> IntArray:
 def _likelihood(
     readable: BoolArray, avoided: BoolArray, effective: FloatArray, weight: FloatArray
 ) -> FloatArray:
-    """Return Â_ML of each candidate plus each item's influence on Â_ML, from readable answers, shape (M, n)."""
+    """Return Â_ML of each candidate plus each item's influence on it, from readable answers, shape (M, n)."""
     groups = np.unique(effective)
     whole = 1 if _is_even(weight) else _PARTS
     n = np.stack([_count(readable & (effective == g), weight) for g in groups], axis=1)
@@ -176,7 +176,7 @@ def _raw(readable: BoolArray, avoided: BoolArray, _: FloatArray, __: FloatArray)
 def _routed(
     y: IntArray, labelled: ExpertLabels, columns: IntArray, estimator: str, votes: IntArray
 ) -> FloatArray:
-    """Return doubly robust scores; the posterior of the truth uses the votes of complete candidates."""
+    """Return doubly robust scores, whose posterior of the truth uses the votes of complete candidates."""
     if estimator == "raw":
         raise EstimateError(
             "the estimator 'raw' is not defined for options drawn with unequal propensities; use 'ml'"

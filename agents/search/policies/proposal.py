@@ -149,7 +149,7 @@ class Policy(Protocol):
 
 
 def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
-    """Draw one of these candidates by the default rule or, with parity, by the published rule."""
+    """Draw one of these candidates by the default rule or, if `view.published`, by the published rule."""
     if view.published:
         p = published_probabilities(view.board.values(ids))
         return view.candidates[ids[choose(p, view.rng)]]

@@ -88,7 +88,10 @@ def read_events(store: Store, check: AuditCheck) -> Records:
 
 
 def read_evidence(store: Store, check: AuditCheck) -> Records:
-    """Check and yield a study's design, answers and handovers; call `read_events` first."""
+    """Check a study's design, answers and handovers, and yield each as a record.
+
+    The caller must first exhaust `read_events`.
+    """
     for name, part in DESIGN_PARTS.items():
         for rows in store.design.read_part(name):
             for row in rows:

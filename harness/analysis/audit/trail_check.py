@@ -154,7 +154,7 @@ class TrailCheck:
 
 
 def _find_link(record: AuditRecord, before: str) -> str:
-    """Return an event's link, recomputed from its fields and the link `before`; empty if it has wrong types."""
+    """Return an event's link, recomputed from its fields and the link `before`; empty if a type is wrong."""
     try:
         return record.find_link(before)
     except (TypeError, ValueError, RecursionError):
