@@ -128,10 +128,10 @@ class CallUnderWay:
     _started: float = field(default_factory=time.perf_counter)
 
     def rows(self, reply: ModelReply | None, price: Price | None, error: str = "") -> list[StoredCall]:
-        """Return the rows to store: one with the answer or the error, one with the usage of other attempts.
+        """Return a call's rows to store: its answer or error and, if any, the usage of its other attempts.
 
         The second row has a random key and is never looked up. If a failed call is requested again, it is
-        made again, and its new row replaces the first row.
+        sent again, and its new row replaces the first row.
         """
         used, answer = self.account.used, reply or _NOTHING
         sent = max(0, used.input_tokens - answer.input_tokens)

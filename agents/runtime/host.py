@@ -126,7 +126,7 @@ class DryRunBroker:
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
 
     async def ask(self, request: Request, path: str, **_: object) -> ModelReply:
-        """Return a reply that fits the request's schema."""
+        """Return a made-up reply that fits the request's schema."""
         text = request.text()
         pick = zlib.crc32(text.encode()) if self.pick is None else self.pick
         properties: dict[str, Any] = (request.schema or {}).get("properties", {})

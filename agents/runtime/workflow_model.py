@@ -146,7 +146,7 @@ class ProgramService:
 
 
 class _DistantHost(Host):
-    """A host that puts a program's calls into the queue `said`; None marks the end."""
+    """A host that puts a program's calls into the queue `said`; None marks the end of the program."""
 
     def __init__(self) -> None:
         self.said = asyncio.Queue[tuple[Any, ...] | None]()

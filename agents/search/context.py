@@ -219,7 +219,7 @@ class SearchContext:
         ]
 
     async def transcribe(self, candidate: str, item: Item) -> Replay:
-        """Return a candidate's calls on a feedback item; empty if the gate now refuses its program."""
+        """Return a candidate's calls on a feedback item; empty if the gate now refuses its source."""
         try:
             return await self.retell(self.archive.candidates[candidate].program, item)
         except ProgramRefused:
@@ -258,7 +258,7 @@ class SearchContext:
 
 
 async def gather_all(*jobs: Awaitable[T]) -> list[T]:
-    """Await all jobs, then raise the first error, if any, so that answers paid for by other jobs are kept."""
+    """Await all jobs, then raise the first error, if any, so that no job's paid answers are lost."""
     results: list[Any] = await asyncio.gather(*jobs, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):

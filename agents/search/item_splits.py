@@ -91,8 +91,8 @@ def refuse_silent(answered: ClassCounts, how: str) -> None:
     Raises
     ------
     NotIdentified
-        If almost no question about a class was answered; the message names the class. No expert would refute
-        a program that always chooses this class.
+        If almost no question about a class was answered; the message names the class. With such labels, no
+        answer would refute a program that always chooses this class.
     """
     for name, rate in find_rates(answered).items():
         asked, said = answered[name]

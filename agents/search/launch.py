@@ -229,7 +229,7 @@ def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int
 
 
 def _count_affordable(section: SearchSection, once: _Amount, proposal: _Amount) -> int | None:
-    """Return the number of proposals that the caps allow after the fixed cost; None without a cap."""
+    """Return the number of proposals that the caps allow after the fixed cost `once`; None without a cap."""
     caps = ((section.usd, once.usd, proposal.usd), (section.tokens, once.tokens, proposal.tokens))
     room = [(cap - first) / each for cap, first, each in caps if cap is not None and each]
     return max(0, int(min(*room, _MANY))) if room else None

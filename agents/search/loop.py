@@ -47,9 +47,10 @@ HOPELESS = 0.05
 
 
 async def race(context: SearchContext, slot: int, candidate: str, seen: Sequence[str]) -> None:
-    """Run a candidate on more and more items, and stop it after a rung if it is not good enough.
+    """Run a candidate on more and more items, and stop it after any rung at which it is not good enough.
 
-    The candidate competes against `seen`, the candidates that its slot may use. Every decision is recorded.
+    The candidate competes against `seen`, the candidates that its slot may use. A rung is a number of
+    answered items. Every decision is recorded.
     """
     items, archive = context.items("select"), context.archive
     rungs = [n for n in context.section.rungs if n < len(items)]

@@ -115,7 +115,7 @@ def a_a(context: SearchContext, board: Board | None) -> str:
 def report_candidates(
     context: SearchContext, board: Board | None, *, diffs: bool = False
 ) -> list[SearchedCandidate]:
-    """Return all candidates in the order of the archive; `diffs` adds the differences from their parents."""
+    """Return all candidates in archive order; `diffs` adds how each program differs from its parents."""
     archive = context.archive
     fitness = {c: board.standing(c) for c in board.ids} if board else {}
     done = context.find_complete(list(archive.candidates))
@@ -212,7 +212,10 @@ def report_winner(
 
 
 def _count_reuse(store: Store, search: str, items: Sequence[Item]) -> str:
-    """Return a text with the number of other searches tested on some of the items; empty if none was."""
+    """Return a text with the number of other searches that were tested on any of these items.
+
+    Returns an empty text if there are none.
+    """
     ids, searches = {item.id for item in items}, store.searches
     others = sum(
         not ids.isdisjoint(searches.read_splits(other.id).get("test", ()))

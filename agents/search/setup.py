@@ -280,7 +280,7 @@ def load_programs(study: Study, section: SearchSection) -> tuple[Program, ...]:
 
 
 def model_name(study: Study, name: str) -> str:
-    """Return the name of the model that answers calls: `name` or, if it is empty, that of the first model."""
+    """Return the name of the model that answers calls: `name`, or the first model's name if it is empty."""
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     return name or next(iter(study.models))

@@ -1,4 +1,4 @@
-"""Pages that show a complete file from outside the site, and links to these files."""
+"""Show complete files from outside the site as pages, and direct links to these files to the pages."""
 
 from __future__ import annotations
 

@@ -275,7 +275,7 @@ def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str]
 def _match_named(
     portion: Sequence[ForeignAnswer], classes: tuple[str, ...] | None, ids: Set[str]
 ) -> list[ImportedFields | None]:
-    """Return the predictions of answers that are exactly a class name; None for other answers."""
+    """Return a prediction for each answer that is exactly the name of a class; None for the other answers."""
     _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses, _, _, _, _, _ = zip(
         *portion, strict=True
     )

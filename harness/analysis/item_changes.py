@@ -51,9 +51,9 @@ def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False)
     Parameters
     ----------
     reason
-        The reason, kept in the audit trail as a comment, which can be erased.
+        The reason, which the audit trail keeps as a comment that can be erased.
     erase
-        Whether to erase the item's text and answers from the trail as well.
+        Whether to erase the item's text and answers also from the audit trail.
 
     Raises
     ------

@@ -244,7 +244,7 @@ class ColumnLook:
     _seen: set[int] = field(default_factory=set)
 
     def see(self, value: Any) -> None:
-        """Add one row's value."""
+        """Add the value of the next row to these statistics."""
         found = _as_list(value)
         if found is not None:
             self.filled, self.lists = self.filled + 1, self.lists + 1
@@ -591,7 +591,7 @@ def _set(key: str, value: str | Sequence[str], example: str | Sequence[str]) -> 
 
 
 def _pad(line: str) -> str:
-    """Pad a line to the column of the comments."""
+    """Pad a line with spaces up to the column in which comments begin."""
     return f"{line} ".ljust(31)
 
 

@@ -2,8 +2,8 @@
 
 Control questions serve to correct estimates for experts' errors, or to warn of the errors.
 
-An interim analysis J of L ("look") has a valid level only if about J/L of the answers are in, L was fixed
-beforehand, and neither look J with other answers nor a later look was taken before. See `check_look`.
+An interim analysis, "look J of L", has a valid level only if about J/L of the answers are in and L was fixed
+beforehand. Later looks must not have been taken yet, nor look J itself with other answers. See `check_look`.
 """
 
 from __future__ import annotations
@@ -565,9 +565,9 @@ class OpenStudy:
         return found
 
     def explain_choice(self, name: str) -> str:
-        """Return why a model's estimate may be too high: a search chose its workflow by the study's answers.
+        """Return a warning if a search chose a model's workflow by this study's answers; otherwise "".
 
-        Empty for models without such a workflow.
+        The model's estimate may then be too high.
         """
         try:  # the template of a workflow's run is a JSON object
             workflow = json.loads(self.runs.runs[name]["spec"]["template"])

@@ -240,7 +240,7 @@ def compare_with_reference(
 
 
 def class_values(panel: Panel, measurement: str, option: str) -> FloatArray | None:
-    """Return the numbers that class names denote (`find_class_values`); the error message names `option`.
+    """Convert class names to numbers with `find_class_values`; error messages begin with `option`.
 
     Raises
     ------
@@ -270,7 +270,7 @@ def agree(
     level: float = 0.95,
     **columns: Any,
 ) -> AgreementReport:
-    """Measure annotators' agreement: Krippendorff's α with interval, κ, AC1; also by class and annotator.
+    """Measure annotators' agreement: Krippendorff's α with its interval, κ, AC1, and results by class.
 
     Parameters
     ----------

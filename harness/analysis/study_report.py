@@ -128,14 +128,14 @@ class ModelReport:
     unusable
         Reason why the model's data allow no estimate; empty if they allow one.
     unreadable, failed
-        Kind of reason → number of predictions without a readable option, and of failed predictions.
+        Kind of reason → number of predictions that had no readable option, or failed, for this reason.
     refuted
         Number of items whose prediction an expert's answer contradicts.
     usd
         Cost of the run in dollars; None if the price is unknown.
     usd_per_correct
-        Dollars per right answer, and lower and upper end of its interval (None if infinite); None if the cost
-        is unknown or zero.
+        Dollars per right answer, and the lower and upper end of its interval. The upper end is None if it is
+        infinite; the attribute is None if the cost is unknown or zero.
     truth
         Accuracy by the sealed key, if it was opened.
     classes
@@ -278,10 +278,10 @@ def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str
 
 
 def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> tuple[Check, ...]:
-    """Run the checks on the labels that estimates use.
+    """Run the checks on the labels that the estimates use.
 
-    If no estimate is possible because experts have not begun, a check that fails for lack of answers says
-    nothing about its assumption, so it counts as not made.
+    If experts have not begun, no estimate is possible. A check that fails for lack of answers then counts as
+    not made, because it says nothing about its assumption.
     """
     try:
         return run_checks(predictions, collected_part(labels, predictions.is_there)[0], strata=strata)

@@ -75,7 +75,7 @@ def design_effect(residuals: FloatArray, cluster: IntArray) -> float:
 
 
 def add_up(values: FloatArray, cluster: IntArray) -> FloatArray:
-    """Sum values of shape (M, n) over the items of every cluster. Returns shape (M, C)."""
+    """Sum values of shape (M, n) over the items of each cluster. Returns shape (M, number of clusters)."""
     _, number = np.unique(cluster, return_inverse=True)
     return np.array([np.bincount(number, row) for row in values])
 

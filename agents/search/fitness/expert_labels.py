@@ -118,7 +118,7 @@ class ExpertLabels:
 
     @property
     def ruled_out(self) -> FloatArray:
-        """Share of each item's wrong options known to be wrong, shape (n,); 1 for an item with a yes."""
+        """Share of each item's wrong options that its labels rule out, shape (n,); 1 if an answer is yes."""
         share: FloatArray = self.refused.sum(axis=1) / (self.n_options - 1)
         return np.where(self.truth >= 0, 1.0, share)
 
@@ -176,7 +176,7 @@ class ExpertLabels:
         return cls(ids, n_options, truth, refused, propensities, routed, cluster, weight)
 
     def routed_data(self, columns: IntArray) -> RoutedSample:
-        """Return the answers about some items as input of the estimators of `oversight.harness.estimate`."""
+        """Return the answers about the items at `columns` in the form that estimators need."""
         yes = self.truth[columns, None] == np.arange(self.refused.shape[1])
         item, asked = np.nonzero(yes | self.refused[columns])
         return RoutedSample(

@@ -119,7 +119,10 @@ def _is_even(weight: FloatArray) -> bool:
 
 
 def _spread_weights(scores: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return m + w(s − m) per score s; its plain mean is the candidate's weighted mean m; NaN is kept."""
+    """Return m + w(s − m) for every score s; NaN is kept.
+
+    w is the item's weight, and m the candidate's weighted mean score. The plain mean of the results is m.
+    """
     known = ~np.isnan(scores)
     total = np.where(known.any(axis=1), known @ weight, 1.0)[:, None]
     mean = np.nansum(weight * scores, axis=1, keepdims=True) / total

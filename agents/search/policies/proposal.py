@@ -77,7 +77,7 @@ class PolicyView:
         Reasons why the last programs were refused.
     judge
         Function that runs a candidate on feedback items until the given number of answers is refuted, and
-        returns the answers with the comparison.
+        returns the answers, compared with the experts' labels.
     transcribe
         Function that returns a candidate's stored calls on a feedback item that it has answered.
     """
@@ -144,7 +144,7 @@ class Policy(Protocol):
     async def repair(
         self, view: PolicyView, proposal: Proposal, reason: str, attempt: int
     ) -> Proposal | None:
-        """Repair a proposal whose program was refused for `reason`, and return it; None to give up."""
+        """Repair a proposal whose program was refused for `reason`; None if the proposer gives up."""
         ...
 
 

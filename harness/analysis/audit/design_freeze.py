@@ -93,7 +93,7 @@ def _read_roster(path: Path) -> list[list[Any]]:
 
 
 def compare_parts(frozen: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return one sentence per part of the design that differs from the frozen one."""
+    """Return one sentence per part of the design that differs from its frozen state."""
     found = []
     for name, part in now.items():
         before = frozen["parts"].get(name, {"number": 0, "digest": RowsDigest().digest()})
@@ -112,7 +112,7 @@ def compare_parts(frozen: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]
 def find_changes(
     frozen: Mapping[str, Any], later: Mapping[str, Any], *, then: str = "when frozen", now: str = "now"
 ) -> list[str]:
-    """Return one sentence per setting that differs from the frozen one."""
+    """Return one sentence per setting whose later value differs from the frozen value."""
     before, after = _flatten(frozen["settings"]), _flatten(later["settings"])
     unset = _flatten(_defaults())
     found = []
