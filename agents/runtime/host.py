@@ -90,7 +90,7 @@ class FailureTimes:
     def is_shared(self, key: Key, item: str) -> bool:
         """Whether an endpoint outage explains this item's latest failure.
 
-        That is, an unrelated program also failed less than about one minute before or after.
+        This is assumed if an unrelated program failed at most one minute before or after.
         """
         moment = self._latest.get((key, item))
         if moment is None:

@@ -115,7 +115,7 @@ class ProgramService:
     async def work(
         self, session: str, tier: str, what: Program | str, tasks: Sequence[Payload]
     ) -> AsyncIterator[tuple[Any, ...]]:
-        """Run a program on the tasks, or plain code: `what`. Yields its calls, then its result or error."""
+        """Run `what`, a program or plain code, on the tasks. Yields its calls, then its result or error."""
         host = self._hosts[session] = _DistantHost()
         running = asyncio.create_task(self._run(tier, what, tasks, host))
         running.add_done_callback(lambda _: host.said.put_nowait(None))

@@ -105,7 +105,7 @@ def refuse_silent(answered: ClassCounts, how: str) -> None:
 
 
 def describe_rates(rates: Mapping[str, float]) -> list[str]:
-    """Return a note if experts answered unequal shares of the questions about the classes; empty if equal."""
+    """Return a note if experts answered unequal shares of the classes' questions; empty if they are equal."""
     if not rates:
         return []
     name = min(rates, key=lambda each: rates[each])
@@ -117,7 +117,7 @@ def describe_rates(rates: Mapping[str, float]) -> list[str]:
 
 
 def refuse_unscorable(labelled: ExpertLabels) -> None:
-    """Raise an error if answers exist that these labels cannot score; call this before any model call."""
+    """Raise an error if these labels cannot score every possible answer; call this before any model call."""
     try:
         for option in range(labelled.refused.shape[1]):
             score_items(np.minimum(option, labelled.n_options - 1)[None], labelled)

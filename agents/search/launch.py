@@ -169,7 +169,7 @@ def _sample_items(context: SearchContext) -> list[Item]:
 
 
 def _draw_children(context: SearchContext) -> list[Program]:
-    """Derive programs with `Recombine`, which stand for every policy's proposals in the estimate."""
+    """Derive programs with `Recombine`; in the estimate, they stand for the proposals of every policy."""
     rng = np.random.default_rng(0)
     proposer = Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
     programs = context.programs

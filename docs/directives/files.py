@@ -1,4 +1,4 @@
-"""Show complete files from outside the site as pages, and direct links to these files to the pages."""
+"""Show complete files from outside the site as pages, and make links to these files lead to the pages."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def answer_some(page: Page, key: str, number: int = 2) -> None:
 
 
 def take_label_studio(browser: Browser, folder: Path) -> None:
-    """Save docs/label-studio.png and docs/panel.png, with a Label Studio server that runs only meanwhile."""
+    """Start a Label Studio server, save docs/label-studio.png and docs/panel.png, and stop the server."""
     os.environ["OVERSIGHT_DATA"] = str(folder / "server")
     try:
         [server] = tell(folder, "server", "start", "label-studio")["servers"].values()

@@ -1,8 +1,8 @@
 """Take the pictures of the documents again: every page that a user meets, on the bundled case notes.
 
-python -m docs.view.take                          # all pictures python -m docs.view.take page answers
-# the pictures of docs/view.md and docs/answer-page.md python -m docs.view.take label-studio             # the
-pictures of Label Studio; starts its server
+python -m docs.view.take                          # all pictures
+python -m docs.view.take page answers             # the pictures of docs/view.md and docs/answer-page.md
+python -m docs.view.take label-studio             # the pictures of Label Studio; starts its server
 """
 
 from __future__ import annotations

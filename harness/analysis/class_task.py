@@ -97,7 +97,7 @@ class ClassTask:
         level: float,
         second: LabelColumns | None,
     ) -> ClassEstimates:
-        """Estimate one model's results by class. If this fails, all of them are undefined, with the reason."""
+        """Estimate one model's results by class; if an error occurs, every result is undefined."""
         try:
             found = classification_report(
                 predictions,

@@ -274,7 +274,10 @@ def _describe(
     replies: Mapping[str, Response],
     level: float,
 ) -> ExpertQuality:
-    """Describe the quality of one expert, or of all experts together. Each pair of answers counts once."""
+    """Describe the quality of one expert, or of all experts together.
+
+    In the agreement of all experts, two experts' answers to one question count once.
+    """
     from oversight.harness.estimate import compare_rates
 
     gold = [pair for one in said for pair in one.gold]

@@ -593,6 +593,6 @@ class OpenStudy:
         return None if pool is None else (pool.number, pool.size)
 
     def tell_unused(self, why: str = "only oversight estimate uses them") -> str:
-        """Return a remark on the number of unused second questions and the reason; empty without any."""
+        """Return a remark on how many second questions are unused, and why; empty if there are none."""
         second = len(self.store.content.read_questions(second=True))
         return f"{counted(second, 'second question')} about items answered no: {why}" if second else ""

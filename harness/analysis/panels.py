@@ -270,7 +270,9 @@ def agree(
     level: float = 0.95,
     **columns: Any,
 ) -> AgreementReport:
-    """Measure annotators' agreement: Krippendorff's α with its interval, κ, AC1, and results by class.
+    """Measure the agreement of annotators: in total, by class and by annotator.
+
+    The report has Krippendorff's α with its interval, κ and AC1.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ class AnswerTable:
         row.option[places], row.status[places], row.tokens[places] = found.option, found.status, found.tokens
 
     def _open_row(self, key: Key) -> _Row:
-        """Return the row with this key to be changed; create a missing row, and count the change."""
+        """Return the row with this key, to be changed; create it if it is missing, and count the change."""
         self.changes[key] += 1
         self.version += 1
         return self.rows.setdefault(key, _Row(len(self.places) + 1))
@@ -118,7 +118,7 @@ class AnswerTable:
         """Whether each of M candidates' answers to n items is left out of the scores, shape (M, n).
 
         An answer is left out if an endpoint outage explains its failure: an answer of an unrelated candidate
-        failed less than about one minute before or after.
+        failed at most one minute before or after.
         """
         return self._is_excused(self._take("status", ids, items, 0), ids, items, 0)
 

@@ -133,9 +133,9 @@ class ExpertLabels:
         """Collect the labels of these items; labels of other items and abstentions are ignored.
 
         A routed item with an abstention is left out completely, because the truth may determine which
-        questions stay unanswered. `clusters` maps item ids to names of clusters. With `rates` from
-        `find_rates`, which are the shares of questions that experts answer by class, an item's weight is the
-        inverse of the product of its questions' rates. An item is then left out if only some of its questions
+        questions stay unanswered. `clusters` maps item ids to names of clusters. `rates` from `find_rates`
+        maps classes to the share of their questions that experts answered. With it, an item's weight is the
+        inverse of the product of its questions' rates, and an item is left out if only some of its questions
         were answered.
 
         Raises

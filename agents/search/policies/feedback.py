@@ -72,7 +72,7 @@ def _choose_best(ranked: list[str], place: int) -> list[str]:
 
 
 def describe_slot(view: PolicyView) -> dict[str, str]:
-    """Describe a proposal's slot: what to emphasise, unlike concurrent proposals, and reasons of refusals."""
+    """Describe a slot: an emphasis that concurrent proposals do not have, and the latest refusals."""
     told = f"This is proposal {view.slot + 1} of {view.planned}."
     if view.in_flight > 1:
         told += f" Up to {view.in_flight} are written at once, and none sees the others."

@@ -159,7 +159,7 @@ def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
 
 
 def draw_leader(view: PolicyView) -> Candidate:
-    """Draw a parent among all candidates; the published rule uses the start workflow and the three best."""
+    """Draw a parent; the published rule draws only from the start workflow and the three best others."""
     if not view.published:
         return draw_any(view)
     others = [c for c in view.board.ranked() if c != view.start]

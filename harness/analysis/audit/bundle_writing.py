@@ -44,7 +44,7 @@ _LEAVES_OUT = (
 
 
 def chain(before: str, body: bytes) -> str:
-    """Return the SHA-256 of the previous chain value and, after it, a line's bytes before ``chain``."""
+    """Return the SHA-256 of two texts joined: the previous chain value, a line's bytes before ``chain``."""
     return sha256(before.encode() + body).hexdigest()
 
 

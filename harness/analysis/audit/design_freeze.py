@@ -49,9 +49,10 @@ class DesignFreeze:
         )
 
     def end(self, new: int) -> None:
-        """Record a freeze if `new` > 0 rows of the design were drawn now, or if the design changed before.
+        """Record a freeze of the design, unless nothing has changed since the last freeze.
 
-        The design changed if its settings or numbers of rows differ from those of the last freeze.
+        `new` is the number of rows drawn since the last freeze. Without new rows, a freeze is recorded only
+        if settings or numbers of rows differ from those of the last freeze.
         """
         frozen = describe_settings(self._study)
         if self._before is None and not new:
