@@ -212,9 +212,9 @@ def report_winner(
 
 
 def _count_reuse(store: Store, search: str, items: Sequence[Item]) -> str:
-    """Return a text with the number of other searches that were tested on any of these items.
+    """Return a text that counts the other searches whose winners were tested on any of these items.
 
-    Returns an empty text if there are none.
+    The text is empty if no other search was tested on them.
     """
     ids, searches = {item.id for item in items}, store.searches
     others = sum(

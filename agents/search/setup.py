@@ -222,7 +222,7 @@ def _all_items(archive: Archive) -> list[Item]:
 
 
 def read_format(spec: Mapping[str, Any]) -> tuple[PromptFormat, tuple[Role, ...]]:
-    """Return the prompt format of a search, including its examples, and its roles."""
+    """Return a search's prompt format, which includes examples, and the search's roles."""
     examples = tuple(Example(**shown) for shown in spec["shown"])
     return PromptFormat(**{**spec["shape"], "examples": examples}), tuple(Role(**r) for r in spec["roles"])
 

@@ -103,7 +103,7 @@ def study_items(study: Study) -> list[Item]:
 
 
 def stream_items(study: Study) -> Iterator[Item]:
-    """Yield the items one by one; an error in a later item is raised only when it is reached.
+    """Yield the items one by one; an error in a later item is raised only when that item is reached.
 
     Examples
     --------

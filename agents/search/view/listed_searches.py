@@ -1,4 +1,4 @@
-"""List all searches of a study, and describe the state of one of them, without programs' sources.
+"""List all searches of a study, and describe the state of one search; programs' sources are left out.
 
 The headline of a search is its most reliable estimate. All other numbers are shown with an explanation.
 """

@@ -118,7 +118,8 @@ class AnswerCheck:
     Attributes
     ----------
     number, uncovered
-        Number of answers added, and number of those without an event because an older version stored them.
+        Number of answers added, and number of added answers that lack an event because an older version
+        stored them.
     """
 
     def __init__(
