@@ -82,12 +82,12 @@ class Workflow:
         return json.dumps(asdict(self), ensure_ascii=False, indent=2) + "\n"
 
     def check_options(self, items: Sequence[Item]) -> None:
-        """Refuse items with other options than those for which the workflow was chosen.
+        """Refuse items whose options differ from those for which the workflow was chosen.
 
         Raises
         ------
         BadInput
-            If an item has other options; the message names the first such item.
+            If an item has different options; the message names the first of these items.
         """
         for item in items:
             if self.options and sorted(item.options) != sorted(self.options):

@@ -94,7 +94,7 @@ class CallCache:
 
 
 def _counts(call: StoredCall) -> bool:
-    """Whether a stored call was answered or lost; calls that failed for another reason are made again."""
+    """Whether a stored call was answered or lost. A call that failed for another reason is sent again."""
     return not call.error or call.error.startswith(f"{Fault.LOST}: ")
 
 
@@ -128,10 +128,10 @@ class CallUnderWay:
     _started: float = field(default_factory=time.perf_counter)
 
     def rows(self, reply: ModelReply | None, price: Price | None, error: str = "") -> list[StoredCall]:
-        """Return the rows to store: one with the answer or the error, one with the usage of other attempts.
+        """Return a call's rows to store: its answer or error and, if any, the usage of its other attempts.
 
         The second row has a random key and is never looked up. If a failed call is requested again, it is
-        made again, and its new row replaces the first row.
+        sent again, and its new row replaces the first row.
         """
         used, answer = self.account.used, reply or _NOTHING
         sent = max(0, used.input_tokens - answer.input_tokens)
@@ -379,7 +379,7 @@ class Broker(RequestDraws):
         await self._calls.close()
 
     async def _answer(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
-        """Return the reply of an identical call in progress, of the cache, or of the model."""
+        """Return the reply from an identical call in progress, from the cache, or from the model."""
         task = self._calls.find_task(key)
         if task is None:
             task = self._calls.start(key, self._look_up(key, text, request, as_it_comes=as_it_comes))
@@ -460,10 +460,10 @@ class Broker(RequestDraws):
         return reply
 
     async def _find_answered(self, call: CallUnderWay, refused: Request) -> Request | None:
-        """Return a request that the endpoint has answered; None if none exists.
+        """Return a request that the endpoint has answered before; None if no such request exists.
 
-        If no request was answered in this process yet, a request that was answered in an earlier process is
-        sent again.
+        If this process has no answered request yet, a request that was answered in an earlier process is sent
+        again.
 
         Raises
         ------

@@ -45,7 +45,7 @@ def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
 
 
 def _open(call: Call, item: Item, shape: PromptFormat) -> _Opening:
-    """Return the messages before the inputs, and the schema; cached for items with equal options."""
+    """Return a request's messages before the inputs, and its schema; cached for items with equal options."""
     choices, wording = tuple(call.choices.items()), (shape.answer, shape.field_chars, shape.max_words)
     options = item.options, item.permutation
     own = tuple(example for example in shape.examples if _is_about(example, item, shape))

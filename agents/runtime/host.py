@@ -88,7 +88,10 @@ class FailureTimes:
                 self._moments.insert(place, entry)
 
     def is_shared(self, key: Key, item: str) -> bool:
-        """Whether an unrelated program failed within one minute of this item's latest failure."""
+        """Whether an endpoint outage explains this item's latest failure.
+
+        This is assumed if an unrelated program failed at most one minute before or after.
+        """
         moment = self._latest.get((key, item))
         if moment is None:
             return False
@@ -123,7 +126,7 @@ class DryRunBroker:
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
 
     async def ask(self, request: Request, path: str, **_: object) -> ModelReply:
-        """Return a reply that fits the request's schema."""
+        """Return a made-up reply that fits the request's schema."""
         text = request.text()
         pick = zlib.crc32(text.encode()) if self.pick is None else self.pick
         properties: dict[str, Any] = (request.schema or {}).get("properties", {})

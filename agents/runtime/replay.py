@@ -60,7 +60,7 @@ class Replay:
 
 
 class StoredReplies(RequestDraws):
-    """Answers calls only from stored calls, and adds these to `told`.
+    """Answers calls only from stored calls, and adds each call that it answers to `told`.
 
     Parameters
     ----------

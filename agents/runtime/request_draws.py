@@ -1,4 +1,4 @@
-"""Answer requests by key, and replace an unusable reply once; base class of broker and replay."""
+"""Answer requests by key, and replace an unusable reply once; the base class of broker and replay."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class ProgramService:
     async def work(
         self, session: str, tier: str, what: Program | str, tasks: Sequence[Payload]
     ) -> AsyncIterator[tuple[Any, ...]]:
-        """Run `what`: a program, on the tasks, or plain code. Yield its calls, then its result or error."""
+        """Run `what`, a program or plain code, on the tasks. Yields its calls, then its result or error."""
         host = self._hosts[session] = _DistantHost()
         running = asyncio.create_task(self._run(tier, what, tasks, host))
         running.add_done_callback(lambda _: host.said.put_nowait(None))
@@ -146,7 +146,7 @@ class ProgramService:
 
 
 class _DistantHost(Host):
-    """A host that puts a program's calls into the queue `said`; None marks the end."""
+    """A host that puts a program's calls into the queue `said`; None marks the end of the program."""
 
     def __init__(self) -> None:
         self.said = asyncio.Queue[tuple[Any, ...] | None]()
@@ -264,7 +264,7 @@ async def rehearse(plan: WorkflowPlan, sizes: Iterable[int]) -> None:
     ProgramRefused
         If the static gate refuses the workflow, or the workflow fails or does not return an option.
     ConfigError, SandboxError
-        If the plan's sandbox tier does not exist, or does not work on this machine.
+        If the plan's sandbox tier does not exist (ConfigError), or does not work on this machine.
     """
     async with open_sandbox(plan.tier) as sandbox:
         await dry_run_program(plan.program, sandbox=sandbox, roles=plan.roles, shape=plan.shape, sizes=sizes)

@@ -26,7 +26,7 @@ class Host:
         """Record that a task starts or restarts; a restarted task makes the same calls again."""
 
     async def ask(self, index: int, call: Payload) -> Payload:  # noqa: ARG002  used by hosts that answer
-        """Answer a call of a task; an exception is raised in the program as ``RuntimeError``."""
+        """Answer a call of a task. An exception becomes a ``RuntimeError`` in the program."""
         raise RuntimeError("this code is not allowed to make calls")
 
 

@@ -1,8 +1,9 @@
 """The second and third tier: CPython in a process that can only compute and exchange messages with the host.
 
 A jail process starts with no environment variables except a hash seed, and without site packages. It forks
-for each session. Before a child receives the program, it gives up its user's rights, files, the network and
-nearly all system calls, and sets resource limits: see `oversight.agents.sandbox.jail`. Linux on x86-64 only.
+for each session. Before a child receives the program, the child gives up its user's rights, files, the
+network and nearly all system calls, and sets resource limits: see `oversight.agents.sandbox.jail`. Linux on
+x86-64 only.
 
 A session sends JSON lines, which are not trusted.
 """

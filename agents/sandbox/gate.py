@@ -193,7 +193,7 @@ def _refused_call(node: ast.Call) -> str:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    """Yield all identifiers of a node, without those of its children."""
+    """Yield all identifiers that belong to a node itself, not to its children."""
     for field in ("id", "name", "arg", "asname", "rest"):
         value = getattr(node, field, None)
         if isinstance(value, str):

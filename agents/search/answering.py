@@ -34,7 +34,10 @@ def price_of(study: Study, name: str) -> Price | None:
 async def open_answering(
     study: Study, store: Store, context: SearchContext, sandbox: Sandbox, terms: RunTerms, *models: str
 ) -> AsyncIterator[Answering]:
-    """Open the models of a search: the one that answers, and the one that writes programs ("" for none).
+    """Open the models of a search.
+
+    `models` are the names of the model that answers and of the model that writes programs; the second name is
+    "" if no model writes programs.
 
     Raises
     ------
@@ -83,6 +86,6 @@ async def open_answering(
 
 
 def _charge_before(store: Store, search: str, price: Price | None, budget: Budget) -> None:
-    """Charge the budget with all calls since a search began, at `price` if their cost is not stored."""
+    """Charge the budget with all calls made since a search began, at `price` if their cost is not stored."""
     usd, tokens, unpriced = store.searches.read_spent(search)
     budget.charge_amounts(usd + (0.0 if price is None else price.dollars(*unpriced)), tokens)

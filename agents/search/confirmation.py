@@ -163,11 +163,11 @@ def _far(board: Board, winner: str, fresh: tuple[FloatArray, IntArray] | None) -
 def _update(
     mean: FloatArray, variance: FloatArray, level: float, fresh: tuple[FloatArray, IntArray]
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Update the finalists' posterior by new scores, shape (finalists, items), and the items' clusters.
+    """Update the finalists' posterior with their scores on new items.
 
-    The differences between the finalists are updated separately from the finalists' common level. A finalist
-    without a new score changes only with the level. Returns means and variances of the finalists, and
-    variance of the level.
+    `fresh` contains the scores, shape (finalists, items), and the items' clusters. The differences between
+    the finalists are updated separately from the finalists' common level. A finalist without a new score
+    changes only with the level. Returns means and variances of the finalists, and variance of the level.
     """
     known = ~np.isnan(fresh[0]).all(axis=1)
     if not known.all():

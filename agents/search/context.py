@@ -150,7 +150,7 @@ class SearchContext:
         )
 
     async def answer(self, candidate: str, items: Sequence[Item], replicate: int | None = None) -> None:
-        """Run a candidate on the items that it has not answered, in all replicates or in one."""
+        """Run a candidate on the items that it has not answered, in all replicates or only in `replicate`."""
         for run in range(self.section.replicates) if replicate is None else (replicate,):
             if todo := self.archive.to_ask(candidate, run, items):
                 try:
@@ -174,7 +174,11 @@ class SearchContext:
         return {c for c, number in zip(ids, fewest, strict=True) if number == len(items)}
 
     def find_finalists(self) -> list[str]:
-        """Return the candidates with the best posterior means; with parity, only that with the best score."""
+        """Return the candidates with the best posterior means.
+
+        With ``[search] parity``, return only the candidate with the best score among those that answered all
+        items.
+        """
         board = self.board()
         if not self.section.parity:
             return board.ranked()[: self.section.finalists]
@@ -215,7 +219,7 @@ class SearchContext:
         ]
 
     async def transcribe(self, candidate: str, item: Item) -> Replay:
-        """Return a candidate's calls on a feedback item; empty if the gate now refuses its program."""
+        """Return a candidate's calls on a feedback item; empty if the gate now refuses its source."""
         try:
             return await self.retell(self.archive.candidates[candidate].program, item)
         except ProgramRefused:
@@ -226,7 +230,7 @@ class SearchContext:
         return np.random.default_rng(derive_seed(self.seed, *map(str, names)))
 
     def describe_labels(self) -> list[str]:
-        """Return messages on the power of the selection items' labels, and the doubts about labels."""
+        """Return messages about the power of the selection labels, and about labels that may be wrong."""
         return [*measure_power(self.labels["select"]).lines(), *self.doubts]
 
     def view(self, board: Board, slot: int) -> PolicyView:
@@ -254,7 +258,7 @@ class SearchContext:
 
 
 async def gather_all(*jobs: Awaitable[T]) -> list[T]:
-    """Await all jobs, then raise the first error, if any, so that answers paid for by other jobs are kept."""
+    """Await all jobs, then raise the first error, if any, so that no job's paid answers are lost."""
     results: list[Any] = await asyncio.gather(*jobs, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):

@@ -27,7 +27,7 @@ SPLITS = ("feedback", "select", "confirm", "test")
 
 
 def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
-    """Return the answers usable while questions are still open, and notes on answers that are left out.
+    """Return the answers that can be used while questions are open, and notes on the answers left out.
 
     Raises
     ------
@@ -49,9 +49,9 @@ class AnswerGaps:
     missing: int
 
     def explain(self, value: float, low: float, high: float) -> str:
-        """Return a warning that an interval may be invalid; empty if missing answers hardly matter.
+        """Return a warning that an interval may be invalid; empty if missing answers hardly change it.
 
-        A search contains only items with an answer, so answers are missing for items outside the search.
+        All items of a search have an answer, so the missing answers are about the study's other items.
         """
         share = self.missing / max(1, self.asked)
         least, most = (1 - share) * value, (1 - share) * value + share
@@ -65,9 +65,11 @@ class AnswerGaps:
 
 
 def know_rates(labels: LabelColumns) -> tuple[LabelColumns, AnswerGaps]:
-    """Add the whole study's answering rates to labels. Returns the labels, and counts of missing answers.
+    """Add to labels which share of each class's questions the whole study's experts answered.
 
-    The rates cannot come from the items of the search, because all of these have an answer.
+    Returns the labels, and counts of missing answers.
+
+    These shares cannot be computed from the items of the search, because all of them have an answer.
     """
     try:
         part, partial = collect_labels(labels)
@@ -89,8 +91,8 @@ def refuse_silent(answered: ClassCounts, how: str) -> None:
     Raises
     ------
     NotIdentified
-        If almost no question about a class was answered; the message names the class. No expert would refute
-        a program that always chooses this class.
+        If almost no question about a class was answered; the message names the class. With such labels, no
+        answer would refute a program that always chooses this class.
     """
     for name, rate in find_rates(answered).items():
         asked, said = answered[name]
@@ -103,7 +105,7 @@ def refuse_silent(answered: ClassCounts, how: str) -> None:
 
 
 def describe_rates(rates: Mapping[str, float]) -> list[str]:
-    """Return a note on the effect of unequal answering rates on scores; empty if the rates are equal."""
+    """Return a note if experts answered unequal shares of the classes' questions; empty if they are equal."""
     if not rates:
         return []
     name = min(rates, key=lambda each: rates[each])
@@ -115,7 +117,7 @@ def describe_rates(rates: Mapping[str, float]) -> list[str]:
 
 
 def refuse_unscorable(labelled: ExpertLabels) -> None:
-    """Refuse labels that cannot score some answers, before any model call is made."""
+    """Raise an error if these labels cannot score every possible answer; call this before any model call."""
     try:
         for option in range(labelled.refused.shape[1]):
             score_items(np.minimum(option, labelled.n_options - 1)[None], labelled)
@@ -124,7 +126,7 @@ def refuse_unscorable(labelled: ExpertLabels) -> None:
 
 
 def find_pool(items: Sequence[Item], labels: AnyLabels, how: str, seed: int) -> list[Item]:
-    """Return the items to split: all but those that lose their only label in `keep_complementary`."""
+    """Return the items to split: all items except those whose only labels `keep_complementary` removes."""
     if how == "all":
         return list(items)
     before = ExpertLabels.of_items(items, labels).answered

@@ -158,7 +158,7 @@ async def _measure(context: SearchContext, sandbox: Sandbox, program: Program) -
 
 
 def _add_up(calls: Calls) -> Size:
-    """Return the usage per sampled item."""
+    """Return the usage of these calls per sampled item."""
     return Size(len(calls), sum(calls.values()) / _CHARACTERS_PER_TOKEN) * (1 / _SAMPLE)
 
 
@@ -169,7 +169,7 @@ def _sample_items(context: SearchContext) -> list[Item]:
 
 
 def _draw_children(context: SearchContext) -> list[Program]:
-    """Derive programs by `Recombine`; other policies' programs are assumed to make as many calls."""
+    """Derive programs with `Recombine`; in the estimate, they stand for the proposals of every policy."""
     rng = np.random.default_rng(0)
     proposer = Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
     programs = context.programs
@@ -181,7 +181,7 @@ def _draw_children(context: SearchContext) -> list[Program]:
 def _price_once(context: SearchContext, start: Size, library: Size, child: Size) -> Size:
     """Return the usage that does not depend on the number of proposals.
 
-    It comes from the library, the second run of the start program, the confirmation and the test.
+    This is the usage of the library, of the second run of the start program, of confirmation and of the test.
     """
     section = context.section
     seeded = (library * section.replicates + start) * len(context.items("select"))
@@ -229,7 +229,7 @@ def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int
 
 
 def _count_affordable(section: SearchSection, once: _Amount, proposal: _Amount) -> int | None:
-    """Return the number of proposals that the caps allow after the fixed cost; None without a cap."""
+    """Return the number of proposals that the caps allow after the fixed cost `once`; None without a cap."""
     caps = ((section.usd, once.usd, proposal.usd), (section.tokens, once.tokens, proposal.tokens))
     room = [(cap - first) / each for cap, first, each in caps if cap is not None and each]
     return max(0, int(min(*room, _MANY))) if room else None
@@ -293,9 +293,9 @@ async def continue_search(
 
 
 def _end_as_named(context: SearchContext) -> Ended | None:
-    """Return the end of a search that named a winner early; no later proposal can win.
+    """Return the end of a search whose winner was named early, so that no later proposal can win.
 
-    Returns None if no winner was named, or if the finalists of a whole search were recorded.
+    Returns None if no winner was named, or if the search ran to its end and recorded finalists.
     """
     events = context.archive.events
     if "winner" not in events or "finalists" in events:
@@ -372,7 +372,7 @@ def make_policy(context: SearchContext, sandbox: Sandbox, broker: Broker | None)
 
 
 def task_text(context: SearchContext) -> str:
-    """Describe the items to the optimiser: the study's description, and one feedback item (never scored)."""
+    """Describe the items to the optimiser: the study's description, and a feedback item without answer."""
     lines = [context.section.task or "Multiple-choice questions; exactly one option is right."]
     for item in context.items("feedback")[:1]:
         lines.append(f"For example (the answer is not known):\n{item.text}")

@@ -47,9 +47,10 @@ HOPELESS = 0.05
 
 
 async def race(context: SearchContext, slot: int, candidate: str, seen: Sequence[str]) -> None:
-    """Run a candidate on more and more items, and stop it after a rung if it is not good enough.
+    """Run a candidate on more and more items, and stop it after any rung at which it is not good enough.
 
-    The candidate competes against `seen`, the candidates that its slot may use. Every decision is recorded.
+    The candidate competes against `seen`, the candidates that its slot may use. A rung is a number of
+    answered items. Every decision is recorded.
     """
     items, archive = context.items("select"), context.archive
     rungs = [n for n in context.section.rungs if n < len(items)]
@@ -273,7 +274,7 @@ class _Slots:
 
 
 def _note_leaders(context: SearchContext, view: PolicyView) -> None:
-    """Record the best complete candidates that a slot uses, so that `converged` can compare them."""
+    """Record the best complete candidates when a slot begins, so that `converged` can compare them."""
     leaders = list(islice(filter(context.complete, view.board.ranked()), LEADERS))
     context.archive.record_decision(f"lead/{view.slot}", {"leaders": leaders})
 
@@ -312,7 +313,7 @@ async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> P
 
 
 def _has_proposed(context: SearchContext) -> bool:
-    """Whether the archive has a candidate that is not from the library."""
+    """Whether the archive has a candidate other than the library's workflows."""
     return any(candidate.slot >= 0 for candidate in context.archive.candidates.values())
 
 

@@ -115,7 +115,7 @@ def a_a(context: SearchContext, board: Board | None) -> str:
 def report_candidates(
     context: SearchContext, board: Board | None, *, diffs: bool = False
 ) -> list[SearchedCandidate]:
-    """Return all candidates in the order of the archive; `diffs` adds the differences from their parents."""
+    """Return all candidates in archive order; `diffs` adds how each program differs from its parents."""
     archive = context.archive
     fitness = {c: board.standing(c) for c in board.ids} if board else {}
     done = context.find_complete(list(archive.candidates))
@@ -212,7 +212,10 @@ def report_winner(
 
 
 def _count_reuse(store: Store, search: str, items: Sequence[Item]) -> str:
-    """Return a text with the number of other searches tested on some of the items; empty if none was."""
+    """Return a text that counts the other searches whose winners were tested on any of these items.
+
+    The text is empty if no other search was tested on them.
+    """
     ids, searches = {item.id for item in items}, store.searches
     others = sum(
         not ids.isdisjoint(searches.read_splits(other.id).get("test", ()))
@@ -265,7 +268,7 @@ def _count_unanswered(winner: Sequence[Prediction], start: Sequence[Prediction])
 def _estimate(
     predictions: PredictionColumns, labels: LabelColumns, gaps: AnswerGaps
 ) -> tuple[Estimate | None, str]:
-    """Return the estimated accuracy on the test items and "", or None and why there is no estimate.
+    """Estimate the accuracy on the test items. Returns (estimate, ""), or (None, reason) without an estimate.
 
     The estimate's `why` names failed checks.
     """
@@ -314,7 +317,7 @@ def _difference(context: SearchContext, winner: str) -> str:
 
 
 def count_spent(archive: Archive) -> dict[str, int]:
-    """Return the tokens of stored answers by split, and those of the optimiser.
+    """Return the number of tokens by split for candidates' answers, and the optimiser's number of tokens.
 
     A call that several answers share is counted for each answer.
     """

@@ -222,7 +222,7 @@ def _all_items(archive: Archive) -> list[Item]:
 
 
 def read_format(spec: Mapping[str, Any]) -> tuple[PromptFormat, tuple[Role, ...]]:
-    """Return the prompt format of a search, including its examples, and its roles."""
+    """Return a search's prompt format, which includes examples, and the search's roles."""
     examples = tuple(Example(**shown) for shown in spec["shown"])
     return PromptFormat(**{**spec["shape"], "examples": examples}), tuple(Role(**r) for r in spec["roles"])
 
@@ -280,7 +280,7 @@ def load_programs(study: Study, section: SearchSection) -> tuple[Program, ...]:
 
 
 def model_name(study: Study, name: str) -> str:
-    """Return the name of the model that answers calls: `name` or, if it is empty, that of the first model."""
+    """Return the name of the model that answers calls: `name`, or the first model's name if it is empty."""
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     return name or next(iter(study.models))

@@ -37,7 +37,7 @@ def find_actions(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentP
 
 
 def describe(parser: argparse.ArgumentParser, depth: int) -> list[str]:
-    """Return the text of a command's section, followed by those of its subcommands."""
+    """Return the text of a command's section, followed by the sections of its subcommands."""
     os.environ["COLUMNS"] = WIDTH
     title = parser.prog
     lines = [

@@ -36,7 +36,7 @@ class Face(SphinxDirective):
 
 
 def read_stub(face: ModuleType) -> dict[str, list[str]]:
-    """Return module → names that a package's stub exports from it; modules exported whole are skipped."""
+    """Read a package's stub. Returns module → names that the stub imports from this module."""
     stub = Path(str(face.__file__)).with_suffix(".pyi")
     rooms: dict[str, list[str]] = {}
     for node in ast.parse(stub.read_text(encoding="utf-8")).body:

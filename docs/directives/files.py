@@ -1,4 +1,4 @@
-"""Pages that show a complete file from outside the site, and links to these files."""
+"""Show complete files from outside the site as pages, and make links to these files lead to the pages."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _LINK = re.compile(r"(?<=\]\()(?!https?:|/|#)([^)#\s]+)")
 
 
 def show_file(app: Sphinx, name: str, text: list[str]) -> None:
-    """Replace the text of a page by the file that it shows, if any."""
+    """If a page shows a file, replace the page's text by the file's content."""
     if path := SHOWN.get(name):
         app.env.note_dependency(str(path))
         text[0] = path.read_text(encoding="utf-8")
 
 
 def lead_inside(app: Sphinx, name: str, text: list[str]) -> None:
-    """Rewrite relative links: to the page if one shows the file, otherwise relative to this page's folder."""
+    """Rewrite relative links: to the page that shows the linked file, or relative to this page's folder."""
     folder = SHOWN.get(name, Path(app.env.doc2path(name))).parent
 
     def lead(link: re.Match[str]) -> str:

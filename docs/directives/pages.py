@@ -10,10 +10,10 @@ from sphinx.directives.other import TocTree
 
 
 class Pages(TocTree):
-    """``pages`` is a toctree of all pages that match its patterns; a pattern without a page is no error."""
+    """``pages`` is a toctree of all pages that match its patterns; a pattern may match no page."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the list, ordered by pattern, then by name."""
+        """Return the list of pages, ordered by pattern, then by name."""
         patterns: list[str] = list(self.content)
         root = Path(self.env.srcdir)
         found = [sorted(root.glob(f"{pattern}.md"), key=_place) for pattern in patterns]

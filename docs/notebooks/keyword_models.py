@@ -24,7 +24,7 @@ def careful(prompt: str) -> str:
 
 
 def hasty(prompt: str) -> str:
-    """The first specialty of which one of three words occurs, or a refusal."""
+    """The first specialty for which the note contains one of three words, or a refusal if there is none."""
     text = prompt.lower()
     few = {name: "|".join(words.split("|")[:3]) for name, words in WORDS.items()}
     return next((name for name, words in few.items() if re.search(words, text)), "I cannot tell.")

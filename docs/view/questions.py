@@ -41,7 +41,7 @@ COMMENT = "Not ours at first sight, but I would want an ECG."
 
 @dataclass(frozen=True)
 class Look:
-    """A screen: its name in the file, its size, and how dense its points lie."""
+    """A screen: its name in the file name, its size, and its number of pixels per CSS pixel."""
 
     name: str
     width: int
@@ -54,7 +54,10 @@ LOOKS = (Look("390", 390, 844, 2), Look("768", 768, 1024, 1.5, panel=True), Look
 
 
 def lay_out(folder: Path, *, panel: bool) -> Path:
-    """A study of the bundled notes, its questions drawn; ana is asked about hearts, or chooses a class."""
+    """Create a study of the bundled notes, and draw its questions.
+
+    Ana is asked yes/no questions about the first class or, with `panel`, chooses a class for every note.
+    """
     name = "rated notes" if panel else "case notes"
     folder /= name
     folder.mkdir()
@@ -72,7 +75,7 @@ def lay_out(folder: Path, *, panel: bool) -> Path:
 
 
 def tell(folder: Path, *words: str) -> Any:
-    """Run a verb in a folder, and read what it prints as JSON."""
+    """Run an ``oversight`` command in a folder, and read what it prints as JSON."""
     command = [sys.executable, "-m", "oversight.harness.cli.main", *words, "--json"]
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)  # noqa: S603  fixed
     return json.loads(done.stdout)
@@ -80,7 +83,7 @@ def tell(folder: Path, *words: str) -> Any:
 
 @contextmanager
 def serve_answers(folder: Path) -> Iterator[tuple[str, str]]:
-    """The address of the page and the code of ana, while the page is served."""
+    """Serve the answer page of a study, and yield its address and Ana's personal code."""
     command = [sys.executable, "-m", "oversight.harness.cli.main", "label", "serve", "--port", "0", "--json"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)  # noqa: S603  fixed
     try:
@@ -92,7 +95,7 @@ def serve_answers(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def take_answer_page(browser: Browser, folder: Path) -> None:
-    """docs/answer-page-*.png: each screen, light and dark, after some answers."""
+    """Save docs/answer-page-*.png: each screen, light and dark, after some answers."""
     for panel in (False, True):
         study = lay_out(folder, panel=panel)
         with serve_answers(study) as (url, code):
@@ -115,7 +118,7 @@ def take_answer_page(browser: Browser, folder: Path) -> None:
 
 
 def answer_some(page: Page, key: str, number: int = 2) -> None:
-    """Read the instructions, and answer some questions by a key."""
+    """Read the instructions, and answer `number` questions by pressing `key`."""
     page.get_by_role("button", name="Go on").click()
     answered = page.locator(".count")
     for _ in range(number):
@@ -127,7 +130,7 @@ def answer_some(page: Page, key: str, number: int = 2) -> None:
 
 
 def take_label_studio(browser: Browser, folder: Path) -> None:
-    """docs/label-studio.png and docs/panel.png, on a server that is started for them and ended."""
+    """Start a Label Studio server, save docs/label-studio.png and docs/panel.png, and stop the server."""
     os.environ["OVERSIGHT_DATA"] = str(folder / "server")
     try:
         [server] = tell(folder, "server", "start", "label-studio")["servers"].values()
@@ -153,7 +156,7 @@ def take_label_studio(browser: Browser, folder: Path) -> None:
 
 
 def log_in(page: Page, url: str, account: dict[str, str]) -> None:
-    """Begin a session by the form that people see."""
+    """Log in to Label Studio with its login form."""
     page.goto(f"{url}/user/login")
     page.fill("input[name=email]", account["email"])
     page.fill("input[name=password]", account["password"])

@@ -1,8 +1,8 @@
 """Take the pictures of the documents again: every page that a user meets, on the bundled case notes.
 
-python -m docs.view.take                          # all
-python -m docs.view.take page answers             # those of docs/view.md, and of docs/answer-page.md
-python -m docs.view.take label-studio             # those that need a Label Studio server, which is started
+python -m docs.view.take                          # all pictures
+python -m docs.view.take page answers             # the pictures of docs/view.md and docs/answer-page.md
+python -m docs.view.take label-studio             # the pictures of Label Studio; starts its server
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SETTLED = 600
 
 
 def main() -> None:
-    """Take all pictures, or those of the kinds that are named."""
+    """Take all pictures, or only those of the kinds named on the command line."""
     kinds = {"page": take_page, "answers": take_answer_page, "label-studio": take_label_studio}
     wanted = sys.argv[1:] or list(kinds)
     if unknown := set(wanted) - kinds.keys():
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def take_page(browser: Browser, folder: Path) -> None:
-    """The page of three studies: the notes with three made models, a panel, a search."""
+    """Take pictures of the pages of three studies: the notes with simulated models, a panel, and a search."""
     notes = folder / "notes"
     lay_out_notes(notes)
     routes = {
@@ -65,7 +65,7 @@ def take_page(browser: Browser, folder: Path) -> None:
 
 
 def lay_out_notes(folder: Path) -> None:
-    """A study whose models are made of the key, with most questions answered."""
+    """Create a study with most questions answered and with models simulated from the answer key."""
     lay_out_demo(folder, None)
     key = DATA / "case_notes.key.csv"
     with key.open(encoding="utf-8") as stream:
@@ -85,14 +85,14 @@ def lay_out_notes(folder: Path) -> None:
 
 
 def oversight(folder: Path, *words: str) -> None:
-    """Run a verb in a folder."""
+    """Run an ``oversight`` command in a folder."""
     command = [sys.executable, "-m", "oversight.harness.cli.main", *words]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)  # noqa: S603  fixed words
 
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The address of the page of a study."""
+    """Serve the pages of the study in a folder, and yield their address."""
     command = [
         sys.executable,
         "-m",
@@ -111,7 +111,7 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def take(browser: Browser, folder: Path, routes: dict[str, str]) -> None:
-    """A picture of every page, light, dark, and as wide as a phone."""
+    """Take three pictures of every page: light, dark, and as wide as a phone."""
     with served(folder) as url:
         for look, (width, height) in SIZES.items():
             page = browser.new_page(

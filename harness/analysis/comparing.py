@@ -115,7 +115,7 @@ def compare_study(
 def _compare(
     opened: OpenStudy, models: Mapping[str, PredictionColumns], test: str
 ) -> tuple[ModelComparison, str]:
-    """Compare models, corrected for experts' errors if possible; also return a remark on the correction."""
+    """Compare models, with a correction for experts' errors if possible. Also returns a remark on it."""
     labels, rates, why, doubt = opened.labels, opened.rates, opened.doubt, ""
     level = opened.study.estimate.level
     if rates is not None and test in ("auto", "paired") and not labels.is_resolved and len(labels):

@@ -121,7 +121,8 @@ class ExpertQuality:
     steadiness
         Share of repeated questions with the same answer both times.
     agreement
-        Share of equal answers among the questions that this and another expert answered, in either order.
+        Share of equal answers among the questions that both this expert and a second one answered, no matter
+        who answered first.
     drift
         Share of right answers in the second half of the gold answers (in order of arrival), minus the share
         in the first half; None with fewer than four gold answers.
@@ -154,7 +155,7 @@ class _Said:
 
     @property
     def halves(self) -> tuple[list[bool], list[bool]]:
-        """Two lists, for the first and the second half of the gold answers: whether each answer is right."""
+        """Whether each gold answer is right, as two lists: first and second half of the answers."""
         right = [ok for _, ok in self.gold]
         return right[: len(right) // 2], right[len(right) // 2 :]
 
@@ -184,7 +185,10 @@ class ControlAnswers:
     takers: Mapping[str, str] = field(default_factory=dict)
 
     def report(self, level: float = 0.95) -> tuple[ExpertQuality, ...]:
-        """Return the results of experts with control questions, sorted by name; if several, `ALL` follows."""
+        """Return the results of every expert with control questions, sorted by name.
+
+        If there are several experts, their joint results follow, with the name `ALL`.
+        """
         asked = defaultdict[str, list[ControlQuestion]](list)
         for control in self.controls:
             reply = self.replies.get(control.id)
@@ -199,7 +203,11 @@ class ControlAnswers:
         return tuple(rows)
 
     def count_gold(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Count (right, wrong) gold answers of all experts: those about true, and about false options."""
+        """Count all experts' right and wrong gold answers.
+
+        Returns two pairs (right, wrong): for questions about the true option, and for those about a false
+        option.
+        """
         found = Counter(pair for said in self._read().values() for pair in said.gold)
         return (found[True, True], found[True, False]), (found[False, True], found[False, False])
 
@@ -266,7 +274,10 @@ def _describe(
     replies: Mapping[str, Response],
     level: float,
 ) -> ExpertQuality:
-    """Describe one expert, or all experts together; for all experts, each pair of answers counts once."""
+    """Describe the quality of one expert, or of all experts together.
+
+    In the agreement of all experts, two experts' answers to one question count once.
+    """
     from oversight.harness.estimate import compare_rates
 
     gold = [pair for one in said for pair in one.gold]

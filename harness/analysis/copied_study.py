@@ -87,7 +87,10 @@ def copy_study(
 
 
 def _rename_files(other: Study, text: str, folder: Path) -> tuple[str, dict[Path, str]]:
-    """Return the study file's text with paths for the new folder, and old path → new name of copied files."""
+    """Change the relative paths in a study file's text so that they hold in the new folder.
+
+    Returns the text, and the path of each file to copy → its name in the new folder.
+    """
     copies = {other.path(name): name for name in _BESIDE if other.path(name).is_file()}
     for section, name in (*_COPIED, *_SHARED):
         named = getattr(getattr(other, section), name)

@@ -39,8 +39,8 @@ def cost_per_correct(
 ) -> tuple[float, float, float | None] | None:
     """Return dollars per right answer among `answered` answers, with the ends of its interval.
 
-    The upper end is None if the accuracy may be zero. Returns None if nothing was paid, or if the accuracy
-    is not estimated or zero.
+    The upper end is None if the lower end of the accuracy's interval is zero. Returns None if nothing was
+    paid, if the accuracy was not estimated, or if its estimate is zero.
     """
     if not usd or accuracy is None or not answered or accuracy.clipped == 0:
         return None

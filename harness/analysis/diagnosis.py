@@ -1,4 +1,4 @@
-"""Check this machine, a study and its endpoints."""
+"""Check this machine, a study, and the endpoints of the study's models."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
 
 
 class _LogStrata:
-    """Collects the values of one metadata column of a log by item, and the names of the other columns."""
+    """Collects a log's values of one metadata column by item, and the names of its other metadata columns."""
 
     def __init__(self, column: str | None, file: str) -> None:
         self._column, self._file = column or "", file
@@ -165,7 +165,10 @@ class _LogStrata:
         self.others: set[str] = set()
 
     def note(self, answers: Sequence[ForeignAnswer], predictions: Sequence[ImportedFields]) -> None:
-        """Record the values of matched answers; raises `DataError` if an item has two different values."""
+        """Record the column's value for every item with a matched answer.
+
+        Raises `DataError` if an item has two different values.
+        """
         column = self._column
         for answer in answers[:1]:
             self.others |= answer.meta.keys() - {column}
@@ -261,7 +264,7 @@ def _match(
 
 
 def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str], texts: TextCheck) -> None:
-    """Compare the log's texts with those of the items with the same ids, if the log has texts."""
+    """Compare each text in the log with the text of the item with the same id; do nothing without texts."""
     has_texts = any(answer.text for answer in portion)
     told = [answer for answer in portion if answer.id in ids] if has_texts else []
     items = store.content.find_items({answer.id for answer in told}) if told else {}
@@ -272,7 +275,7 @@ def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str]
 def _match_named(
     portion: Sequence[ForeignAnswer], classes: tuple[str, ...] | None, ids: Set[str]
 ) -> list[ImportedFields | None]:
-    """Return the predictions of answers that are exactly a class name; None for other answers."""
+    """Return a prediction for each answer that is exactly the name of a class; None for the other answers."""
     _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses, _, _, _, _, _ = zip(
         *portion, strict=True
     )
@@ -296,7 +299,7 @@ class LogItems:
 def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogItems:
     """Write an items file from a log, so that a study needs only labels.
 
-    Metadata become columns, except if their name is a usual name of the true option, such as ``gold``.
+    Metadata fields become columns, except fields with a usual name of the true option, such as ``gold``.
 
     Raises
     ------

@@ -236,7 +236,8 @@ def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str]
     Raises
     ------
     BadInput
-        If no model is requested although several or none are possible, or if the baseline is requested.
+        If `names` is None but not exactly one model besides the baseline exists, or if `names` contains the
+        baseline.
 
     Examples
     --------
@@ -259,7 +260,10 @@ def name_gated(models: Sequence[str], baseline: str | None, names: Sequence[str]
 def _pair(
     bars: Bars, model: Mapping[str, PredictionColumns], baseline: Mapping[str, PredictionColumns]
 ) -> list[tuple[Mapping[str, PredictionColumns], float]]:
-    """Return one pair per bar: the models to test (the model alone, or with the baseline), and the bar."""
+    """Return (models to test, bar) for every bar.
+
+    The models are `model` alone if the bar is an accuracy, and `model` with `baseline` if it is a margin.
+    """
     alone = [] if bars.at_least is None else [(model, bars.at_least)]
     return alone if bars.margin is None else [*alone, ({**model, **baseline}, -bars.margin)]
 

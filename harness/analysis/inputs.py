@@ -103,7 +103,7 @@ def study_items(study: Study) -> list[Item]:
 
 
 def stream_items(study: Study) -> Iterator[Item]:
-    """Yield the items one by one; an error in a later item is raised only when it is reached.
+    """Yield the items one by one; an error in a later item is raised only when that item is reached.
 
     Examples
     --------
@@ -214,7 +214,10 @@ def store_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> 
 
 
 def read_stored_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> list[str] | None:
-    """Return the ids of the study's items if their source is recorded as stored; None if it must be read."""
+    """Return the ids of the study's items if the database records that their source was stored completely.
+
+    Returns None if the source must be read.
+    """
     digest = ahead.digest if ahead else digest_source(study)
     return store.content.read_source(digest) if digest else None
 
@@ -289,9 +292,9 @@ def _read_stored_ids(study: Study) -> list[str]:
 
 
 def read_meta(study: Study, store: Store, column: str) -> ItemValues:
-    """Return every item's value in a metadata column; a column added later is read from the source first.
+    """Return every item's value in a metadata column; read the source first if the column was added later.
 
-    Raises the same errors as reading items.
+    Raises the same errors as reading the items from their source.
     """
     found = store.columns.read_meta(column)
     if (found.code < 0).any() and column in study.items.meta and not store.read_only:
@@ -303,7 +306,7 @@ def read_meta(study: Study, store: Store, column: str) -> ItemValues:
 def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[str, int]:
     """Return item id → position of the true option, from the sealed key: a file, or the preset's answers.
 
-    The file's id column is named ``id``, or has the same name as in the items.
+    The file's id column is named ``id``, or like the id column of the items file.
 
     Raises
     ------
@@ -338,7 +341,7 @@ def load_study_preset(study: Study) -> PresetReading:
     ConfigError
         If [items] contains a setting that the benchmark determines.
     BadInput
-        If the preset cannot be read.
+        If the benchmark cannot be read.
     """
     section = study.items
     settled = [name for name in _SETTLED if name in section.model_fields_set]

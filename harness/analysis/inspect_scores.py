@@ -114,7 +114,7 @@ class EstimateSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Carried:
-    """The metadata of one score: first the scored item, then a share of the items without a score."""
+    """The metadata of one score: the scored item, followed by some of the items without a score."""
 
     items: tuple[CarriedItem, ...]
     scores: int
@@ -125,7 +125,7 @@ _READ = TypeAdapter(_Carried)
 
 
 def _pack_scores(items: Sequence[CarriedItem], settings: EstimateSettings) -> dict[str, dict[str, Any]]:
-    """Return item id → metadata of its score; items without a score are distributed over the scores."""
+    """Return item id → metadata of its score; the items without a score are spread over these metadata."""
     scored = [item for item in items if item.is_right is not None]
     rest = [item for item in items if item.is_right is None]
     n = len(scored)
@@ -234,7 +234,8 @@ class WrittenScores:
     Attributes
     ----------
     right, wrong
-        Number of samples whose predictions experts' answers confirm, and number of those they refute.
+        Number of samples whose prediction is confirmed by experts' answers, and number of samples whose
+        prediction is refuted.
     unscored
         Number of the study's items that the answers neither confirm nor refute.
     estimate

@@ -51,9 +51,9 @@ def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False)
     Parameters
     ----------
     reason
-        The reason, kept in the audit trail as a comment, which can be erased.
+        The reason, which the audit trail keeps as a comment that can be erased.
     erase
-        Whether to erase the item's text and answers from the trail as well.
+        Whether to erase the item's text and answers also from the audit trail.
 
     Raises
     ------
@@ -98,7 +98,8 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
     Raises
     ------
     BadInput
-        If the item does not exist, the file lacks it or has it unchanged, or the number of options differs.
+        If the item does not exist, the items file lacks it or contains the same text and options, or the
+        number of options would change.
     """
     with _open(study, reason) as store, store.together(exclusive=True):
         old, before = _find(store, item_id), count_findings(study, store)
@@ -167,7 +168,7 @@ def _note(
 
 
 def _erase_events(store: Store, item_id: str, done: Withdrawn) -> None:
-    """Erase answers about the item, and its former texts, from the audit trail."""
+    """Erase from the audit trail the answers about an item, and the item's former texts."""
     asked = set(done.questions)
 
     def tells(record: AuditRecord) -> bool:

@@ -99,7 +99,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemColumns:
-    """The R questions about N items, in 13 bytes each, and the models' predictions.
+    """Columns of the R questions about N items, with 13 bytes per question, and the models' predictions.
 
     Attributes
     ----------
@@ -237,9 +237,9 @@ class ItemPage:
         Number of items that the filter finds, and number of all items, both counted when the columns were
         read.
     before
-        Value of `before` for the previous page; None on the first page.
+        Argument `before` of `StudyItems.read_page` that gives the previous page; None on the first page.
     after
-        Value of `after` for the next page; None on the last page.
+        Argument `after` of this method that gives the next page; None on the last page.
     """
 
     items: Mapping[int, str]
@@ -322,7 +322,8 @@ class StudyItems:
         Parameters
         ----------
         after, before
-            Position of an item; at most one of the two is given. Without one, the first page is returned.
+            Position of an item; at most one of the two is given. If neither is given, the first page is
+            returned.
         limit
             Maximum number of items, 1 to 500.
 

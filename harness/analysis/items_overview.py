@@ -56,7 +56,9 @@ class ItemsOverview:
 
 
 def check_items(study: Study) -> ItemsOverview:
-    """Summarise a study's items and check its prompt, without storing anything; raises the reader's errors.
+    """Summarise a study's items and check its prompt, without storing anything.
+
+    Raises the same errors as reading the items and the prompt.
 
     Examples
     --------
@@ -90,15 +92,16 @@ def check_items(study: Study) -> ItemsOverview:
 
 
 def write_items(study: Study, file: str, key_file: str | None) -> int:
-    """Write a study's items as JSON Lines, and a preset's key to another file. Returns the number of items.
+    """Write a study's items as JSON Lines, and optionally the true options to `key_file`.
 
-    Options are in display order, so that their positions do not reveal the true ones; the key has columns
-    ``id,label``.
+    Returns the number of items. Options are in display order, so that their positions do not reveal the true
+    options. Only a preset contains true options; `key_file` has the columns ``id,label``.
 
     Raises
     ------
     BadInput
-        If a file already exists, both files have the same name, or a key is requested without a preset.
+        If a file already exists, both files have the same name, or `key_file` is given for a study without a
+        preset.
 
     Examples
     --------

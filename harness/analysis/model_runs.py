@@ -134,7 +134,7 @@ def give_up_batches(
 def _opened(
     study: Study, asking: Asking, *, sends: bool = True
 ) -> Iterator[tuple[RequestedItems, list[Target], PriceTable]]:
-    """Store the study's items; yield them, the models to ask about them, and prices."""
+    """Store the study's items; yield the items, the models to ask about them, and prices."""
     if sends:
         refuse_mark(study.store_url)
     names = asking.names or [name for name in study.models if name not in study.helpers]

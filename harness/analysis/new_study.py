@@ -177,8 +177,8 @@ def _find_label(looks: Mapping[str, ColumnLook], classes: Sequence[str], *, own:
 def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
     """Whether a column seems to contain the truth, by its name or because all values are letters of options.
 
-    With `own`, every item has its own options. A column named class or category then contains a subject area,
-    so its name does not count.
+    `own` says that every item has its own options. In that case, a column named class or category contains a
+    subject area, so it is not the truth.
     """
     if own and name.lower() in _SUBJECTS:
         return False
@@ -186,7 +186,10 @@ def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
 
 
 def names_truth(name: str, *, own: bool) -> bool:
-    """Whether a column's name is one of the usual names of the true option; `own` as in `_tells`."""
+    """Whether a column's name is a usual name of the true option.
+
+    `own` says whether every item has its own options.
+    """
     return bool(_LABEL.fullmatch(name)) and not (own and name.lower() in _SUBJECTS)
 
 
@@ -241,7 +244,7 @@ class ColumnLook:
     _seen: set[int] = field(default_factory=set)
 
     def see(self, value: Any) -> None:
-        """Add one row's value."""
+        """Add the value of the next row to these statistics."""
         found = _as_list(value)
         if found is not None:
             self.filled, self.lists = self.filled + 1, self.lists + 1
@@ -588,7 +591,7 @@ def _set(key: str, value: str | Sequence[str], example: str | Sequence[str]) -> 
 
 
 def _pad(line: str) -> str:
-    """Pad a line to the column of the comments."""
+    """Pad a line with spaces up to the column in which comments begin."""
     return f"{line} ".ljust(31)
 
 

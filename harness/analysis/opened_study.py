@@ -2,8 +2,8 @@
 
 Control questions serve to correct estimates for experts' errors, or to warn of the errors.
 
-An interim analysis J of L ("look") has a valid level only if about J/L of the answers are in, L was fixed
-beforehand, and neither look J with other answers nor a later look was taken before. See `check_look`.
+An interim analysis, "look J of L", has a valid level only if about J/L of the answers are in and L was fixed
+beforehand. Later looks must not have been taken yet, nor look J itself with other answers. See `check_look`.
 """
 
 from __future__ import annotations
@@ -173,8 +173,8 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     Raises
     ------
     BadInput
-        If study.toml plans a different number of analyses; if the share of answered questions is not near
-        J/L, for look J of L; or if the recorded analyses do not allow this one.
+        If study.toml plans another number of analyses than `look`; if, for look J of L, the share of answered
+        questions is not near J/L; or if the recorded analyses do not allow this one.
     """
     name = f"--look {look.look}/{look.looks}"
     if study.estimate.looks not in (None, look.looks):
@@ -225,7 +225,8 @@ class Correction:
     gold
         Answers to gold questions, if they determine both error rates; estimates are then ``corrected``.
     second, known
-        Second experts' answers, shape (items,), and known ranges of the error rates; used without `gold`.
+        Second experts' answers, shape (items,), and known ranges of the error rates; used only if `gold` is
+        None.
     name
         Name of the estimates without `gold`: ``hui_walter``, ``bounded``, or empty if nothing is known.
     errors
@@ -325,7 +326,10 @@ def _read_said(answers: ControlAnswers) -> dict[str, bool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenRuns:
-    """Runs with answers; `left_out` has remarks on runs without answers, `remarks` on all unused runs."""
+    """The chosen runs with answers.
+
+    `left_out` has remarks on runs without answers; `remarks` has remarks on all runs that are not used.
+    """
 
     runs: Sequence[dict[str, Any]]
     left_out: Sequence[str]
@@ -477,7 +481,7 @@ class OpenStudy:
         return find_newest_runs(self.store, names, self.study.judges)
 
     def predict(self, chosen: ChosenRuns) -> dict[str, PredictionColumns]:
-        """Return model name → predictions of all items by the chosen run."""
+        """Return the predictions of each chosen run for all items, by model name."""
         return {name: self.runs[name] for name in chosen.names}
 
     def read_judges(self) -> dict[str, PredictionColumns]:
@@ -551,7 +555,7 @@ class OpenStudy:
 
     @cached_property
     def _winners(self) -> dict[str, str]:
-        """Source code of a winning workflow that a search wrote → id of the search."""
+        """Source code of each winning workflow that a search wrote → id of this search."""
         searches, found = self.store.searches, dict[str, str]()
         for search in searches.read_progress():
             for winner in searches.read_candidates(search.id, [search.winner or ""]):
@@ -560,9 +564,9 @@ class OpenStudy:
         return found
 
     def explain_choice(self, name: str) -> str:
-        """Return why a model's estimate may be too high: a search chose its workflow by the study's answers.
+        """Return a warning if a search chose a model's workflow by this study's answers; otherwise "".
 
-        Empty for models without such a workflow.
+        The model's estimate may then be too high.
         """
         try:  # the template of a workflow's run is a JSON object
             workflow = json.loads(self.runs.runs[name]["spec"]["template"])
@@ -588,6 +592,6 @@ class OpenStudy:
         return None if pool is None else (pool.number, pool.size)
 
     def tell_unused(self, why: str = "only oversight estimate uses them") -> str:
-        """Return a remark that second questions are not used, and why; empty without second questions."""
+        """Return a remark on how many second questions are unused, and why; empty if there are none."""
         second = len(self.store.content.read_questions(second=True))
         return f"{counted(second, 'second question')} about items answered no: {why}" if second else ""

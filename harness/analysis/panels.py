@@ -216,7 +216,7 @@ def read_study_model(store: Store, panel: Panel, model: str) -> IntArray:
 def compare_with_reference(
     panel: Panel, predicted: IntArray, reference: IntArray, humans: Sequence[str]
 ) -> HumanLevel:
-    """Compute human-level indices of one model among some annotators, all compared with a reference.
+    """Compare a model's and some annotators' agreement with reference labels, as human-level indices.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def compare_with_reference(
 
 
 def class_values(panel: Panel, measurement: str, option: str) -> FloatArray | None:
-    """Return the numbers that class names denote (`find_class_values`); the error message names `option`.
+    """Convert class names to numbers with `find_class_values`; error messages begin with `option`.
 
     Raises
     ------
@@ -270,7 +270,9 @@ def agree(
     level: float = 0.95,
     **columns: Any,
 ) -> AgreementReport:
-    """Measure annotators' agreement: Krippendorff's α with interval, κ, AC1; also by class and annotator.
+    """Measure the agreement of annotators: in total, by class and by annotator.
+
+    The report has Krippendorff's α with its interval, κ and AC1.
 
     Parameters
     ----------
@@ -333,7 +335,8 @@ def certify(
     predicted
         The model's label of every item: a dictionary, or a table with the columns ``item`` and ``label``.
     oracle
-        True labels of some items, in the same form, used to test the assumptions.
+        True labels of some items, in one of the forms that `predicted` can have, used to test the
+        assumptions.
     aggregate, weights, pool, test, seed, level
         As in `oversight.harness.panel.assess_superhuman`.
 

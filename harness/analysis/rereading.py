@@ -30,8 +30,8 @@ class RunRereading:
     answers
         Number of replies that were read again.
     left
-        Number of answers that were not read again: calls that failed or were filtered, and answers that
-        another program, a workflow or a log determined.
+        Number of answers that were not read again: failed or filtered calls, and answers that come from a
+        workflow, another program or a log.
     changes
         ``"unreadable → option"``, ``"option → unreadable"``, ``"option → another option"`` → number.
     noted
@@ -77,8 +77,8 @@ def reread_study(
     name
         The model whose runs are read; None for all.
     pattern
-        A pattern that replaces the study's own; with it, replies of imported tables are read again even if
-        another program read them.
+        A pattern that replaces the study's own. If it is given, replies of imported tables are read again
+        even if another program has read them.
     write
         Whether to store the new readings.
 
@@ -137,9 +137,9 @@ def _pairs(store: Store, run_id: str) -> Iterator[tuple[Item, Prediction]]:
 def _asked(study: Study, spec: dict[str, Any], pattern: str | None) -> ReplyForm | None:
     """Return the form in which a run's answers were requested; None if its replies cannot be read again.
 
-    Replies to a workflow cannot, because it computes its answer from several of them. Replies in another
-    tool's log cannot, because options may have been shown in an order that is not stored; such a log must be
-    imported again.
+    A workflow's replies cannot be read again, because the workflow computes its answer from several replies.
+    Replies in another tool's log cannot be read again, because the log may not say in which order the options
+    were shown; such a log must be imported again.
     """
     pattern = pattern or study.prompt.pattern
     if str(spec["endpoint"]).startswith("import "):
@@ -180,7 +180,7 @@ def _read(item: Item, before: Prediction, asked: ReplyForm) -> Prediction:
 def _with_probabilities(
     item: Item, before: Prediction, after: Prediction, shown: tuple[float, ...]
 ) -> Prediction:
-    """Return `after`; if it differs from `before`, add the probabilities `shown` that its reply states."""
+    """Return `after`; if it differs from `before`, add the probabilities that its reply states."""
     if after == before or not shown:
         return after
     return replace(after, probabilities=item.in_source_order(shown))

@@ -128,14 +128,14 @@ class ModelReport:
     unusable
         Reason why the model's data allow no estimate; empty if they allow one.
     unreadable, failed
-        Kind of reason → number of predictions without a readable option, and of failed predictions.
+        Kind of reason → number of predictions that had no readable option, or failed, for this reason.
     refuted
         Number of items whose prediction an expert's answer contradicts.
     usd
         Cost of the run in dollars; None if the price is unknown.
     usd_per_correct
-        Dollars per right answer, and lower and upper end of its interval (None if infinite); None if the cost
-        is unknown or zero.
+        Dollars per right answer, and the lower and upper end of its interval. The upper end is None if it is
+        infinite; the attribute is None if the cost is unknown or zero.
     truth
         Accuracy by the sealed key, if it was opened.
     classes
@@ -211,7 +211,7 @@ class StudyEvidence:
     by_class
         Settings of results by class; None if none are requested.
     gold
-        Gold answers about the study's items; None if no estimate is corrected by gold.
+        Gold answers about the study's items; None if no estimate is corrected by gold answers.
     second
         Labels of second questions, if results by class use them.
     """
@@ -278,10 +278,10 @@ def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str
 
 
 def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> tuple[Check, ...]:
-    """Run the checks on the labels that estimates use.
+    """Run the checks on the labels that the estimates use.
 
-    If no estimate is possible because experts have not begun, a check that fails for lack of answers says
-    nothing about its assumption, so it counts as not made.
+    If experts have not begun, no estimate is possible. A check that fails for lack of answers then counts as
+    not made, because it says nothing about its assumption.
     """
     try:
         return run_checks(predictions, collected_part(labels, predictions.is_there)[0], strata=strata)
@@ -296,14 +296,14 @@ def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: St
 
 
 def _check_gold(predictions: PredictionColumns, evidence: StudyEvidence) -> tuple[Check, ...]:
-    """Check whether experts err more often on options that the model predicts; empty without gold."""
+    """Check whether experts err more often on options that the model predicts; empty without gold answers."""
     if evidence.gold is None:
         return ()
     return (gold_errors(answers_for(evidence.gold, predictions), len(evidence.labels.models)),)
 
 
 def _doubt_correction(estimates: Estimates, gold: tuple[Check, ...]) -> Estimates:
-    """Add a reason for doubt to the estimate corrected by gold if the check of gold failed."""
+    """Add a reason for doubt to the estimate corrected by gold answers if a check of them failed."""
     failed = "; ".join(f"check {c.name!r} failed: {c.message}" for c in gold if c.passed is False)
     if not failed or "corrected" not in estimates:
         return estimates
@@ -567,7 +567,7 @@ def report_study(
 
 
 def _second_by_class(opened: OpenStudy, strata: Strata) -> LabelColumns | None:
-    """Return second questions, if results by class can use them and become more precise.
+    """Return the labels of second questions, or None if results by class would not become more precise.
 
     In simulated studies, second questions narrow intervals if they cover at least half of the items whose
     first answer was no.
@@ -582,7 +582,7 @@ def _second_by_class(opened: OpenStudy, strata: Strata) -> LabelColumns | None:
 def _side_information(opened: OpenStudy, *, gold: bool) -> list[SideInformation]:
     """Return the study's side information: every model's votes, judges, second questions, known errors.
 
-    If gold corrects for experts' errors, no other correction is used.
+    With `gold`, gold answers correct for experts' errors, so no other correction is used.
     """
     kinds: list[SideInformation] = []
     errors = None if gold else opened.correction

@@ -1,8 +1,9 @@
 """One session in the jail: run a program on its task, and exchange JSON lines with the host.
 
-The host's first line is the order (source, payload and limits); then it sends ``{"id": n, "reply": …}`` or
-``{"id": n, "error": "…"}``. The jail sends ``{"id": n, "call": …}``, and at the end ``{"answer": …}`` for a
-program, ``{"done": …}`` for plain code, or ``{"stopped": "…"}`` if the source fails to load.
+The first line from the host contains the program's source, its payload and its limits. Then the host sends
+``{"id": n, "reply": …}`` or ``{"id": n, "error": "…"}``. The jail sends ``{"id": n, "call": …}``, and at the
+end ``{"answer": …}`` for a program, ``{"done": …}`` for plain code, or ``{"stopped": "…"}`` if the source
+fails to load.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class AnswerTable:
         row.option[places], row.status[places], row.tokens[places] = found.option, found.status, found.tokens
 
     def _open_row(self, key: Key) -> _Row:
-        """Return the row with this key for a change; create the row if needed, and count the change."""
+        """Return the row with this key, to be changed; create it if it is missing, and count the change."""
         self.changes[key] += 1
         self.version += 1
         return self.rows.setdefault(key, _Row(len(self.places) + 1))
@@ -117,7 +117,8 @@ class AnswerTable:
     def is_left_out(self, ids: Sequence[str], items: Sequence[Item]) -> BoolArray:
         """Whether each of M candidates' answers to n items is left out of the scores, shape (M, n).
 
-        An answer is left out if it failed within one minute of a failed answer of an unrelated candidate.
+        An answer is left out if an endpoint outage explains its failure: an answer of an unrelated candidate
+        failed at most one minute before or after.
         """
         return self._is_excused(self._take("status", ids, items, 0), ids, items, 0)
 
@@ -130,7 +131,7 @@ class AnswerTable:
         return excused
 
     def is_there(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
-        """Return whether each answer exists, even as a failed one, shape (candidates, items)."""
+        """Return whether each answer exists, also if it failed; shape (candidates, items)."""
         return np.asarray(self._take("status", ids, items, replicate) != _ABSENT)
 
     def has_failed(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
@@ -191,7 +192,7 @@ class AnswerTable:
         return np.array([self.places.get(item, 0) for item in items], np.int64)
 
     def _take(self, what: str, ids: Sequence[str], items: Sequence[Item], replicate: int) -> NDArray[Any]:
-        """Return the array named `what`, shape (candidates, items)."""
+        """Return the column `what` of the candidates' rows at these items, shape (candidates, items)."""
         places = self._find(item.id for item in items)
         rows = (self.rows.get((c, replicate), self._empty) for c in ids)
         taken = [getattr(row, what)[places] for row in rows]

@@ -107,8 +107,8 @@ class Board:
     options
         Function from a candidate's id to its chosen options, shape (n,).
     scale, unit
-        Scale of the scores, ``"accuracy"`` or ``"q"``, and the value of an accuracy difference of 1 on this
-        scale: 1, or 1/(K − 1) for q.
+        Scale of the scores, and the factor that converts a difference of accuracies to this scale: 1 for
+        ``"accuracy"``, 1/(K − 1) for ``"q"``.
     """
 
     ids: tuple[str, ...]
@@ -146,7 +146,7 @@ class Board:
 
     @cached_property
     def counts(self) -> AnswerCounts:
-        """Numbers of each candidate's answers in its first replicate."""
+        """Counts of the answers in each candidate's first replicate."""
         return self.count()
 
     def accuracy(self, score: float) -> float:

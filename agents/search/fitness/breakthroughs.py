@@ -1,16 +1,16 @@
 """The probability that a candidate is a breakthrough, and its accuracy in that case.
 
 `oversight.agents.search.fitness.empirical_bayes` treats all candidates as draws around one mean. This does
-not fit a candidate that solves what the others cannot solve: shrinkage reports too low an accuracy, for
-example by twenty points for a candidate of .90 among candidates of .55. The upper end of an interval
+not fit a candidate that solves items that no other candidate solves: shrinkage makes its accuracy too low,
+for example by twenty points for a candidate of .90 among candidates of .55. The upper end of an interval
 therefore allows for a second population with a far wider spread, to which two or three of all candidates are
 expected to belong. The accuracy A_j of candidate j has the prior
 
     A_j − μ ~ (1 − ε) N(0, τ²) + ε N(0, ω²)
 
-μ and τ are computed from the other candidates, so that a breakthrough does not hide itself by increasing τ.
-The rank, the posterior mean and the lower end use only the first population, so that a candidate that leads
-by luck is not reported as better. A candidate's own noise variance replaces the pooled one if it is larger,
+μ and τ are computed without candidate j, because a breakthrough would increase τ and so hide itself. The
+rank, the posterior mean and the lower end use only the first population, so that a candidate that leads by
+luck is not reported as better. A candidate's own noise variance replaces the pooled one if it is larger,
 because with few answers one or two lucky yes answers would look like a breakthrough.
 """
 
@@ -60,14 +60,14 @@ class Breakthroughs:
 
 
 def find_breakthroughs(value: FloatArray, variance: FloatArray, unit: float) -> Breakthroughs:
-    """Compute the breakthrough component of every candidate's posterior from all other candidates.
+    """Compute every candidate's probability and accuracy as a breakthrough, compared with all others.
 
     Parameters
     ----------
     value, variance
         Estimates and their squared standard errors, shape (M,); NaN if missing.
     unit
-        Value of an accuracy difference of 1 on the scale of the estimates.
+        Factor that converts a difference of accuracies to the scale of the estimates.
     """
     M = len(value)
     has = np.isfinite(value)
@@ -80,7 +80,10 @@ def find_breakthroughs(value: FloatArray, variance: FloatArray, unit: float) -> 
 def _against_others(
     value: FloatArray, variance: FloatArray, unit: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return probability, mean and standard deviation of every candidate's breakthrough component."""
+    """Return every candidate's probability of being a breakthrough, and its accuracy's mean and sd if it is.
+
+    The candidate is compared with all other candidates.
+    """
     tau2 = (NEAR * unit * _GRID[:, None]) ** 2
     weight = 1 / np.maximum(tau2 + variance, 1e-18)
     total = weight.sum(axis=1, keepdims=True) - weight
@@ -108,7 +111,8 @@ def interval_ends(
 ) -> tuple[float, float]:
     """Return the ends of an interval of about 95 %, whose upper end allows for a breakthrough.
 
-    The lower end uses only the first population, the upper end the mixture with breakthroughs.
+    The lower end uses only the first population, of ordinary candidates. The upper end uses the mixture of
+    this population and breakthroughs.
 
     Parameters
     ----------

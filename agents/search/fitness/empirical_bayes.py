@@ -75,7 +75,7 @@ def design_effect(residuals: FloatArray, cluster: IntArray) -> float:
 
 
 def add_up(values: FloatArray, cluster: IntArray) -> FloatArray:
-    """Sum values of shape (M, n) over the items of every cluster. Returns shape (M, C)."""
+    """Sum values of shape (M, n) over the items of each cluster. Returns shape (M, number of clusters)."""
     _, number = np.unique(cluster, return_inverse=True)
     return np.array([np.bincount(number, row) for row in values])
 
@@ -175,7 +175,8 @@ def shrink_scores(
         Candidates may have answered different items. Their scores are compared with the mean score of those
         candidates that answered at least 90 % of the scored items.
     unit
-        Value of an accuracy difference of 1 on the scale of the scores: 1, or 1/(K − 1) for raw q.
+        Factor that converts a difference of accuracies to the scale of the scores: 1 for accuracies, 1/(K −
+        1) for q, the share of items on which a candidate avoids the refused option.
     cluster
         Cluster number of each item, shape (n,); by default, every item is independent.
     related
@@ -235,10 +236,10 @@ def shrink_scores(
 def _posterior(
     value: FloatArray, variance: FloatArray, scale: float, related: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Return posterior mean and standard deviation of every A_j, and posterior mean of τ, by a grid over τ.
+    """Return posterior mean and standard deviation of every candidate's accuracy, and posterior mean of τ.
 
-    The prior covariance is τ² times `related`. After the noise is scaled to 1, one eigenbasis makes this
-    covariance diagonal for every τ.
+    The prior covariance of the accuracies is τ² times `related`, and τ is integrated over a grid. If every
+    value is divided by its noise, one eigenbasis makes this covariance diagonal for every τ.
     """
     noise = np.sqrt(np.maximum(variance, 1e-18))
     roots, basis = np.linalg.eigh(related / np.outer(noise, noise))
@@ -269,8 +270,8 @@ class Paired:
     Attributes
     ----------
     difference, se
-        Mean of the per-item differences, child minus other, and its standard error if the true difference is
-        zero.
+        Mean of the per-item differences, child minus other program, and the standard error of this mean if
+        the true difference is zero.
     n
         Number of items on which both programs have a score.
     p_better

@@ -38,15 +38,15 @@ def keep_complementary(labelled: ExpertLabels, how: str, seed: int) -> ExpertLab
     Parameters
     ----------
     how
-        ``"all"`` changes nothing; ``"no"`` leaves out items with a yes; ``"drawn"`` replaces each yes by a no
-        for a random wrong option, unless the item has a no already.
+        ``"all"`` changes nothing. ``"no"`` removes the labels of items with a yes. ``"drawn"`` removes each
+        yes, and adds a no for a random wrong option if the item has no refused option yet.
     seed
         Seed of the draws, combined with the item's id.
 
     Raises
     ------
     BadInput
-        If options were drawn with unequal propensities, so that a yes does not occur at random.
+        If options were drawn with unequal propensities, because then a yes depends on the propensities.
     """
     if how == "all":
         return labelled
@@ -94,8 +94,8 @@ class ExpertLabels:
     cluster
         Cluster number of the item, shape (n,); all different if items are independent.
     weight
-        Weight of the item, shape (n,), above 0: larger if a smaller share of the questions about the same
-        classes was answered. By default, all weights are 1.
+        Positive weight of the item, shape (n,). An item has a larger weight if experts answered a smaller
+        share of the questions about the same classes. By default, all weights are 1.
     """
 
     items: tuple[str, ...]
@@ -118,7 +118,7 @@ class ExpertLabels:
 
     @property
     def ruled_out(self) -> FloatArray:
-        """Share of each item's wrong options known to be wrong, shape (n,); 1 for an item with a yes."""
+        """Share of each item's wrong options that its labels rule out, shape (n,); 1 if an answer is yes."""
         share: FloatArray = self.refused.sum(axis=1) / (self.n_options - 1)
         return np.where(self.truth >= 0, 1.0, share)
 
@@ -133,9 +133,10 @@ class ExpertLabels:
         """Collect the labels of these items; labels of other items and abstentions are ignored.
 
         A routed item with an abstention is left out completely, because the truth may determine which
-        questions stay unanswered. `clusters` maps item ids to names of clusters. With `rates` from
-        `find_rates`, an item's weight is the inverse product of the answering rates of its questions, and an
-        item of which only some questions were answered is left out.
+        questions stay unanswered. `clusters` maps item ids to names of clusters. `rates` from `find_rates`
+        maps classes to the share of their questions that experts answered. With it, an item's weight is the
+        inverse of the product of its questions' rates, and an item is left out if only some of its questions
+        were answered.
 
         Raises
         ------
@@ -175,7 +176,7 @@ class ExpertLabels:
         return cls(ids, n_options, truth, refused, propensities, routed, cluster, weight)
 
     def routed_data(self, columns: IntArray) -> RoutedSample:
-        """Return the answers about some items as input of the estimators of `oversight.harness.estimate`."""
+        """Return the answers about the items at `columns` in the form that estimators need."""
         yes = self.truth[columns, None] == np.arange(self.refused.shape[1])
         item, asked = np.nonzero(yes | self.refused[columns])
         return RoutedSample(
@@ -193,7 +194,7 @@ def count_answers(items: Sequence[Item], labels: LabelColumns, *, with_open: boo
     Parameters
     ----------
     with_open
-        Whether to count also questions that are still unanswered.
+        Whether the first of the two counts includes questions that are still unanswered.
     """
     asked, answered = read_questions(labels, with_open=with_open)
     rank = _ranks([item.id for item in items], labels)[asked.item]
@@ -256,7 +257,7 @@ def _rows_of(ids: Sequence[str], labels: LabelColumns) -> tuple[IntArray, LabelC
 
 
 def _refuse_contradictions(ids: Sequence[str], row: IntArray, option: IntArray, yes: BoolArray) -> None:
-    """Raise an error for two answers about one option, or two true options of an item."""
+    """Raise an error if an option of an item has two answers, or an item has two true options."""
     order = np.lexsort((option, row))
     for j in np.flatnonzero((np.diff(row[order]) == 0) & (np.diff(option[order]) == 0)):
         name, asked = ids[row[order[j]]], option[order[j]]

@@ -106,7 +106,10 @@ def measure_power(labelled: ExpertLabels) -> Power:
 
 
 def _per_item_sd(options: Counter[int], kind: Kind, m: int) -> float:
-    """Return the standard deviation of the difference of two programs' scores on one item."""
+    """Return the standard deviation of the difference of two programs' scores on one item.
+
+    Every simulated item has labels of `m` options.
+    """
     gaps = []
     for K, count in options.items():
         n = max(200, round(SIMULATED * count / options.total()))
@@ -121,7 +124,7 @@ def _per_item_sd(options: Counter[int], kind: Kind, m: int) -> float:
 
 
 def _several(labelled: ExpertLabels, truth: IntArray, m: int, rng: np.random.Generator) -> ExpertLabels:
-    """Return labels of m different options per item, drawn uniformly."""
+    """Return labels of `m` different options per item, which are drawn uniformly."""
     n, K = labelled.refused.shape
     order = rng.permuted(np.tile(np.arange(K), (n, 1)), axis=1)
     # With complementary labels, experts are never asked about the true option.

@@ -99,7 +99,7 @@ def score_items(
 
 
 def _stratum(y: IntArray, labelled: ExpertLabels, columns: IntArray, K: int, estimator: str) -> FloatArray:
-    """Return the scores on items with the same K whose options were drawn uniformly."""
+    """Return the candidates' scores on those items with K options whose options were drawn uniformly."""
     refused = labelled.refused[columns]
     settled = labelled.truth[columns] >= 0
     readable = y >= 0
@@ -119,7 +119,10 @@ def _is_even(weight: FloatArray) -> bool:
 
 
 def _spread_weights(scores: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return m + w(s − m) per score s; its plain mean is the candidate's weighted mean m; NaN is kept."""
+    """Return m + w(s − m) for every score s; NaN is kept.
+
+    w is the item's weight, and m the candidate's weighted mean score. The plain mean of the results is m.
+    """
     known = ~np.isnan(scores)
     total = np.where(known.any(axis=1), known @ weight, 1.0)[:, None]
     mean = np.nansum(weight * scores, axis=1, keepdims=True) / total
@@ -138,7 +141,7 @@ def _count(these: BoolArray, weight: FloatArray) -> IntArray:
 def _likelihood(
     readable: BoolArray, avoided: BoolArray, effective: FloatArray, weight: FloatArray
 ) -> FloatArray:
-    """Return the sum of each candidate's Â_ML, from its readable answers, and each item's influence on it."""
+    """Return Â_ML of each candidate plus each item's influence on it, from readable answers, shape (M, n)."""
     groups = np.unique(effective)
     whole = 1 if _is_even(weight) else _PARTS
     n = np.stack([_count(readable & (effective == g), weight) for g in groups], axis=1)
@@ -176,7 +179,7 @@ def _raw(readable: BoolArray, avoided: BoolArray, _: FloatArray, __: FloatArray)
 def _routed(
     y: IntArray, labelled: ExpertLabels, columns: IntArray, estimator: str, votes: IntArray
 ) -> FloatArray:
-    """Return doubly robust scores; the posterior of the truth uses the votes of complete candidates."""
+    """Return doubly robust scores, whose posterior of the truth uses the votes of complete candidates."""
     if estimator == "raw":
         raise EstimateError(
             "the estimator 'raw' is not defined for options drawn with unequal propensities; use 'ml'"

@@ -26,9 +26,9 @@ def describe_scale(view: PolicyView) -> str:
 def describe_standing(view: PolicyView, name: str) -> str:
     """Return a text such as ``61 % ± 5 %, 2 % of answers unreadable, 310 tokens per question``.
 
-    The first number is the posterior mean, or with parity the uncorrected score. The number after ± is the
-    posterior standard deviation, given the archive's level. On the scale q, the text begins with
-    ``q 0.867 ± 0.020``.
+    The first number is the posterior mean or, with ``[search] parity``, the uncorrected score. The number
+    after ± is the posterior standard deviation, given the archive's level. On the scale q, the text begins
+    with ``q 0.867 ± 0.020``.
     """
     standing = view.board.standing(name)
     score = standing.value if view.published else standing.mean
@@ -64,7 +64,7 @@ def describe_archive(view: PolicyView) -> str:
 
 
 def _choose_best(ranked: list[str], place: int) -> list[str]:
-    """Return the two best candidates and three others; concurrent proposals receive different others."""
+    """Return the two best candidates and three others, which differ between concurrent proposals."""
     head, rest, width = ranked[:ALWAYS], ranked[ALWAYS:], BEST - ALWAYS
     pages = max(1, -(-len(rest) // width))
     start = (place % pages) * width
@@ -72,7 +72,7 @@ def _choose_best(ranked: list[str], place: int) -> list[str]:
 
 
 def describe_slot(view: PolicyView) -> dict[str, str]:
-    """Say what this proposal, unlike concurrent proposals, should emphasise, and list reasons of refusals."""
+    """Describe a slot: an emphasis that concurrent proposals do not have, and the latest refusals."""
     told = f"This is proposal {view.slot + 1} of {view.planned}."
     if view.in_flight > 1:
         told += f" Up to {view.in_flight} are written at once, and none sees the others."
@@ -110,11 +110,11 @@ async def describe_cases(
     refuted_only: bool = False,
     with_calls: bool = False,
 ) -> str:
-    """Show feedback items on which experts refuted the candidate, and items on which they did not.
+    """Describe feedback items on which experts refuted the candidate, and items on which they did not.
 
-    On half of the `most` items, or on all of them with `refuted_only`, the answer is refuted, so it is
-    certainly wrong. The text shows what experts say about the candidate's own choice, but never the right
-    option. `with_calls` adds the candidate's calls and replies on refuted items.
+    The text contains up to `most` items. On up to half of these items, or on all with `refuted_only`, the
+    answer is refuted, so it is certainly wrong. The text shows what experts say about the candidate's own
+    choice, but never the right option. `with_calls` adds the candidate's calls and replies on refuted items.
     """
     certain = most if refuted_only else most // 2
     refuted: list[tuple[Item, str]] = []

@@ -129,7 +129,10 @@ class _LeaderPolicy(ModelPolicy, ABC):
 
     @abstractmethod
     async def change(self, view: PolicyView, parent: str, talk: Conversation, told: Fields) -> Fields:
-        """Ask for a changed program; `told` contains the template fields that all subclasses use."""
+        """Ask the optimiser to change the program of `parent`.
+
+        `told` contains the template fields that all subclasses use.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +203,6 @@ def doubt(accuracy: float, avoided: float | None) -> float:
 
 
 def proposal_of(found: Fields, op: str, parents: tuple[str, ...], note: str, talk: Conversation) -> Proposal:
-    """Return a proposal with the program of a reply."""
+    """Return a proposal whose program is read from the fields of the optimiser's reply."""
     program = Program(found.get("name", op)[:60], found["code"], found.get("thought", note))
     return Proposal(program, op, parents, note, log=tuple(talk.log), tokens=talk.tokens, talk=talk)

@@ -1,10 +1,10 @@
 """Talk with the model that writes programs (the optimiser): read replies leniently, check contents strictly.
 
-A reply should be one JSON object with named texts. The reader also accepts thoughts, fences and prose around
-the object, keys in any order and additional keys, raw line breaks in strings, tagged sections, and code in a
-fence or in triple quotes inside JSON. Missing parts are never guessed: after a cut or incomplete reply, the
-model is asked once for a correction; if that fails, the proposal is refused with the reason. Nothing in a
-reply is executed in this module.
+A reply should be one JSON object with named texts. The functions here also accept thoughts, fences and prose
+around the object, keys in any order and additional keys, raw line breaks in strings, tagged sections, and
+code in a fence or in triple quotes inside JSON. Missing parts are never guessed: after a cut or incomplete
+reply, the model is asked once for a correction; if that fails, the proposal is refused with the reason.
+Nothing in a reply is executed in this module.
 
 The optimiser receives a guide, which describes with examples everything that a program may use, and
 everything that is refused. Its text is in ``prompts/guide.txt``. Every example there is a complete program
@@ -185,7 +185,7 @@ def render_template(template: str, **fields: object) -> str:
 def parse_fields(text: str, fields: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """Find the wanted fields in a reply. Returns the found fields and the names of the missing ones.
 
-    A field called ``code`` must be Python that parses and defines ``forward``.
+    A field called ``code`` counts as found only if it is Python that parses and defines ``forward``.
     """
     text = _THOUGHT.sub("", text).strip()
     found = {}

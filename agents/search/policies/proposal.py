@@ -6,10 +6,10 @@ parent is mostly the candidate with the highest posterior mean. The reason is th
 edit is the parent's posterior mean plus a step, even for a parent with few answers; draws with the full
 standard deviation would spend half of the proposals on worse parents. But nearly equal candidates should also
 be drawn, because a good parent may have only bad edits. The rule needs no tuning to the scale or noise of
-scores. The published rule (AFlow: Zhang et al. 2025, ICLR, appendix) is
-p_i = λ/n + (1 − λ) softmax_i(α s_i) among the start workflow and the three best others, with λ = 0.3 and
-α = 0.2 per percentage point. It is nearly uniform on raw q at K = 16, and nearly greedy on the accuracies
-computed from q.
+scores. The published rule (AFlow: Zhang et al. 2025, ICLR, appendix) draws among n programs, the start
+workflow and the three best others. A program with score s_i has the probability p_i = λ/n + (1 − λ)
+softmax_i(α s_i), with λ = 0.3 and α = 0.2 per percentage point. With 16 options, the rule is nearly uniform
+if the scores are shares q of avoided options, and nearly greedy if they are the accuracies computed from q.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class PolicyView:
         Reasons why the last programs were refused.
     judge
         Function that runs a candidate on feedback items until the given number of answers is refuted, and
-        returns the answers with the comparison.
+        returns the answers, compared with the experts' labels.
     transcribe
         Function that returns a candidate's stored calls on a feedback item that it has answered.
     """
@@ -144,12 +144,12 @@ class Policy(Protocol):
     async def repair(
         self, view: PolicyView, proposal: Proposal, reason: str, attempt: int
     ) -> Proposal | None:
-        """Repair a proposal whose program was refused for `reason`, and return it; None to give up."""
+        """Repair a proposal whose program was refused for `reason`; None if the proposer gives up."""
         ...
 
 
 def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
-    """Draw one of these candidates by the default rule or, with parity, by the published rule."""
+    """Draw one of these candidates by the default rule or, if `view.published`, by the published rule."""
     if view.published:
         p = published_probabilities(view.board.values(ids))
         return view.candidates[ids[choose(p, view.rng)]]
@@ -159,7 +159,7 @@ def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
 
 
 def draw_leader(view: PolicyView) -> Candidate:
-    """Draw a parent among all candidates; with parity, among the start workflow and the three best others."""
+    """Draw a parent; the published rule draws only from the start workflow and the three best others."""
     if not view.published:
         return draw_any(view)
     others = [c for c in view.board.ranked() if c != view.start]

@@ -69,7 +69,7 @@ def set_argument(source: str, keyword: str, name: str, value: Value) -> str:
 
 
 def remove_thinking(source: str) -> str:
-    """Request only the answer in calls that discard the thinking: ``_, answer = await task.ask(...)``."""
+    """Rewrite calls that discard the thinking, ``_, answer = …``, so that they request only the answer."""
     tree = ast.parse(source)
     for statement in ast.walk(tree):
         match statement:

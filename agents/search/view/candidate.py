@@ -1,4 +1,4 @@
-"""Data of the page of one candidate: its source compared with its parent's source, and its answers."""
+"""Data of the page of one candidate: how its source differs from its parent's source, and its answers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class CandidatePages:
         self._verdicts: dict[str, list[dict[str, str]]] = {}
 
     def read_page(self, candidate: Candidate, after: str = "", only: str = "") -> dict[str, Any]:
-        """Return one page: the candidate, its source compared with its parent's, and some items it answered.
+        """Return one page: the candidate, how its source differs from its parent's, and some answered items.
 
         For `after` and `only` see `read_candidate`.
         """

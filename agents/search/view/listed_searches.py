@@ -1,4 +1,4 @@
-"""List all searches of a study, and describe the state of one of them, without programs' sources.
+"""List all searches of a study, and describe the state of one search; programs' sources are left out.
 
 The headline of a search is its most reliable estimate. All other numbers are shown with an explanation.
 """
@@ -77,7 +77,7 @@ def headline(
 
 
 def other_numbers(winner: SearchedWinner | None, scale: str = "accuracy") -> list[dict[str, Any]]:
-    """Return all numbers about the winner except the headline, each with an explanation."""
+    """Return all numbers about a search's winner except the headline, each with an explanation."""
     if winner is None:
         return []
     numbers = [_reported(winner)] if winner.test else []

@@ -41,7 +41,7 @@ class AuditFindings:
 
 
 class BatchCheck:
-    """Check of answers stored as one batch; the event at position `event` contains their common digest.
+    """Check of answers that were stored as one batch, against the digest in the audit event of this batch.
 
     Raises
     ------
@@ -118,7 +118,8 @@ class AnswerCheck:
     Attributes
     ----------
     number, uncovered
-        Number of answers added, and number of those without an event because an older version stored them.
+        Number of answers added, and number of added answers that lack an event because an older version
+        stored them.
     """
 
     def __init__(
@@ -134,10 +135,11 @@ class AnswerCheck:
         return self._batches[at] if at >= 0 and position <= self._batches[at].last else None
 
     def check_answer(self, answer: StoredAnswerValue, event: int | None) -> int | None:
-        """Check the next stored answer; `event` is the position of the last event about only this answer.
+        """Check the next stored answer against the batch that contains its position.
 
-        Returns the position of the event that recorded the answer's batch. Returns None if the answer is in
-        no batch, or if `event` comes after the batch's event.
+        `event` is the position of the last event that records only this answer. Returns the position of the
+        event that recorded the answer's batch. Returns None if the answer is in no batch, or if `event` comes
+        after the batch's event.
         """
         self.number += 1
         position: object = answer.position  # a column in SQLite may contain any type

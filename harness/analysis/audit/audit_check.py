@@ -152,8 +152,8 @@ class Audit:
 class AuditCheck:
     """Check of a study's events, design, answers and handovers against each other.
 
-    Add events first, then the rows of the design, then answers and handovers. Memory grows with the number
-    of answers with a separate event.
+    Add events first, then the rows of the design, then answers and handovers. Memory grows with the number of
+    answers that have a separate event.
 
     Parameters
     ----------
@@ -195,10 +195,10 @@ class AuditCheck:
         _check_id(self.ids, part, told, self.key, self.findings)
 
     def add_answer(self, table: str, answer: StoredAnswerValue) -> tuple[int | None, int | None]:
-        """Check the next answer.
+        """Check the next answer of a table.
 
-        Returns the position of the last event about only this answer, and of the event of its batch; None
-        for an event that does not exist.
+        Returns two positions: of the last event about only this answer, and of the event of the answer's
+        batch. A position is None if this event does not exist.
         """
         if table not in self._answers:
             batches = self.trail.batches.get(table, ())
@@ -237,7 +237,7 @@ class AuditCheck:
                 self.findings.add(text)
 
     def make_result(self, head: str, unchecked: int, **of_bundle: Any) -> Audit:
-        """Return the result; `of_bundle` are the fields that only a bundle has."""
+        """Return the result; `of_bundle` are the fields that only the audit of a bundle has."""
         trail = self.trail
         return Audit(
             findings=self.findings, events=trail.events, head=head, covered=trail.covered,

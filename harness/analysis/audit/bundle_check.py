@@ -1,6 +1,7 @@
-"""Check a bundle line by line: the chain of lines, links and digests, and the answers against the events.
+"""Check a bundle line by line: its chain values, the links of its events, and recorded digests.
 
-Memory grows only with the number of answers that have a separate event.
+The answers are also compared with the events. Memory grows only with the number of answers that have a
+separate event.
 """
 
 from __future__ import annotations

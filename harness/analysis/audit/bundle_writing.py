@@ -44,7 +44,7 @@ _LEAVES_OUT = (
 
 
 def chain(before: str, body: bytes) -> str:
-    """Return the SHA-256 of the previous chain value and of a line's bytes before the field ``chain``."""
+    """Return the SHA-256 of two texts joined: the previous chain value, a line's bytes before ``chain``."""
     return sha256(before.encode() + body).hexdigest()
 
 
@@ -55,7 +55,7 @@ def split_line(line: bytes) -> tuple[bytes, str] | None:
 
 
 def read_body(body: bytes) -> dict[str, Any] | None:
-    """Parse the part of a line before its chain value; None if it is not a line of a bundle."""
+    """Parse a line of a bundle without its chain value. Returns None if it is not a line of a bundle."""
     try:
         found = json.loads(body + b"}") if b"\\ud" in body.lower() else orjson.loads(body + b"}")
     except (ValueError, RecursionError):
@@ -92,7 +92,7 @@ class ChainedLines:
 class WrittenBundle:
     """A written bundle: file, number of lines, number of lines per kind, and last chain value (`head`).
 
-    `not_covered` counts answers without an event; `link` is the newest link of the study.
+    `not_covered` counts answers without an event; `link` is the link of the study's last event.
     """
 
     file: str

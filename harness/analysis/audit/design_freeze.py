@@ -49,7 +49,11 @@ class DesignFreeze:
         )
 
     def end(self, new: int) -> None:
-        """Record a new freeze if `new` > 0 rows were drawn, or if settings or numbers of rows changed."""
+        """Record a freeze of the design, unless nothing has changed since the last freeze.
+
+        `new` is the number of rows that were just drawn or changed. If it is 0, a freeze is recorded only if
+        settings or numbers of rows differ from those of the last freeze.
+        """
         frozen = describe_settings(self._study)
         if self._before is None and not new:
             return  # no rows were drawn, or an older version, which recorded no freezes, drew them
@@ -90,7 +94,7 @@ def _read_roster(path: Path) -> list[list[Any]]:
 
 
 def compare_parts(frozen: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return one sentence per part of the design that differs from the frozen one."""
+    """Return one sentence per part of the design that differs from its frozen state."""
     found = []
     for name, part in now.items():
         before = frozen["parts"].get(name, {"number": 0, "digest": RowsDigest().digest()})
@@ -109,7 +113,7 @@ def compare_parts(frozen: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]
 def find_changes(
     frozen: Mapping[str, Any], later: Mapping[str, Any], *, then: str = "when frozen", now: str = "now"
 ) -> list[str]:
-    """Return one sentence per setting that differs from the frozen one."""
+    """Return one sentence per setting whose later value differs from the frozen value."""
     before, after = _flatten(frozen["settings"]), _flatten(later["settings"])
     unset = _flatten(_defaults())
     found = []

@@ -59,7 +59,7 @@ def count_findings(study: Study, store: Store) -> int:
 
 
 def _audit_store(study: Study, store: Store, head: str | None = None) -> Audit:
-    """Audit an open database, inside `oversight.harness.store.Store.together`."""
+    """Audit an open database; the caller must hold `oversight.harness.store.Store.together`."""
     check = AuditCheck(head, store.controls.read_key())
     try:
         for _ in read_events(store, check):
@@ -88,7 +88,10 @@ def read_events(store: Store, check: AuditCheck) -> Records:
 
 
 def read_evidence(store: Store, check: AuditCheck) -> Records:
-    """Check and yield a study's design, answers and handovers; call `read_events` first."""
+    """Check a study's design, answers and handovers, and yield each as a record.
+
+    The caller must first exhaust `read_events`.
+    """
     for name, part in DESIGN_PARTS.items():
         for rows in store.design.read_part(name):
             for row in rows:
@@ -148,7 +151,7 @@ def _check_looks(store: Store, check: AuditCheck) -> None:
 
 
 def _check_revisions(store: Store, check: AuditCheck) -> None:
-    """Compare the stored versions of a server's annotations with their events."""
+    """Compare the stored versions of a labelling server's annotations with the events that recorded them."""
     trail, findings = check.trail, check.findings
     stored = {(r.expert, r.annotation_id, r.version): r for r in store.labelling.read_revisions()}
     for key, event in trail.revisions.items():

@@ -11,7 +11,7 @@ from oversight.harness.store import START, AuditRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedHandover:
-    """A question's original expert (`giver`) and its last new expert (`taker`), according to its events."""
+    """A reassigned question's original expert (`giver`) and last new expert (`taker`), from its events."""
 
     event: int
     giver: str
@@ -156,7 +156,7 @@ class TrailCheck:
 
 
 def _find_link(record: AuditRecord, before: str) -> str:
-    """Return the recomputed link; empty if a field has an impossible type."""
+    """Return an event's link, recomputed from its fields and the link `before`; empty if a type is wrong."""
     try:
         return record.find_link(before)
     except (TypeError, ValueError, RecursionError):
