@@ -186,7 +186,8 @@ class RayWorkers:
     Raises
     ------
     ConfigError
-        If `placement` has a server command, but no model's endpoint is on the node itself.
+        If `placement` has a command that starts a model server, but no model has an endpoint on the loopback
+        interface.
     """
 
     def __init__(self, placement: Placement, models: Iterable[ModelSection]) -> None:
@@ -358,7 +359,10 @@ class _RayModel:
         task.add_done_callback(self._opening.discard)
 
     async def _open(self, actor: Any, places: int) -> None:
-        """Open the model on an actor; repeat this while Ray replaces the actor. Then add its free places."""
+        """Open the model on an actor, then add the actor's free places.
+
+        If the actor is lost, try again until Ray has replaced it.
+        """
         error: OversightError | None
         while True:
             try:

@@ -94,7 +94,10 @@ def _copy_table(source: Store, target: Store, table: sa.Table, tell: Callable[[i
 
 
 def _read_rows(store: Store, table: sa.Table) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield batches of rows with equal values in SQLite and PostgreSQL: JSON as text, booleans as `bool`."""
+    """Yield a table's rows in batches, with the same values whether SQLite or PostgreSQL stores them.
+
+    JSON is returned as text, and booleans as `bool`.
+    """
     columns = [sa.cast(c, sa.Text) if _is_json(c) else c for c in table.columns]
     truths = [place for place, c in enumerate(table.columns) if isinstance(c.type, sa.Boolean)]
     for portion in store.read_portions(sa.select(*columns)):

@@ -178,7 +178,10 @@ class WithdrawalRepository(Repository):
         return gone
 
     def _leave_queues(self, connection: sa.Connection, asked: Collection[str]) -> None:
-        """Delete questions from the stored queues; the next push removes their tasks from the server."""
+        """Delete questions from the stored queues.
+
+        The next push removes the tasks of these questions from the labelling server.
+        """
         for table in (_TASK, _QUARANTINE):
             there = self._database.among(table.c.question_id, asked)
             connection.execute(sa.delete(table).where(there))
@@ -205,11 +208,14 @@ class WithdrawalRepository(Repository):
         self._database.write_rows(sa.update(_REVISION).where(there).values(result=[]), [{}])
 
     def find_records(self, told: Callable[[AuditRecord], bool]) -> list[AuditRecord]:
-        """Return the events that satisfy a condition."""
+        """Return the audit events for which `told` is true."""
         return [record for record in AuditRepository(self._database).read_records() if told(record)]
 
     def reseal_batches(self) -> list[AuditRecord]:
-        """Return events with corrected digests for batches with withdrawn answers or renamed people."""
+        """Return the ``batch`` events whose answers were withdrawn or whose people were renamed.
+
+        The returned events contain digests of the answers that are now stored.
+        """
         answers = DesignRepository(self._database)
         alone = self.find_records(lambda record: record.kind in ("answer", "withdrawn"))
         last_about = {record.asked_id: record.position for record in alone}
@@ -306,13 +312,19 @@ def scrub_file(path: str | Path) -> None:
 
 
 def _of_item(table: sa.Table, item_id: str) -> Iterable[tuple[sa.Table, sa.ColumnElement[bool]]]:
-    """Return the table with the condition that selects questions about an item, except gold questions."""
+    """Return the table, and the condition that selects its rows about a study's item.
+
+    Gold questions are not selected, because they are about gold items.
+    """
     condition = table.c.item_id == item_id
     return [(table, sa.and_(condition, table.c.kind != "gold") if table is _CONTROL else condition)]
 
 
 def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
-    """Charge runs for an item's predictions before these are removed. Returns how many there are."""
+    """Charge runs for the usage of an item's predictions, which the caller then removes.
+
+    Returns the number of these predictions.
+    """
     p = _PREDICTION.c
     sums = (sa.func.sum(p.attempts), sa.func.sum(p.input_tokens), sa.func.sum(p.output_tokens))
     query = sa.select(p.run_id, *sums, sa.func.count()).where(p.item_id == item_id).group_by(p.run_id)

@@ -28,9 +28,10 @@ _FIRST, _LONGEST = 1.0, 30.0  # first and longest time between test calls, in se
 
 
 class CircuitBreaker:
-    """Detects outages of an endpoint, and delays calls during an outage. Usable in one event loop.
+    """Detects outages of an endpoint, and delays calls during an outage.
 
-    During an outage, one test call at a time is made, at growing intervals.
+    An instance can be used in only one event loop. During an outage, one test call at a time is made, at
+    growing intervals.
 
     Parameters
     ----------
@@ -243,7 +244,9 @@ _BETWEEN = 1.0  # minimum seconds between two halvings of the window
 
 
 class Limiter:
-    """Limits the calls of one or several models that share an endpoint's limits. Usable in one event loop.
+    """Limits the calls of one or several models that share an endpoint's limits.
+
+    An instance can be used in only one event loop.
 
     Parameters
     ----------

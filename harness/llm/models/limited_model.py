@@ -33,10 +33,10 @@ class TokenGuess:
 
     At first, a request is assumed to have one token per three Latin letters or spaces and one token per byte
     of other text, but at least 64 tokens. An answer without a token limit is assumed to have 1,024 tokens.
-    After the first reported usage, the largest ratio of tokens to text and the longest answer so far are used
-    instead, both times 1.25, and a request is assumed to have at least as many tokens as the smallest request
-    so far. A token limit is trusted until an answer exceeds it. From then on, each answer is assumed to be at
-    least as long as the longest answer that exceeded its limit.
+    After the first reported usage, 1.25 times the largest ratio of tokens to text so far and 1.25 times the
+    longest answer so far are used instead. A request is then assumed to have at least as many tokens as the
+    smallest request so far. A token limit is trusted until an answer exceeds it. From then on, each answer is
+    assumed to be at least as long as the longest answer that exceeded its limit.
     """
 
     def __init__(self) -> None:
@@ -315,7 +315,11 @@ class _Tries:
         _LOGGER.info("%s: %s; trying again in %.1f s", where, error, state.upcoming_sleep)
 
     def _waits_out(self, error: TransientModelError) -> bool:
-        """Whether an outage or rate limit caused a failure; raise an error if no answer came for too long."""
+        """Return whether an outage or a rate limit caused a failure.
+
+        If so, and if the endpoint has not answered for longer than the limiter's patience, raise
+        `FatalModelError`.
+        """
         limiter = self._model.limiter
         outage = limiter.outage
         is_limited = error.fault is Fault.RATE_LIMIT and limiter.is_limited

@@ -198,7 +198,7 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
     -------
     str
         `text` without markup, with the character ``chr(FIRST + j)`` for each mention of option j, and
-        `SEVERAL` for an ambiguous one.
+        `SEVERAL` for each ambiguous mention.
     """
     k, doubles = len(options), _doubles(options)
     texts = _texts(options, frozenset() if asked == "option" else doubles)

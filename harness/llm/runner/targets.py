@@ -108,7 +108,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomPart:
-    """A random draw of `items` items out of `of` items, with its seed."""
+    """A random draw of items: how many were drawn (`items`), out of how many (`of`), and the seed."""
 
     items: int
     of: int

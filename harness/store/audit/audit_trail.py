@@ -111,7 +111,10 @@ class AuditRecord:
         return isinstance(detail, dict) and detail.get("redacted") is True
 
     def find_seal(self) -> str:
-        """Return a hash of the link and the current content; ``redacted`` events contain such hashes."""
+        """Return a seal of the event: a hash of its link and its current content.
+
+        A ``redacted`` event contains the seals of the events whose content was erased.
+        """
         return self.find_link(self.link)
 
     @property
@@ -145,7 +148,7 @@ class AnswerHistory:
     first
         Time of the first answer, in ISO 8601 and UTC.
     last
-        Position in the trail of the person's last answer to the question.
+        Position of the event of the last answer in the audit trail.
     seconds
         Total number of seconds for which the question was visible; None if unknown.
     values
@@ -164,7 +167,7 @@ class AuditRepository(Repository):
     """The audit trail of a study."""
 
     def append(self, events: Sequence[AuditEvent]) -> None:
-        """Store events; the caller writes the described rows in the same `Store.together` block."""
+        """Store events; the caller writes the rows that they describe in the same `Store.together` block."""
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, events)
 
@@ -287,7 +290,10 @@ def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> No
 def link_records(
     events: Iterable[AuditEvent], at: str, position: int = 0, link: str = START
 ) -> list[AuditRecord]:
-    """Return records of the events, which continue a chain at `position` after the link `link`."""
+    """Return the events as records, with positions and links that continue a hash chain.
+
+    The chain's last link so far is `link`; the first new event gets the position `position`.
+    """
     records = []
     for place, event in enumerate(events, position):
         # Convert values to the form in which a database returns them, so that links can be recomputed.

@@ -60,7 +60,10 @@ class DesignPart:
     """Whether rows are sorted first by the position of their item."""
 
     def shorten(self, row: Sequence[Any]) -> Sequence[Any]:
-        """Return a row; omit an unknown place, because digests of older versions contained no places."""
+        """Return a row without its last value if this is an unknown place, and unchanged otherwise.
+
+        Digests by older versions contained no places.
+        """
         return row[:-1] if self.columns[-1] == "place" and row[-1] is None else row
 
 
@@ -96,7 +99,7 @@ class RowsDigest:
         self.number = 0
 
     def add(self, rows: Sequence[Any]) -> None:
-        """Add the next rows."""
+        """Add rows to the hash."""
         if rows:
             # A value of another type, for example '1' instead of 1, must change the hash.
             self._hash.update(memoryview(orjson.dumps(rows, default=repr))[1:-1])
@@ -124,7 +127,7 @@ class BatchDigest:
         return self._columns[0].number
 
     def add(self, ids: Sequence[str], people: Sequence[str], values: Sequence[str]) -> None:
-        """Add the next replies, given as columns."""
+        """Add replies, given as columns, to the hash."""
         for digest, column in zip(self._columns, (ids, people, values), strict=True):
             digest.add(list(column))
 
@@ -137,7 +140,10 @@ class DesignRepository(Repository):
     """Reads a study's design in an order that does not depend on the order of storage."""
 
     def read_part(self, name: str) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows of a design part in batches; parts sorted by item omit rows without an item."""
+        """Yield the rows of a design part in batches.
+
+        If the part is sorted by item, rows whose item does not exist are omitted.
+        """
         part = DESIGN_PARTS[name]
         with self._database.transaction() as connection:
             is_file = connection.dialect.name == "sqlite"

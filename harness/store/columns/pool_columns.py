@@ -118,7 +118,7 @@ class PoolRepository(Repository):
         return [name for name, _ in rows], np.array([stratum for _, stratum in rows], np.int64)
 
     def add_pool(self, ids: Sequence[str], stratum: IntArray) -> None:
-        """Store all items of the pool, as undrawn, with the index of their stratum."""
+        """Store all items of the pool as undrawn, each with the index of its stratum."""
         rows = zip(ids, stratum.tolist(), [0] * len(ids), strict=True)
         self._database.add_rows(_POOL, ("item_id", "stratum", "batch"), rows)
 

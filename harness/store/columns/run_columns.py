@@ -180,7 +180,7 @@ def _columns(
     usage: Sequence[Usage],
     steps: Counter[str],
 ) -> RunColumns:
-    """Make `RunColumns` from predictions, the (status, kind) of each reason, usage and steps."""
+    """Return the `RunColumns`; `kinds` are the pairs (status, kind of reason) of the predictions."""
     failed = PredictionStatus.FAILED.value
     return RunColumns(
         predictions=predictions,

@@ -57,7 +57,7 @@ class QueueOrder:
     expert, place
         Index of the question's expert in `experts`, and `Question.place` (−1 if unknown).
     open_ids
-        Id of the question if it is open; None if it is answered.
+        Id of the question if it is unanswered, otherwise None.
     """
 
     experts: Sequence[str]
@@ -181,7 +181,7 @@ class ColumnRepository(Repository):
         Parameters
         ----------
         second
-            Whether to read only second questions; otherwise only the study's other questions.
+            Whether to read only the questions of the second phase; otherwise only all other questions.
 
         Raises
         ------
@@ -223,7 +223,7 @@ class ColumnRepository(Repository):
         return self._label_columns(index, columns, propensities, offered, list(people))
 
     def read_order(self) -> QueueOrder:
-        """Return expert, place and open state of every question, except second questions."""
+        """Return expert, place and, if unanswered, id of every question except second questions."""
         is_open = sa.case((_ANSWER.question_id.is_(None), _QUESTION.id), else_=None)
         query = sa.select(_QUESTION.expert, _QUESTION.place, is_open).where(
             _QUESTION.protocol != SECOND_QUESTIONS
@@ -241,7 +241,7 @@ class ColumnRepository(Repository):
         )  # fmt: skip
 
     def read_ids(self, places: Sequence[int]) -> dict[int, str]:
-        """Return position → item id, in the order of the given positions."""
+        """Return a dictionary from each given position to the id of the item at it, in the given order."""
         query = sa.select(_ITEM.position, _ITEM.id).where(_ITEM.position.in_(places))
         found = dict(self._read(query))
         return {place: found[place] for place in places}

@@ -179,7 +179,8 @@ class ControlRepository(Repository):
         """Return the secret key of question ids, creating it if the study has no questions yet.
 
         If several processes create a key at once, all use the key that was stored first. If an older version
-        drew questions, no key is created, because their ids must not change; the result is then empty.
+        of oversight drew questions, no key is created and the result is empty, because the ids of these
+        questions must not change.
         """
         if not self._is_settled():
             with self._database.transaction(exclusive=True) as connection:
@@ -204,6 +205,6 @@ class ControlRepository(Repository):
             connection.execute(sa.insert(_KEY).values(id=0, secret=key))
 
     def _is_settled(self, connection: sa.Connection | None = None) -> bool:
-        """Whether the key may not be created any more, because a key or questions exist."""
+        """Whether no key may be created, because a key or questions exist already."""
         read = self._database.read_tuples if connection is None else connection.execute
         return any(list(read(sa.select(table.c.id).limit(1))) for table in (_KEY, *_DRAWN))

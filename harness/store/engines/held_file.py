@@ -116,7 +116,10 @@ class HeldFile:
         return True
 
     def remember(self, *, writes: bool) -> None:
-        """Record which file is at the path and, with `writes`, also its log and the log's index."""
+        """Record which file is at the path.
+
+        If `writes`, also record the file's write-ahead log and the log's index.
+        """
         if not writes:
             self._opened = _identify(self._name)
             return
@@ -193,7 +196,7 @@ class HeldFile:
         raise LostDatabase(f"{self._shown}: {loss}{told}")
 
     def _describe_loss(self) -> str:
-        """Return what happened to the files at the path; empty if they are the opened files."""
+        """Return what happened to the opened files; empty if the path still leads to them."""
         found = _identify(self._name)
         if found is None:
             return "the file was removed"

@@ -85,7 +85,10 @@ def row_of(value: Any) -> dict[str, Any]:
 
 
 def value_of(kind: type[Any], row: sa.Row[Any], **others: Any) -> Any:
-    """Create an instance of `kind` from the row's columns with the names of fields, and from `others`."""
+    """Create an instance of the dataclass `kind`.
+
+    Its fields get the values of the row's columns with the same names, and the values in `others`.
+    """
     names = kind.__dataclass_fields__.keys() & row._fields
     return kind(**{name: getattr(row, name) for name in names} | others)
 
