@@ -303,10 +303,11 @@ class RayWorkers:
 
 
 class _RayModel:
-    """A model whose calls are made on the nodes; usable in one event loop.
+    """A model whose calls are made on the nodes.
 
-    Each actor takes at most `ModelSection.concurrency` calls at once (its places). If an actor is lost, only
-    the calls in its places are lost; the places become free again when Ray has replaced the actor.
+    An instance can be used in only one event loop. Each actor takes at most `ModelSection.concurrency` calls
+    at once (its places). If an actor is lost, only the calls in its places are lost; the places become free
+    again when Ray has replaced the actor.
     """
 
     def __init__(self, workers: RayWorkers, settings: ModelSection) -> None:
@@ -420,7 +421,10 @@ def _find_ports(models: Iterable[ModelSection]) -> Iterator[int]:
 
 
 def _load_ray() -> Any:
-    """Import Ray when needed, because that is slow. The type is `Any`, because Ray's hints are too narrow."""
+    """Import Ray only when it is needed, because the import is slow.
+
+    The return type is `Any`, because Ray's type hints are too narrow.
+    """
     return import_module("ray")
 
 

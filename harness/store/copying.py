@@ -31,7 +31,7 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
     Returns
     -------
     dict
-        Table → number of rows, for tables with rows.
+        Number of rows by table, for tables with rows.
 
     Raises
     ------
@@ -68,7 +68,10 @@ def _digest(store: Store, table: sa.Table) -> int:
 
 
 def _find_tables() -> list[sa.Table]:
-    """Return all tables to copy, each after the tables that it refers to; the change counters come last."""
+    """Return all tables to copy, each after the tables that it refers to.
+
+    The table that counts changes of predictions comes last.
+    """
     tables = [table for table in ItemRow.metadata.sorted_tables if table.name not in _LEFT]
     return [*(table for table in tables if table is not _COUNTED), _COUNTED]
 

@@ -127,7 +127,7 @@ class Repository:
         self._database = database
 
     def repeat(self, work: Callable[[], T], *, twice: bool) -> T:
-        """Run `work`, and again if the connection is lost; see `Connections.repeat`."""
+        """Run `work`, and run it again if the connection is lost; see `Connections.repeat`."""
         return self._database.repeat(work, twice=twice)
 
 

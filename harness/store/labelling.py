@@ -195,7 +195,10 @@ class LabellingRepository(Repository):
         return self._database.read_table(Quarantined, _QUARANTINE, *order)
 
     def apply_look(self, queue: Queue, pulled: Pulled, replies: ReplyRepository) -> None:
-        """Store one pull of a project, all or none: answers, quarantine, new revisions and the cursor."""
+        """Store all that one pull of a project returned, or nothing.
+
+        This covers answers, quarantined annotations, new revisions and the cursor of the queue.
+        """
         of_task = _QUARANTINE.c.task_id == sa.bindparam("t")
         here = (_QUARANTINE.c.expert == queue.expert, of_task, ~_QUARANTINE.c.over)
         seen = sa.select(_REVISION.c.annotation_id, _REVISION.c.version).where(

@@ -148,7 +148,7 @@ class ReplyRepository(Repository):
         return AuditEvent(kind="batch", way=", ".join(ways), value=str(batch.number), detail=told)
 
     def _pick_stored(self, connection: sa.Connection, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return those of the given rows that the table contains at the same position."""
+        """Return the given rows for whose positions the table contains a row."""
         t = self._table.c
         query = sa.select(t.position).where(t.position.between(rows[0][1], rows[-1][1]))
         stored = set(connection.execute(query).scalars())

@@ -302,8 +302,8 @@ def take_vote(samples: Sequence[Prediction]) -> Prediction:
 
     A single prediction is returned unchanged. Among several, the most frequent option wins, and the option
     that occurs first wins a tie; `confidence` is the option's share of all predictions that did not fail. If
-    no prediction has an option, the first prediction that did not fail is returned; if all failed, the first
-    prediction. Tokens, seconds and attempts are summed.
+    no prediction has an option, the first prediction that did not fail is returned, or the first of all if
+    all failed. Tokens, seconds and attempts are summed.
     """
     if len(samples) == 1:
         return samples[0]

@@ -135,7 +135,7 @@ def is_same_item(item: Item, text: str, options: str) -> bool:
 
 
 def add_meta(item: Item, stored: str) -> dict[str, str] | None:
-    """Add to a stored item's meta the columns that only `item` has; return None if there are none."""
+    """Return the stored meta with the columns added that only `item` has; None if there are none."""
     if stored == write_meta(item.meta):
         return None
     before: dict[str, str] = read_json(stored)

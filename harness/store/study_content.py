@@ -192,7 +192,7 @@ class ContentRepository(Repository):
         return list(self._database.read_values(Item, query))
 
     def find_options(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Return the options of stored items by id, for a batch of ids; unknown ids are left out."""
+        """Return the options of each given item, by item id; unknown ids are left out."""
         query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text))
         query = query.where(self._database.among(_ITEM.c.id, ids))
         with self._database.reading():
@@ -264,14 +264,14 @@ class ContentRepository(Repository):
             return count_rows(connection, _QUESTION)
 
     def read_experts(self) -> dict[str, str]:
-        """Return the expert by question id."""
+        """Return the expert of each question, by question id."""
         query, found = sa.select(_QUESTION.c.id, _QUESTION.c.expert), dict[str, str]()
         for names, experts in self._database.read_portions(query):
             found.update(zip(names, experts, strict=True))
         return found
 
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the expert by question id, for a batch of ids; unknown ids are left out."""
+        """Return the expert of each given question, by question id; unknown ids are left out."""
         query = sa.select(_QUESTION.c.id, _QUESTION.c.expert)
         return dict(self._database.read_tuples(query.where(self._database.among(_QUESTION.c.id, ids))))
 
@@ -300,9 +300,10 @@ class ContentRepository(Repository):
         )
 
     def read_answers(self) -> list[Answer]:
-        """Return answers with their questions in order of arrival, except answers to second questions.
+        """Return the answers, each with its question, in order of arrival.
 
-        If the new expert of a reassigned question answered, the question is returned with that expert.
+        Answers to second questions are left out. If the new expert of a reassigned question answered, the
+        question is returned with that expert.
         """
         asked = {q.id: q for q in self.read_questions(second=False)}
         handed = PeopleRepository(self._database).read_handovers()

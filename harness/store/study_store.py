@@ -181,7 +181,10 @@ class Store(Database):
         return found if panel else found | self.controls.find_items(ids)
 
     def measure_asked_texts(self, *, panel: bool) -> dict[str, int]:
-        """Return the number of characters of the item's text by question (or assignment) id."""
+        """Return the length of the item's text in characters, by question id.
+
+        If `panel`, the keys are assignment ids instead.
+        """
         items, gold = ItemRow.__table__, GoldItemRow.__table__
         question, control = QuestionRow.__table__, ControlQuestionRow.__table__
         of_panel = [(AssignmentRow.__table__, items)]

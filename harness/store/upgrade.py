@@ -256,7 +256,7 @@ def _select_rows(connection: sa.Connection, table: sa.Table, old: str) -> Iterat
 
 
 def _add_parents(connection: sa.Connection, old: str) -> None:
-    """Copy the parents of candidates from the separate table of older versions into the candidates."""
+    """Copy the parents of candidates into the candidate table; older versions had a separate table."""
     names = ("search_id", "child", "parent", "position")
     stored = sa.table("candidate_parent", *map(sa.column, names), schema=old)
     parents = defaultdict[tuple[str, str], list[str]](list)

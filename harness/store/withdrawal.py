@@ -78,7 +78,7 @@ _SECRET = {"token_digest", "session_digest"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdrawn:
-    """Answers and predictions that were removed with an item, or when it was corrected.
+    """Answers and predictions that were removed when an item was removed or corrected.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class WithdrawalRepository(Repository):
         return {name for (name,) in self._database.read_tuples(query)}
 
     def remove_item(self, item_id: str) -> Withdrawn:
-        """Remove an item with its questions, answers and predictions, but not the record of their usage."""
+        """Remove an item with its questions, answers and predictions; runs stay charged for their usage."""
         with self._database.transaction(exclusive=True) as connection:
             done = self._take_back(connection, item_id)
             for table in reversed(ItemRow.metadata.sorted_tables):
@@ -121,7 +121,7 @@ class WithdrawalRepository(Repository):
         return done
 
     def correct_item(self, item: Item, *, ask_again: bool) -> Withdrawn:
-        """Store an item's new text and options; answers and predictions are kept unless `ask_again`."""
+        """Store an item's new text and options; with `ask_again`, also remove its answers and predictions."""
         with self._database.transaction(exclusive=True) as connection:
             asked = self._find_asked(connection, item.id)
             done = Withdrawn(questions=asked, answers=(), predictions=0)
@@ -193,7 +193,7 @@ class WithdrawalRepository(Repository):
         connection.execute(sa.delete(ItemSourceRow.__table__))
 
     def erase_calls(self, text: str) -> None:
-        """Erase request and reply of calls whose request contains a text; their usage stays recorded."""
+        """Erase the request and the reply of each call whose request contains `text`, but keep its usage."""
         call, start = CallRow.__table__, text[:200]
         forms = {start, json.dumps(start)[1:-1], json.dumps(start, ensure_ascii=False)[1:-1]}
         position = sa.func.instr if self._database.is_file else sa.func.strpos
@@ -247,7 +247,10 @@ class WithdrawalRepository(Repository):
         return found
 
     def forget_texts(self, name: str) -> int:
-        """Erase a person's comments, annotations and reasons of absence. Returns the number of comments."""
+        """Erase a person's comments, annotations and reasons of absence.
+
+        Returns the number of erased comments.
+        """
         number = 0
         with self._database.transaction(exclusive=True) as connection:
             for table, _, _ in _REPLIES:
@@ -260,9 +263,10 @@ class WithdrawalRepository(Repository):
         return number
 
     def rename_person(self, name: str, *, keep_labels: bool) -> str:
-        """Replace a person's name by a pseudonym (returned), and remove their personal codes and absence.
+        """Replace a person's name by a pseudonym, and remove their personal codes and absence.
 
-        Without `keep_labels`, the person's answers are also withdrawn, and their questions are open again.
+        Returns the pseudonym. Without `keep_labels`, the person's answers are also withdrawn, so that the
+        answered questions are open again.
         """
         other = f"erased-{secrets.token_hex(4)}"
         with self._database.transaction(exclusive=True) as connection:

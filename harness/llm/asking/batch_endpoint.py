@@ -204,7 +204,10 @@ class BatchEndpoint:
         raise FatalModelError("content filter")
 
     async def read_files(self, batch: RemoteBatch) -> tuple[list[bytes], dict[str, ModelError]]:
-        """Return the contents of the output and error files, and the errors of unreadable files by id."""
+        """Return the contents of the output and error files.
+
+        The second value contains, by file id, the error for each file that could not be read.
+        """
         files, errors = list[bytes](), dict[str, ModelError]()
         for name in batch.files:
             try:

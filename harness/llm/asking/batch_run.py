@@ -34,9 +34,9 @@ class _Incomplete(TransientModelError):
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """Maximum numbers of requests and of bytes (`size`) per batch, and `poll`, the polling interval.
+    """Maximum number of requests and of bytes (`size`) of a batch, and the polling interval.
 
-    Larger batches are split. The interval is the number of seconds between the first two polls.
+    Larger batches are split. `poll` is the number of seconds between the first two polls.
     """
 
     requests: int = 50_000

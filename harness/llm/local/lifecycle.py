@@ -177,7 +177,8 @@ def start_local_model(port: int = 0) -> LocalServer:
     Raises
     ------
     ConfigError
-        If the server's library is not installed, the port is in use, or a server runs on another port.
+        If the server's library is not installed, the port is in use, or the local model's server already runs
+        on another port.
     ModelError
         If the weights could not be installed, or the server did not start.
     """

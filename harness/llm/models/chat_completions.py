@@ -56,7 +56,9 @@ class LimitField:
         self.name: str = settings.limit_as if self._is_set else LIMIT_FIELDS[0]
 
     def learn(self, sent: str, status: int, data: bytes) -> bool:
-        """Learn `name` from an error reply. Returns whether to send the request again with that field.
+        """Switch to the other field name if an error reply says that the endpoint refuses `sent`.
+
+        Returns whether to send the request again with the field `name`.
 
         Parameters
         ----------

@@ -173,7 +173,7 @@ def _read_text(choice: Any) -> str:
 
 
 def _join_parts(content: Any) -> str:
-    """Join the text parts of a message's content, without reasoning and other kinds of parts."""
+    """Join the text parts of a message's content; reasoning and other kinds of parts are left out."""
     if content is None:
         return ""
     if isinstance(content, str):

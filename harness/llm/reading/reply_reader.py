@@ -312,7 +312,10 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _find_values(answer: str) -> tuple[list[str], bool]:
-    """Return the values of answer keys in a reply's JSON, and whether the reply begins as a JSON object."""
+    """Return the values of keys like ``answer`` in all JSON objects of a reply.
+
+    The second value is whether the reply begins like a JSON object.
+    """
     found, place = list[str](), answer.find("{")
     is_object = re.match(r'(?:```\w*\s*)?\{\s*["\']', answer) is not None
     for _ in range(50):

@@ -139,7 +139,7 @@ def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge
 
 
 def _is_bare(clause: str, grammar: Grammar, *, has_denied: bool = False) -> bool:
-    """Whether a clause consists of a single option; after a denial, a short further word is allowed."""
+    """Whether a clause consists of a single option; with `has_denied`, it may contain one more short word."""
     if len(set(re.findall(MENTION, clause))) != 1:
         return False
     rest = grammar.fill.sub("", re.sub(MENTION, "", clause))

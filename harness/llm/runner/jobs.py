@@ -201,7 +201,10 @@ def make_jobs(
 
 
 def _limits_of(settings: ModelSection) -> tuple[str, str]:
-    """Return the key of a model's limiter; models share a limiter only with the setting `shared_limits`."""
+    """Return the key of a model's limiter: its endpoint, and its model name unless limits are shared.
+
+    Models of one endpoint with the setting `shared_limits` have the same key, so they share a limiter.
+    """
     return settings.where, "" if settings.shared_limits else settings.model
 
 

@@ -245,7 +245,10 @@ def answer_probabilities(reply: ModelReply, item: Item, shown: int) -> tuple[flo
 
 
 def _begun(token: str, names: Sequence[str]) -> list[int]:
-    """Return the indices of the names that equal a token; if none does, of the names that begin with it."""
+    """Return the indices of the names that equal `token`.
+
+    If there is no such name, return the indices of the names that begin with `token`.
+    """
     said = token.strip(_AROUND)
     exact = [k for k, name in enumerate(names) if name == said]
     return exact or [k for k, name in enumerate(names) if said and name.startswith(said)]
@@ -301,7 +304,7 @@ def read_foreign_option(
 def _read_exported(
     answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object
 ) -> tuple[int | None, PredictionStatus, str, str]:
-    """Return option, status, reason and step of another study's exported answer, without changing them."""
+    """Return option, status, reason and step of an answer that another study exported, unchanged."""
     status = PredictionStatus(answer.status)
     if status is not PredictionStatus.OK:
         return None, status, answer.error, ""

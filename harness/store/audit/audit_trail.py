@@ -78,7 +78,7 @@ class AuditEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRecord:
-    """A stored event with its position, its time (by the clock of the writing machine, in UTC) and its link.
+    """A stored event with its position, its link, and its time in UTC by the clock of the writing machine.
 
     `comment` is None if the comment was erased; `comment_digest` is empty if there was no comment.
     """
@@ -119,7 +119,7 @@ class AuditRecord:
 
     @property
     def holds_comment(self) -> bool:
-        """Whether the comment matches its hash in the chain, or was erased."""
+        """Whether the comment was erased or matches the salted hash `comment_digest`."""
         return self.comment is None or _hash_comment(self.salt, self.comment) == self.comment_digest
 
 
@@ -226,7 +226,10 @@ class AuditRepository(Repository):
         return str(found[0][0]) if found else START
 
     def read_histories(self, way: str) -> list[AnswerHistory]:
-        """Return the histories of answers from one channel, in the order of their last events."""
+        """Return the history of each (person, question) pair with answers from one channel.
+
+        Histories are sorted by the position of their last answer.
+        """
         e = _EVENT.c
         last = sa.func.max(e.position)
         query = (
@@ -250,7 +253,7 @@ class AuditRepository(Repository):
         return dict(self._database.read_tuples(query.group_by(_EVENT.c.person)))
 
     def read_steps(self, since: int) -> list[TrailStep]:
-        """Return the events from a position on, in order."""
+        """Return all events at position `since` and later, in order."""
         columns = (_EVENT.c[name] for name in TrailStep._fields)
         query = sa.select(*columns).where(_EVENT.c.position >= since).order_by(_EVENT.c.position)
         return [TrailStep(*row) for row in self._database.read_tuples(query)]

@@ -92,7 +92,7 @@ DESIGN_PARTS = {
 
 
 class RowsDigest:
-    """A hash of rows in order, independent of how the rows are split into batches."""
+    """A hash of rows in order, independent of how many rows each call of `add` passes."""
 
     def __init__(self) -> None:
         self._hash = sha256()
@@ -112,10 +112,10 @@ class RowsDigest:
 
 
 class BatchDigest:
-    """A hash of replies that arrived together, for one audit event instead of one per reply.
+    """A hash of replies that arrived together, so that one audit event can record all of them.
 
-    The hash covers ids, people and values in order of arrival. It does not depend on how the replies are
-    split into batches.
+    The hash covers ids, people and values in order of arrival. It does not depend on how many replies each
+    call of `add` passes.
     """
 
     def __init__(self) -> None:
@@ -164,7 +164,10 @@ class DesignRepository(Repository):
             yield [tuple(part.shorten(row)) for row in zip(*read, strict=True)]
 
     def measure(self) -> dict[str, dict[str, Any]]:
-        """Return ``{"number": …, "digest": …}`` by design part: the number of rows and their hash."""
+        """Return the number of rows and their hash, by design part.
+
+        Each value has the form ``{"number": …, "digest": …}``.
+        """
         found, numbers = dict[str, dict[str, Any]](), self.count_parts()
         for name in DESIGN_PARTS:
             rows = RowsDigest()

@@ -41,7 +41,10 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """A question reassigned from `giver` to `taker`; `place` was its place in a server queue, or None."""
+    """A question reassigned from the expert `giver` to the expert `taker`.
+
+    `place` was the question's place in the first expert's queue; None if it was in no queue.
+    """
 
     asked_id: str
     giver: str

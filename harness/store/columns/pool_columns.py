@@ -89,9 +89,9 @@ class PoolRepository(Repository):
         return ItemPool(stratum=stratum, size=size, weight=weight, chance=chance, batch=batch)
 
     def count_pool(self) -> tuple[int, int] | None:
-        """Return the numbers of drawn items and of pool items; None if the study asks about every item.
+        """Return the number of drawn items and the number of all items in the pool.
 
-        Items that were removed from the study do not count.
+        Returns None if the study asks about every item. Items that were removed from the study do not count.
         """
         if not self.read_draws():
             return None

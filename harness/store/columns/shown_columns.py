@@ -31,7 +31,7 @@ class ShownRepository(Repository):
     """Reads the texts that questions and control questions show."""
 
     def find_shown(self, ids: Collection[str]) -> dict[str, tuple[Item, int]]:
-        """Return (item, option) by question id, for a batch of ids; unknown ids are left out."""
+        """Return (item, option) of each given question, by question id; unknown ids are left out."""
         asked = dict[str, tuple[str, int]]()
         for t in _ASKED:
             query = sa.select(t.id, t.item_id, t.option).where(self._database.among(t.id, ids))

@@ -160,7 +160,10 @@ class ControlRepository(Repository):
         return dict(self._database.read_tuples(query.where(self._database.among(_CONTROL.c.id, ids))))
 
     def find_items(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the item id of each given control question, by question id; gold questions are left out."""
+        """Return the item id of each given control question, by question id.
+
+        Gold questions and unknown ids are left out.
+        """
         query = sa.select(_CONTROL.c.id, _CONTROL.c.item_id).where(
             self._database.among(_CONTROL.c.id, ids), _CONTROL.c.original != ""
         )
