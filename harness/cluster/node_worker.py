@@ -113,7 +113,10 @@ class NodeWorker:
         self._stack.close()
 
     def _find_service(self, service: str) -> Any:
-        """Return the instance of ``module:class``, given as text because the class is in a higher layer."""
+        """Return the instance of the class ``module:class``.
+
+        The class is in a higher layer, so it is given as a text instead of being imported here.
+        """
         if service not in self._services:
             module, _, name = service.partition(":")
             self._services[service] = getattr(load_module(module), name)()

@@ -186,7 +186,8 @@ class RayWorkers:
     Raises
     ------
     ConfigError
-        If `placement` has a server command, but no model's endpoint is on the node itself.
+        If `placement` has a command that starts a model server, but no model has an endpoint on the loopback
+        interface.
     """
 
     def __init__(self, placement: Placement, models: Iterable[ModelSection]) -> None:
@@ -302,10 +303,11 @@ class RayWorkers:
 
 
 class _RayModel:
-    """A model whose calls are made on the nodes; usable in one event loop.
+    """A model whose calls are made on the nodes.
 
-    Each actor takes at most `ModelSection.concurrency` calls at once (its places). If an actor is lost, only
-    the calls in its places are lost; the places become free again when Ray has replaced the actor.
+    An instance can be used in only one event loop. Each actor takes at most `ModelSection.concurrency` calls
+    at once (its places). If an actor is lost, only the calls in its places are lost; the places become free
+    again when Ray has replaced the actor.
     """
 
     def __init__(self, workers: RayWorkers, settings: ModelSection) -> None:
@@ -358,7 +360,10 @@ class _RayModel:
         task.add_done_callback(self._opening.discard)
 
     async def _open(self, actor: Any, places: int) -> None:
-        """Open the model on an actor; repeat this while Ray replaces the actor. Then add its free places."""
+        """Open the model on an actor, then add the actor's free places.
+
+        If the actor is lost, try again until Ray has replaced it.
+        """
         error: OversightError | None
         while True:
             try:
@@ -416,7 +421,10 @@ def _find_ports(models: Iterable[ModelSection]) -> Iterator[int]:
 
 
 def _load_ray() -> Any:
-    """Import Ray when needed, because that is slow. The type is `Any`, because Ray's hints are too narrow."""
+    """Import Ray only when it is needed, because the import is slow.
+
+    The return type is `Any`, because Ray's type hints are too narrow.
+    """
     return import_module("ray")
 
 

@@ -1,4 +1,4 @@
-"""The study's database. All SQL is in this package; most writes have the same effect if repeated."""
+"""The study's database. All SQL is in this package; repeating a write usually changes nothing."""
 
 import lazy_loader
 

@@ -41,7 +41,7 @@ class AllReplies(ReplyRepository):
         return super().find_replies(names) | self._controls.replies.find_replies(names)
 
     def find_values(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the values of answers by question id, for the given ids."""
+        """Return the value of each given question's reply, by question id."""
         return super().find_values(names) | self._controls.replies.find_values(names)
 
     def count_replies(self) -> dict[tuple[str, str], int]:
@@ -49,10 +49,11 @@ class AllReplies(ReplyRepository):
         return dict(Counter(super().count_replies()) + Counter(self._controls.replies.count_replies()))
 
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
-        """Cut the order of arrival into at most `most` portions; count each person's replies per portion.
+        """Return each person's number of replies in each of at most `most` portions.
 
-        Replies to control questions have their own numbering. They are spread evenly over the portions of the
-        study's replies, which is a good approximation because control questions have random places.
+        The portions are consecutive in the order of arrival. Replies to control questions are numbered
+        separately. They are spread evenly over the portions of the study's replies, which is a good
+        approximation because control questions have random places.
         """
         found, more = super().count_arrivals(most), self._controls.replies.count_arrivals(most)
         if not found or not more:
@@ -75,7 +76,10 @@ class AllReplies(ReplyRepository):
     def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
     ) -> list[AuditEvent]:
-        """Replace the replies from one source to the given questions. Returns the audit events to append."""
+        """Replace the replies to these questions that arrived through the channel `source`.
+
+        Returns the audit events to append.
+        """
         names, events = list(ids), list[AuditEvent]()
         apart = self._controls.pick_controls([*names, *(reply.id for reply in replies)])
         for is_control in (False, True):

@@ -44,9 +44,9 @@ class Connections:
     """An open database with the current schema version.
 
     SQLite runs in WAL mode with foreign keys on. Closing the last connection merges the write-ahead log into
-    the file, so an unused study can be copied as one file. The database is opened for reading only if the
-    file or its folder is read-only, or if the database is marked (see `DatabaseMark`). A marked database
-    refuses all writes, and refuses an exclusive transaction when it begins.
+    the file, so an unused study can be copied as one file. The database is opened read-only if the file or
+    its folder is read-only, or if the database is marked (see `DatabaseMark`). A marked database refuses all
+    writes, and refuses an exclusive transaction when it begins.
 
     Parameters
     ----------
@@ -158,9 +158,8 @@ class Connections:
     def repeat(self, work: Callable[[], T], *, twice: bool = True) -> T:
         """Run a transaction, and run it again if the connection to a server was lost meanwhile.
 
-        Inside `together`, `work` is part of the transaction of `together` and runs once. Unless `twice` is
-        set, `work` is not repeated if the connection was lost during the commit, because it may have
-        succeeded.
+        Inside `together`, `work` is part of the transaction of `together` and runs once. If the connection
+        was lost during the commit, which may have succeeded, `work` is repeated only if `twice` is set.
         """
         is_part = getattr(self._here, "connection", None) is not None
         for _ in range(0 if is_part else _LOSSES):
@@ -173,10 +172,10 @@ class Connections:
 
     @contextmanager
     def watching(self) -> Iterator[Callable[[], str]]:
-        """Yield a cheap function that returns a text, which changes whenever a process wrote to the database.
+        """Yield a cheap function whose result, a text, changes after every write to the database.
 
-        For a read-only file, the text never changes. On a server, it also changes when other databases of the
-        server are written. If the file was removed or replaced, the function raises `StoreError`; call
+        For a read-only file, the text never changes. On a server, the text also changes when other databases
+        of the server are written. If the file was removed or replaced, the function raises `StoreError`; call
         `watching` again to read the new file.
         """
         # Compare snapshots, because the end of a long transaction does not change the newest transaction id.
@@ -218,7 +217,7 @@ class Connections:
             made.read_only = True
 
     def _expect_database(self, made: Any) -> None:
-        """Raise `LostDatabase` if a new connection reached another database than the first connection."""
+        """Raise `LostDatabase` if a new connection leads to a different database than the first one did."""
         try:
             found = made.execute(_DATABASE).fetchone()
         except self._engine.dialect.loaded_dbapi.ProgrammingError:  # no such table

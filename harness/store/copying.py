@@ -31,7 +31,7 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
     Returns
     -------
     dict
-        Table → number of rows, for tables with rows.
+        Number of rows by table, for tables with rows.
 
     Raises
     ------
@@ -68,7 +68,10 @@ def _digest(store: Store, table: sa.Table) -> int:
 
 
 def _find_tables() -> list[sa.Table]:
-    """Return all tables to copy, each after the tables that it refers to; the change counters come last."""
+    """Return all tables to copy, each after the tables that it refers to.
+
+    The table that counts changes of predictions comes last.
+    """
     tables = [table for table in ItemRow.metadata.sorted_tables if table.name not in _LEFT]
     return [*(table for table in tables if table is not _COUNTED), _COUNTED]
 
@@ -94,7 +97,10 @@ def _copy_table(source: Store, target: Store, table: sa.Table, tell: Callable[[i
 
 
 def _read_rows(store: Store, table: sa.Table) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield batches of rows with equal values in SQLite and PostgreSQL: JSON as text, booleans as `bool`."""
+    """Yield a table's rows in batches, with the same values whether SQLite or PostgreSQL stores them.
+
+    JSON is returned as text, and booleans as `bool`.
+    """
     columns = [sa.cast(c, sa.Text) if _is_json(c) else c for c in table.columns]
     truths = [place for place, c in enumerate(table.columns) if isinstance(c.type, sa.Boolean)]
     for portion in store.read_portions(sa.select(*columns)):

@@ -36,7 +36,10 @@ class Database(Connections):
         return column == sa.any_(sa.literal(list(values), sa.ARRAY(sa.Text)))
 
     def gather(self, column: sa.ColumnElement[Any]) -> sa.ColumnElement[str]:
-        """Return SQL for the JSON array of a column's values in a group; all columns have the same order."""
+        """Return SQL that collects a column's values in each group as a JSON array.
+
+        If a query collects several columns, their arrays have the same order.
+        """
         if self._engine.dialect.name == "sqlite":
             return sa.func.json_group_array(column, type_=sa.Text)
         return sa.cast(sa.func.json_agg(column), sa.Text)
@@ -124,12 +127,15 @@ class Repository:
         self._database = database
 
     def repeat(self, work: Callable[[], T], *, twice: bool) -> T:
-        """Run `work`, and again if the connection is lost; see `Connections.repeat`."""
+        """Run `work`, and run it again if the connection is lost; see `Connections.repeat`."""
         return self._database.repeat(work, twice=twice)
 
 
 def repeated(*, twice: bool) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a repository's method, which must be one transaction, to run in `Connections.repeat`."""
+    """Decorate a repository's method so that it is repeated after a lost connection.
+
+    The method must be one transaction; see `Connections.repeat`.
+    """
 
     def wrap(method: Callable[P, T]) -> Callable[P, T]:
         @wraps(method)

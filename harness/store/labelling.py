@@ -95,7 +95,10 @@ def hash_annotation(
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """An annotation that does not count, with the reason; `over` is True if its question was sent again."""
+    """An annotation that does not count, with the reason.
+
+    `over` is True if the annotation's question has been sent to the server again since then.
+    """
 
     expert: str
     annotation_id: int
@@ -144,12 +147,15 @@ class LabellingRepository(Repository):
         self._database.write_rows(change, [{"q": t.question_id, "d": t.digest} for t in tasks])
 
     def set_task_ids(self, ids: Mapping[str, int | None]) -> None:
-        """Store each question's task id (None: not on the server), and clear its `sending`."""
+        """Store the task id of each question, and set `QueuedTask.sending` to False.
+
+        The task id is None if the question is not on the server.
+        """
         with self._database.transaction() as connection:
             _set_task_ids(connection, ids)
 
     def record_event(self, event: AuditEvent) -> None:
-        """Add an event on a server to the audit trail."""
+        """Add an event that happened on a labelling server to the audit trail."""
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, [event])
 
@@ -189,7 +195,10 @@ class LabellingRepository(Repository):
         return self._database.read_table(Quarantined, _QUARANTINE, *order)
 
     def apply_look(self, queue: Queue, pulled: Pulled, replies: ReplyRepository) -> None:
-        """Store one pull of a project, all or none: answers, quarantine, new revisions and the cursor."""
+        """Store all that one pull of a project returned, or nothing.
+
+        This covers answers, quarantined annotations, new revisions and the cursor of the queue.
+        """
         of_task = _QUARANTINE.c.task_id == sa.bindparam("t")
         here = (_QUARANTINE.c.expert == queue.expert, of_task, ~_QUARANTINE.c.over)
         seen = sa.select(_REVISION.c.annotation_id, _REVISION.c.version).where(

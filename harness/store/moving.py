@@ -21,7 +21,7 @@ def move_rows(source: str, target: str) -> dict[str, int]:
     Returns
     -------
     dict
-        Table → number of rows, for tables with rows; empty if an earlier call copied all rows.
+        Number of rows by table, for tables with rows; empty if an earlier call copied all rows.
 
     Raises
     ------

@@ -60,13 +60,15 @@ class DrawnExpert:
     Attributes
     ----------
     row, number
-        Row of the (unit, answer) pair in the frame, and number of the question; rows may share a question.
+        Row of the (unit, answer) pair in the sampling frame, and number of the question. One question can
+        belong to several rows.
     attempt
         1 for the expert who is asked first.
     answer, unit_id
         Ids of the answer and of the unit that the question shows.
     place
-        Order of the unit within its answer, from 1, if units are asked about until the first no; else 0.
+        If an answer's units are asked about in order until the first no: the unit's place in this order, from
+        1. Otherwise 0.
     propensity
         Probability with which the question was drawn.
     expert, field
@@ -91,7 +93,7 @@ class OpenAnswerRepository(Repository):
     """Reads and writes open answers, their units, and the experts drawn for questions about them."""
 
     def read_answers(self) -> list[StoredAnswer]:
-        """Return all answers about which questions are drawn, sorted by item and model."""
+        """Return all models' answers that experts may be asked about, sorted by item and model."""
         return self._read(StoredAnswer, _ANSWER, _POSITION, _ANSWER.c.model)
 
     def add_answers(self, answers: Iterable[StoredAnswer]) -> int:

@@ -75,7 +75,7 @@ class ReplyRepository(Repository):
         return {reply.id: reply for reply in self._database.read_values(Response, query)}
 
     def find_replies(self, ids: Iterable[str]) -> dict[str, Response]:
-        """Return the replies to a batch of questions by question id; open questions are left out."""
+        """Return the replies to a batch of questions by question id; unanswered questions are left out."""
         t = self._table.c
         named = (t[self._id].label("id"), t[self._value].label("value"))
         query = sa.select(*named, t.expert, t.source, t.comment).where(self._database.among(t[self._id], ids))
@@ -89,7 +89,10 @@ class ReplyRepository(Repository):
         return {(expert, value): n for expert, value, n in rows}
 
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
-        """Cut the order of arrival into at most `most` portions; count each person's replies per portion."""
+        """Return each person's number of replies in each of at most `most` portions.
+
+        The portions are consecutive in the order of arrival.
+        """
         t = self._table.c
         last = self._database.read_rows(sa.select(sa.func.max(t.position)))[0][0]
         if last is None:
@@ -145,7 +148,7 @@ class ReplyRepository(Repository):
         return AuditEvent(kind="batch", way=", ".join(ways), value=str(batch.number), detail=told)
 
     def _pick_stored(self, connection: sa.Connection, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return those of the given rows that the table contains at the same position."""
+        """Return the given rows for whose positions the table contains a row."""
         t = self._table.c
         query = sa.select(t.position).where(t.position.between(rows[0][1], rows[-1][1]))
         stored = set(connection.execute(query).scalars())
@@ -156,7 +159,7 @@ class ReplyRepository(Repository):
         return dict(connection.execute(values).all())
 
     def find_values(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the reply values by question id, for the given ids; open questions are left out."""
+        """Return the value of each given question's reply, by question id; unanswered ones are left out."""
         return dict(self._database.read_tuples(self._select_values(names)))
 
     def _select_values(self, names: Sequence[str]) -> sa.Select[Any]:
@@ -166,7 +169,9 @@ class ReplyRepository(Repository):
     def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
     ) -> list[AuditEvent]:
-        """Replace the replies from one source to these questions; replaced replies keep their positions.
+        """Replace the replies to these questions that arrived through the channel `source`.
+
+        A new reply to a question takes the position of the reply that it replaces.
 
         Returns
         -------
@@ -187,7 +192,7 @@ class ReplyRepository(Repository):
         return _find_changes(before, replies, source)
 
     def _read_sourced(self, connection: sa.Connection, ids: list[str], source: str) -> dict[str, Response]:
-        """Return the replies from a source to these questions, by question id."""
+        """Return the replies to these questions that arrived through one channel, by question id."""
         t, found = self._table.c, dict[str, Response]()
         columns = (t[self._id], t.expert, t[self._value], t.source, t.comment)
         for portion in split_into_batches(ids):
@@ -211,7 +216,10 @@ class ReplyRepository(Repository):
     def _make_rows(
         replies: Iterable[Response], places: Mapping[str, int], first: int
     ) -> list[tuple[Any, ...]]:
-        """Return rows to insert. Replies without a position in `places` get positions from `first` on."""
+        """Return one row to insert per reply.
+
+        A reply without a position in `places` gets the next free position; the first of these is `first`.
+        """
         fresh = count(first)
         return [
             (r.id, places[r.id] if r.id in places else next(fresh), r.expert, r.value, r.source, r.comment)
@@ -237,12 +245,13 @@ def _find_changes(
 
 
 def _leave_out(replies: Iterable[ReplyFields], known: Mapping[str, str]) -> list[ReplyFields]:
-    """Return the replies whose id is not in `known`, each id once.
+    """Return the replies whose question id is not in `known`, at most one reply per id.
 
     Raises
     ------
     StoreError
-        If a reply differs from the known reply, or from an earlier one in `replies`, with the same id.
+        If a reply has another value than the known reply with the same id, or than an earlier reply in
+        `replies` with the same id.
     """
     fresh, values = list[ReplyFields](), dict(known)
     for reply in replies:

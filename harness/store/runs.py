@@ -51,7 +51,7 @@ class RecordedPrice:
     price
         ``input`` and ``output``: dollars per million tokens. ``batch``: factor on both for the Batch API.
     since
-        Source → (input tokens, output tokens) that the run had used when the price began to apply.
+        The run's usage when the price began to apply: (input tokens, output tokens) by source of the answers.
     """
 
     price: Mapping[str, float]
@@ -62,10 +62,12 @@ class RunRepository(Repository):
     """Runs and predictions."""
 
     def add_run(self, spec: RunSpec) -> str:
-        """Store a run's specification and make the run the newest of its model, the only one that counts.
+        """Store a run's specification and make the run the newest of its model.
 
-        A stored specification with the same id is replaced; it can differ only in how answers are read.
-        Returns the id of the run that was the newest of this model before; empty if there was no other run.
+        Only the newest run of a model counts.
+
+        A stored specification with the same id is replaced; the two can differ only in how answers are read.
+        Returns the id of the model's previous newest run; empty if there was no other run.
         """
         created, noted = datetime.now(UTC).isoformat(), self.read_prices(spec.id)
         mine = sa.select(_RUN.c.id).where(_RUN.c.name == spec.name).order_by(_RUN.c.created.desc()).limit(1)
@@ -108,7 +110,7 @@ class RunRepository(Repository):
             connection.execute(sa.update(_RUN).where(first).values(served_as=served))
 
     def read_served_as(self, run_id: str) -> str | None:
-        """Return the name under which a run's endpoint serves the model; None before its first reply."""
+        """Return the name under which a run's endpoint serves the model; None before the first reply."""
         rows = self._database.read_rows(sa.select(_RUN.c.served_as).where(_RUN.c.id == run_id))
         return rows[0].served_as if rows else None
 
@@ -150,7 +152,7 @@ class RunRepository(Repository):
         return int(self._database.read_rows(query)[0][0])
 
     def count_steps(self, run_id: str) -> dict[str, int]:
-        """Count a run's readable answers by the step that read them.
+        """Count a run's readable answers by the parsing step that found the option.
 
         Answers stored by older versions have the step ``""``.
         """
@@ -271,7 +273,7 @@ class RunRepository(Repository):
         }
 
     def sum_usage(self, run_id: str) -> list[Usage]:
-        """Return a run's usage: one sum per source of answers, and charges that belong to no answer."""
+        """Return a run's usage: one sum per source of answers, then the charges that belong to no answer."""
         return [*self.sum_answers(run_id), *self.sum_charges(run_id)]
 
     def sum_answers(self, run_id: str) -> list[Usage]:
@@ -300,8 +302,8 @@ def take_vote(samples: Sequence[Prediction]) -> Prediction:
 
     A single prediction is returned unchanged. Among several, the most frequent option wins, and the option
     that occurs first wins a tie; `confidence` is the option's share of all predictions that did not fail. If
-    no prediction has an option, the first prediction that did not fail is returned; if all failed, the first
-    prediction. Tokens, seconds and attempts are summed.
+    no prediction has an option, the first prediction that did not fail is returned, or the first of all if
+    all failed. Tokens, seconds and attempts are summed.
     """
     if len(samples) == 1:
         return samples[0]

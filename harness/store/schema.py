@@ -1,4 +1,4 @@
-"""Creation and version of a study's tables, and transactions that exclude each other."""
+"""Create a study's tables, check their version, and begin transactions that exclude each other."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class SearchRepository(Repository):
     def add_answers(
         self, search: str, candidate: str, replicate: int, predictions: Sequence[Prediction]
     ) -> None:
-        """Store answers in one transaction; stored answers are kept, except failed ones."""
+        """Store answers in one transaction; stored answers are kept, except that failed ones are replaced."""
         run = {"search_id": search, "candidate_id": candidate, "replicate": replicate}
         same = [_ANSWER.c[name] == value for name, value in run.items()]
         failed = _ANSWER.c.status == PredictionStatus.FAILED.value
@@ -193,7 +193,7 @@ class SearchRepository(Repository):
         return found
 
     def read_events(self, search: str) -> dict[str, dict[str, Any]]:
-        """Return a search's decisions by key, in order."""
+        """Return a search's decisions by key, in the order in which they were stored."""
         return {row.key: row.data for row in self._rows(_EVENT, search, _EVENT.c.position)}
 
     def read_spent(self, search: str) -> tuple[float, int, tuple[int, int]]:

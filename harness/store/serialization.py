@@ -84,7 +84,7 @@ def make_rows_storable(
 
 
 def clean_rows(rows: Sequence[Any]) -> Sequence[Any]:
-    """Return rows with secrets redacted and with characters replaced that a database cannot store."""
+    """Return rows after redacting secrets and replacing characters that a database cannot store."""
     # Check all rows at once, because almost no row needs cleaning.
     values = [row.values() for row in rows] if isinstance(rows[0], dict) else rows
     texts = "\n".join(map(_join_texts, zip(*values, strict=True)))
@@ -105,7 +105,7 @@ def _clean(row: Any) -> Any:
 
 
 def make_items_storable(items: list[Item]) -> list[Item]:
-    """Return items with secrets redacted and with characters replaced that a database cannot store.
+    """Return items after redacting secrets and replacing characters that a database cannot store.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def is_same_item(item: Item, text: str, options: str) -> bool:
 
 
 def add_meta(item: Item, stored: str) -> dict[str, str] | None:
-    """Add to a stored item's meta the columns that only `item` has; return None if there are none."""
+    """Return the stored meta with the columns added that only `item` has; None if there are none."""
     if stored == write_meta(item.meta):
         return None
     before: dict[str, str] = read_json(stored)

@@ -67,7 +67,7 @@ _fields_of_question, _fields_of_assignment = attrgetter(*_OF_QUESTION), attrgett
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedLook:
-    """Interim analysis number `look` of `looks`, with the numbers of answers and of drawn questions."""
+    """Interim analysis `look` of `looks` planned ones, with its numbers of answers and of drawn questions."""
 
     look: int
     looks: int
@@ -139,14 +139,18 @@ class ContentRepository(Repository):
         return bool(self._database.read_rows(sa.select(_ITEM.c.id).limit(1)))
 
     def read_source(self, digest: str) -> list[str] | None:
-        """Return the ids of the items of a recorded source, in order; None if the source is not recorded."""
+        """Return the ids, in order, of the items that came from a source with this digest.
+
+        Returns None if no source with this digest was recorded.
+        """
         noted = self._database.read_rows(sa.select(_SOURCE.c["items"]).where(_SOURCE.c.digest == digest))
         return list(self._iterate_first_ids(noted[0][0])) if noted else None
 
     def note_source(self, digest: str, ids: Sequence[str], *, are_all: bool = False) -> None:
-        """Record that a source contains the first `len(ids)` stored items, so that it need not be read again.
+        """Record that a source contains the first `len(ids)` stored items.
 
-        Nothing is recorded if `ids` are not the ids of these items; with `are_all`, this is not checked.
+        The source then need not be read again. Nothing is recorded if `ids` differ from the ids of these
+        items; with `are_all`, this is not checked.
         """
         if are_all or all(map(eq, self._iterate_first_ids(len(ids)), ids)):
             self._database.add_rows(_SOURCE, ("digest", "items"), [(digest, len(ids))])
@@ -188,7 +192,7 @@ class ContentRepository(Repository):
         return list(self._database.read_values(Item, query))
 
     def find_options(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Return the options of stored items by id, for a batch of ids; unknown ids are left out."""
+        """Return the options of each given item, by item id; unknown ids are left out."""
         query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text))
         query = query.where(self._database.among(_ITEM.c.id, ids))
         with self._database.reading():
@@ -202,9 +206,10 @@ class ContentRepository(Repository):
         return self.add_question_fields(map(_fields_of_question, questions), self.count_draws())
 
     def add_question_fields(self, questions: Iterable[tuple[Any, ...]], draws: int) -> int:
-        """Store questions as `add_questions` does, given as tuples of the fields of `Question`.
+        """Store questions as `add_questions` does; each is given as a tuple of the fields of `Question`.
 
-        The questions' places follow those of the `draws` earlier draws, see `count_draws`.
+        `draws` is the number of earlier draws. The places of the new questions come after all places of these
+        draws.
         """
         first = draws * PLACES
         rows = (
@@ -214,7 +219,7 @@ class ContentRepository(Repository):
         return self._database.add_rows(_QUESTION, _OF_QUESTION, rows)
 
     def count_draws(self) -> int:
-        """Return the number of draws, derived from the largest place of a question."""
+        """Return how many times questions were drawn, computed from the largest stored `place`."""
         last = [self._database.read_rows(sa.select(sa.func.max(table.c.place)))[0][0] for table in _PLACED]
         return max((-1 if place is None else int(place)) // PLACES for place in last) + 1
 
@@ -244,7 +249,10 @@ class ContentRepository(Repository):
         return self._database.read_values(Question, select_values(Question, _QUESTION).where(about))
 
     def find_other_rule(self, protocol: str) -> Question | None:
-        """Return the first question of another protocol, ignoring second questions; None if none exists."""
+        """Return the first question that another protocol than `protocol` drew; None if there is none.
+
+        Second questions are ignored.
+        """
         names = (protocol, SECOND_QUESTIONS)
         other = select_values(Question, _QUESTION).join(_ITEM).where(_QUESTION.c.protocol.not_in(names))
         query = other.order_by(_ITEM.c.position, _QUESTION.c.option).limit(1)
@@ -256,21 +264,22 @@ class ContentRepository(Repository):
             return count_rows(connection, _QUESTION)
 
     def read_experts(self) -> dict[str, str]:
-        """Return the expert by question id."""
+        """Return the expert of each question, by question id."""
         query, found = sa.select(_QUESTION.c.id, _QUESTION.c.expert), dict[str, str]()
         for names, experts in self._database.read_portions(query):
             found.update(zip(names, experts, strict=True))
         return found
 
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the expert by question id, for a batch of ids; unknown ids are left out."""
+        """Return the expert of each given question, by question id; unknown ids are left out."""
         query = sa.select(_QUESTION.c.id, _QUESTION.c.expert)
         return dict(self._database.read_tuples(query.where(self._database.among(_QUESTION.c.id, ids))))
 
     def read_questions(self, *, second: bool | None = None) -> list[Question]:
         """Return questions in item order.
 
-        If `second` is true, only second questions; if it is false, only the other questions; if None, all.
+        If `second` is true, return only the questions of the second phase; if false, only all other
+        questions; if None, all questions.
         """
         query = sa.select(_QUESTION).join(_ITEM).order_by(_ITEM.c.position, _QUESTION.c.option)
         if second is not None:
@@ -291,9 +300,10 @@ class ContentRepository(Repository):
         )
 
     def read_answers(self) -> list[Answer]:
-        """Return answers with their questions in order of arrival, except answers to second questions.
+        """Return the answers, each with its question, in order of arrival.
 
-        If the new expert of a reassigned question answered, the question is returned with that expert.
+        Answers to second questions are left out. If the new expert of a reassigned question answered, the
+        question is returned with that expert.
         """
         asked = {q.id: q for q in self.read_questions(second=False)}
         handed = PeopleRepository(self._database).read_handovers()

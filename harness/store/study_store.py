@@ -47,7 +47,10 @@ _MARK = DatabaseMarkRow.__table__
 
 
 class MarkRepository(Repository):
-    """The mark of a database; a marked database collects no answers until it is adopted."""
+    """Reads, sets and removes a database's mark.
+
+    A marked database is a copy, or the old database of a moved study. It collects no answers.
+    """
 
     def read_mark(self) -> DatabaseMark | None:
         """Return the mark of this database; None if it may collect answers."""
@@ -87,21 +90,24 @@ _VECTOR = JudgeProbabilityRow.__table__
 
 
 class JudgeVectorRepository(Repository):
-    """Judges' probabilities of all options of an item, for each run and item."""
+    """The probabilities that judges gave to all options of an item, by run and item."""
 
     def store_vectors(self, run_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
-        """Store a run's probabilities by item, replacing stored probabilities of the same items."""
+        """Store a run's option probabilities by item id, replacing those stored for the same items."""
         with self._database.transaction() as connection:
             upsert_vectors(connection, [(run_id, item, vector) for item, vector in vectors.items()])
 
     def drop_vectors(self, run_id: str, items: Collection[str]) -> None:
-        """Delete a run's probabilities of these items."""
+        """Delete the option probabilities that a run stored for these items."""
         mine = (_VECTOR.c.run_id == run_id, self._database.among(_VECTOR.c.item_id, items))
         with self._database.transaction() as connection:
             connection.execute(sa.delete(_VECTOR).where(*mine))
 
     def read_vectors(self, run_id: str) -> dict[str, tuple[float, ...]]:
-        """Return a run's probabilities by item, in option order; empty if the run has none."""
+        """Return a run's option probabilities by item id; empty if the run has none.
+
+        The probabilities of an item are in option order.
+        """
         query = sa.select(_VECTOR.c.item_id, _VECTOR.c.probabilities).where(_VECTOR.c.run_id == run_id)
         return {row.item_id: row.probabilities for row in self._database.read_rows(query)}
 
@@ -133,14 +139,14 @@ class Store(Database):
         self.withdrawals = WithdrawalRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:
-        """Return the repository of annotators' replies if `panel`, else that of all experts' replies."""
+        """Return the repository of the panel's ratings if `panel`, otherwise that of the experts' answers."""
         return self.panel.replies if panel else AllReplies(self, self.controls)
 
     def count_asked(self, *, panel: bool) -> dict[str, int]:
-        """Return each person's number of questions or assignments; people are sorted by their first item.
+        """Return each expert's number of questions, or each annotator's number of assignments.
 
-        Control questions are included, because they are in the same queues. Reassigned questions count
-        for the new expert.
+        People are sorted by the position of their first item. The number of questions includes control
+        questions, and a reassigned question counts for the new expert.
         """
         table: sa.Table = (AssignmentRow if panel else QuestionRow).__table__
         person = table.c.annotator if panel else table.c.expert
@@ -166,13 +172,19 @@ class Store(Database):
         return {name: n for name, n in every.items() if n}
 
     def find_asked_items(self, ids: Collection[str], *, panel: bool) -> dict[str, str]:
-        """Return the item id by question (or assignment) id, for the given ids; unknown ids are left out."""
+        """Return the item id of each given question, by question id; unknown ids are left out.
+
+        If `panel`, the ids are assignment ids.
+        """
         t = (AssignmentRow if panel else QuestionRow).__table__.c
         found = dict(self.read_tuples(sa.select(t.id, t.item_id).where(self.among(t.id, ids))))
         return found if panel else found | self.controls.find_items(ids)
 
     def measure_asked_texts(self, *, panel: bool) -> dict[str, int]:
-        """Return the number of characters of the item's text by question (or assignment) id."""
+        """Return the length of the item's text in characters, by question id.
+
+        If `panel`, the keys are assignment ids instead.
+        """
         items, gold = ItemRow.__table__, GoldItemRow.__table__
         question, control = QuestionRow.__table__, ControlQuestionRow.__table__
         of_panel = [(AssignmentRow.__table__, items)]
@@ -200,7 +212,7 @@ class Store(Database):
 
 
 def refuse_mark(url: str) -> None:
-    """Raise `StoreError` if the database exists and has a mark; call this before work that writes."""
+    """Raise `StoreError` if the database exists and has a mark, so that it must not be written."""
     if has_database(url):
         with Store(url) as store:
             store.marks.refuse_mark()

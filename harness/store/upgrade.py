@@ -1,4 +1,6 @@
-"""Copy a study that an older version wrote into a new database: a file, or a schema on the same server.
+"""Upgrade a study that an older version wrote, by copying it into a new database.
+
+The new database is a file, or a schema on the same server.
 
 The database engine copies the rows in one transaction, so the new database is either complete or absent. The
 old database is only read.
@@ -76,7 +78,9 @@ _MERGED = (
 
 
 def upgrade_database(url: str, to: str) -> dict[str, int]:
-    """Copy a study that an older version wrote into a new database, which then replaces the old database.
+    """Upgrade a study that an older version wrote, by copying its rows into a new database.
+
+    The new database then replaces the old one.
 
     If the process is killed, only a file with the ending ``.unfinished`` is left; the next upgrade replaces
     it.
@@ -193,7 +197,10 @@ def _open_file(new: Path, old: str) -> Iterator[sa.Connection]:
 
 @contextmanager
 def _open_schema(url: str, name: str) -> Iterator[tuple[sa.Connection, str]]:
-    """Create a schema in a transaction. Yields the connection and the old schema's name."""
+    """Create the schema `name` in a transaction.
+
+    Yields the connection and the name of the schema that contains the study now.
+    """
     engine = sa.create_engine(read_address(url), poolclass=sa.NullPool, isolation_level="REPEATABLE READ")
     with engine.connect() as connection:
         old = connection.exec_driver_sql("SELECT current_schema()").scalar_one()
@@ -234,7 +241,7 @@ def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
 def _select_rows(connection: sa.Connection, table: sa.Table, old: str) -> Iterator[sa.Insert]:
     """Yield statements that copy the columns which the old and the new table share.
 
-    There is one statement per table, but one per run for predictions.
+    There is one statement per table. Only predictions are copied with one statement per run.
     """
     known = {column["name"] for column in sa.inspect(connection).get_columns(table.name, old)}
     names = [column.name for column in table.columns if column.name in known]
@@ -249,7 +256,7 @@ def _select_rows(connection: sa.Connection, table: sa.Table, old: str) -> Iterat
 
 
 def _add_parents(connection: sa.Connection, old: str) -> None:
-    """Copy the parents of candidates from the separate table of older versions into the candidates."""
+    """Copy the parents of candidates into the candidate table; older versions had a separate table."""
     names = ("search_id", "child", "parent", "position")
     stored = sa.table("candidate_parent", *map(sa.column, names), schema=old)
     parents = defaultdict[tuple[str, str], list[str]](list)

@@ -78,7 +78,7 @@ _SECRET = {"token_digest", "session_digest"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdrawn:
-    """Answers and predictions that were removed with an item, or when it was corrected.
+    """Answers and predictions that were removed when an item was removed or corrected.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class WithdrawalRepository(Repository):
         return {name for (name,) in self._database.read_tuples(query)}
 
     def remove_item(self, item_id: str) -> Withdrawn:
-        """Remove an item with its questions, answers and predictions, but not the record of their usage."""
+        """Remove an item with its questions, answers and predictions; runs stay charged for their usage."""
         with self._database.transaction(exclusive=True) as connection:
             done = self._take_back(connection, item_id)
             for table in reversed(ItemRow.metadata.sorted_tables):
@@ -121,7 +121,7 @@ class WithdrawalRepository(Repository):
         return done
 
     def correct_item(self, item: Item, *, ask_again: bool) -> Withdrawn:
-        """Store an item's new text and options; answers and predictions are kept unless `ask_again`."""
+        """Store an item's new text and options; with `ask_again`, also remove its answers and predictions."""
         with self._database.transaction(exclusive=True) as connection:
             asked = self._find_asked(connection, item.id)
             done = Withdrawn(questions=asked, answers=(), predictions=0)
@@ -178,7 +178,10 @@ class WithdrawalRepository(Repository):
         return gone
 
     def _leave_queues(self, connection: sa.Connection, asked: Collection[str]) -> None:
-        """Delete questions from the stored queues; the next push removes their tasks from the server."""
+        """Delete questions from the stored queues.
+
+        The next push removes the tasks of these questions from the labelling server.
+        """
         for table in (_TASK, _QUARANTINE):
             there = self._database.among(table.c.question_id, asked)
             connection.execute(sa.delete(table).where(there))
@@ -190,7 +193,7 @@ class WithdrawalRepository(Repository):
         connection.execute(sa.delete(ItemSourceRow.__table__))
 
     def erase_calls(self, text: str) -> None:
-        """Erase request and reply of calls whose request contains a text; their usage stays recorded."""
+        """Erase the request and the reply of each call whose request contains `text`, but keep its usage."""
         call, start = CallRow.__table__, text[:200]
         forms = {start, json.dumps(start)[1:-1], json.dumps(start, ensure_ascii=False)[1:-1]}
         position = sa.func.instr if self._database.is_file else sa.func.strpos
@@ -205,11 +208,14 @@ class WithdrawalRepository(Repository):
         self._database.write_rows(sa.update(_REVISION).where(there).values(result=[]), [{}])
 
     def find_records(self, told: Callable[[AuditRecord], bool]) -> list[AuditRecord]:
-        """Return the events that satisfy a condition."""
+        """Return the audit events for which `told` is true."""
         return [record for record in AuditRepository(self._database).read_records() if told(record)]
 
     def reseal_batches(self) -> list[AuditRecord]:
-        """Return events with corrected digests for batches with withdrawn answers or renamed people."""
+        """Return the ``batch`` events whose answers were withdrawn or whose people were renamed.
+
+        The returned events contain digests of the answers that are now stored.
+        """
         answers = DesignRepository(self._database)
         alone = self.find_records(lambda record: record.kind in ("answer", "withdrawn"))
         last_about = {record.asked_id: record.position for record in alone}
@@ -241,7 +247,10 @@ class WithdrawalRepository(Repository):
         return found
 
     def forget_texts(self, name: str) -> int:
-        """Erase a person's comments, annotations and reasons of absence. Returns the number of comments."""
+        """Erase a person's comments, annotations and reasons of absence.
+
+        Returns the number of erased comments.
+        """
         number = 0
         with self._database.transaction(exclusive=True) as connection:
             for table, _, _ in _REPLIES:
@@ -254,9 +263,10 @@ class WithdrawalRepository(Repository):
         return number
 
     def rename_person(self, name: str, *, keep_labels: bool) -> str:
-        """Replace a person's name by a pseudonym (returned), and remove their personal codes and absence.
+        """Replace a person's name by a pseudonym, and remove their personal codes and absence.
 
-        Without `keep_labels`, the person's answers are also withdrawn, and their questions are open again.
+        Returns the pseudonym. Without `keep_labels`, the person's answers are also withdrawn, so that the
+        answered questions are open again.
         """
         other = f"erased-{secrets.token_hex(4)}"
         with self._database.transaction(exclusive=True) as connection:
@@ -306,13 +316,19 @@ def scrub_file(path: str | Path) -> None:
 
 
 def _of_item(table: sa.Table, item_id: str) -> Iterable[tuple[sa.Table, sa.ColumnElement[bool]]]:
-    """Return the table with the condition that selects questions about an item, except gold questions."""
+    """Return the table, and the condition that selects its rows about a study's item.
+
+    Gold questions are not selected, because they are about gold items.
+    """
     condition = table.c.item_id == item_id
     return [(table, sa.and_(condition, table.c.kind != "gold") if table is _CONTROL else condition)]
 
 
 def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
-    """Charge runs for an item's predictions before these are removed. Returns how many there are."""
+    """Charge runs for the usage of an item's predictions, which the caller then removes.
+
+    Returns the number of these predictions.
+    """
     p = _PREDICTION.c
     sums = (sa.func.sum(p.attempts), sa.func.sum(p.input_tokens), sa.func.sum(p.output_tokens))
     query = sa.select(p.run_id, *sums, sa.func.count()).where(p.item_id == item_id).group_by(p.run_id)

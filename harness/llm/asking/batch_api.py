@@ -47,7 +47,7 @@ def run_batches(
     wait_for_lock
         Whether to wait until other processes have finished their work on the same runs.
     take_over
-        Whether the user confirms that processes on other machines with locks of the runs have ended.
+        Whether the user confirms that processes on other machines that hold these runs' locks have ended.
     uncertain
         What happens to a batch if it is unknown whether the endpoint has it: ``"retry"`` submits it again,
         ``"hold"`` counts its requests as failed, None raises an error.
@@ -95,11 +95,12 @@ def cancel_batches(
     uncertain: Uncertain | None = None,
     take_over: bool = False,
 ) -> int:
-    """Cancel all unfinished batches, and store the answers that have arrived. Returns the number of batches.
+    """Cancel all unfinished batches, and store the answers that have arrived.
 
-    A batch that the endpoint does not know is cancelled in the store only. With `uncertain`, the same is done
-    if the endpoint gives no information about a batch. Its requests then have no answer (``"retry"``) or
-    count as failed (``"hold"``).
+    Returns the number of batches that were unfinished. A batch that the endpoint does not know is marked as
+    cancelled in the store. If `uncertain` is set, so is a batch about which the endpoint gives no
+    information. The requests of such a batch then have no answer (``"retry"``) or count as failed
+    (``"hold"``).
     """
     _check(targets)
 

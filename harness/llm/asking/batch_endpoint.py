@@ -50,9 +50,9 @@ class RemoteBatch:
         Parameters
         ----------
         found, expected
-            Number of requests with a line in the files that were read, and number of all requests.
+            Number of requests that have a line in the result files, and number of all requests of the batch.
         unreadable
-            Number of lines in the files without the id of a request.
+            Number of lines in the result files that contain no request's id.
         """
         if found >= expected:
             return ""
@@ -204,7 +204,10 @@ class BatchEndpoint:
         raise FatalModelError("content filter")
 
     async def read_files(self, batch: RemoteBatch) -> tuple[list[bytes], dict[str, ModelError]]:
-        """Return the contents of the output and error files, and the errors of unreadable files by id."""
+        """Return the contents of the output and error files.
+
+        The second value contains, by file id, the error for each file that could not be read.
+        """
         files, errors = list[bytes](), dict[str, ModelError]()
         for name in batch.files:
             try:
@@ -264,7 +267,10 @@ class BatchEndpoint:
             seen, query = seen | {batch.id for batch in new}, dict(page.following)
 
     async def _is_input(self, batch: RemoteBatch, marker: str, data: bytes) -> bool | None:
-        """Whether a batch has this marker or data; None if its input file cannot be compared."""
+        """Whether a batch was submitted with this marker or from a file with the requests in `data`.
+
+        None if the batch's input file cannot be compared.
+        """
         try:
             files = self.client.files.with_raw_response
             described = await self._call(files.retrieve(batch.input_file or "none"))

@@ -34,9 +34,9 @@ class _Incomplete(TransientModelError):
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """Maximum numbers of requests and of bytes (`size`) per batch, and `poll`, the polling interval.
+    """Maximum number of requests and of bytes (`size`) of a batch, and the polling interval.
 
-    Larger batches are split. The interval is the number of seconds between the first two polls.
+    Larger batches are split. `poll` is the number of seconds between the first two polls.
     """
 
     requests: int = 50_000
@@ -58,8 +58,8 @@ class BatchRun:
     gives_up
         Whether the command cancels batches.
     errors
-        Errors by marker: the error because of which this command stopped polling the batch. The key "" has an
-        error that was raised while batches were submitted.
+        The error because of which this command no longer polls a batch, by the batch's marker. The key "" has
+        the error, if any, that was raised while batches were submitted.
     """
 
     store: Store
@@ -77,7 +77,7 @@ class BatchRun:
         return self.store.calls.read_batches(self.target.spec.id, UNDER_WAY)
 
     def count_waiting(self) -> int:
-        """Return the number of requests in batches that this command still waits for."""
+        """Return the number of requests in the batches that this command still polls."""
         here = [b for b in self.find_under_way() if b.marker not in self.errors]
         return sum(len(b.requests) for b in here if b.remote_id is not None)
 
@@ -99,7 +99,7 @@ class BatchRun:
             self.errors[""] = copy_error(error, f"{self.target.spec.name}: {error}")
 
     async def cancel(self) -> int:
-        """Ask the endpoint to cancel the unfinished batches. Returns their number."""
+        """Ask the endpoint to cancel all unfinished batches. Returns how many were unfinished."""
         batches = self.find_under_way()
         for batch in batches:
             try:
@@ -111,7 +111,11 @@ class BatchRun:
         return len(batches)
 
     async def collect(self, *, wait: bool) -> None:
-        """Poll each unfinished batch once and store arrived answers; if `wait`, tolerate failed polls."""
+        """Poll each unfinished batch once and store the answers that have arrived.
+
+        A transient error ends the polling of a batch at once; if `wait`, only several such errors in a row
+        do.
+        """
         for batch in self.find_under_way():
             marker = batch.marker
             if marker in self.errors:
@@ -134,10 +138,10 @@ class BatchRun:
                 self._stop(batch, error)
 
     def _stop(self, batch: Batch, error: ModelError) -> None:
-        """Stop polling a batch and keep the error.
+        """Stop polling a batch and store the error in `errors`.
 
-        While batches are cancelled, drop the batch instead if the endpoint does not have it or its answers,
-        or if `uncertain` is set.
+        There is one exception: a command that cancels batches marks the batch as cancelled instead, if
+        `uncertain` is set or the endpoint has lost the batch or its answers.
         """
         is_unknown = isinstance(error, RefusedRequest) and error.status in (403, 404, 410)
         if self.gives_up and (is_unknown or self.uncertain or isinstance(error, _Incomplete)):
@@ -231,7 +235,10 @@ class BatchRun:
             raise
 
     async def _cancel(self, batch: Batch) -> str | None:
-        """Ask the endpoint to cancel a batch. Returns its id; None if the endpoint does not have it."""
+        """Ask the endpoint to cancel a batch.
+
+        Returns the batch's id at the endpoint; None if the endpoint does not have the batch.
+        """
 
         async def attempt(_: int) -> str | None:
             remote_id = batch.remote_id or await self._find(batch, self._write(batch))

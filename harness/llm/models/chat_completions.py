@@ -56,7 +56,9 @@ class LimitField:
         self.name: str = settings.limit_as if self._is_set else LIMIT_FIELDS[0]
 
     def learn(self, sent: str, status: int, data: bytes) -> bool:
-        """Learn `name` from an error reply. Returns whether to send the request again with that field.
+        """Switch to the other field name if an error reply says that the endpoint refuses `sent`.
+
+        Returns whether to send the request again with the field `name`.
 
         Parameters
         ----------
@@ -101,7 +103,9 @@ def request_body(
 
 
 def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings: ModelSection) -> ModelReply:
-    """Raise the error for a reply without a success status; for a filtered prompt, return an empty answer.
+    """Raise the error that fits a reply with an error status.
+
+    If the endpoint's content filter rejected the prompt, return an empty answer instead.
 
     Raises
     ------

@@ -173,7 +173,7 @@ def _read_text(choice: Any) -> str:
 
 
 def _join_parts(content: Any) -> str:
-    """Join the text parts of a message's content, without reasoning and other kinds of parts."""
+    """Join the text parts of a message's content; reasoning and other kinds of parts are left out."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -236,7 +236,7 @@ def _plain_ending(said: str) -> str:
 def _read_logprobs(
     logprobs: Any,
 ) -> tuple[tuple[tuple[str, float], ...], tuple[tuple[tuple[str, float], ...], ...]]:
-    """Return (token, log-probability) of each token, and such pairs of each token's alternatives."""
+    """Return the (token, log-probability) pairs of the answer, and those of each token's alternatives."""
     content: Any = logprobs.get("content") if isinstance(logprobs, dict) else None
     tokens = _read_tokens(content)
     tops = tuple(_read_tokens(part.get("top_logprobs")) for part in content) if tokens else ()

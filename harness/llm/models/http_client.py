@@ -80,7 +80,7 @@ class HttpClient:
         *,
         seconds: float | None = None,
     ) -> HttpReply:
-        """Send a request and return the reply, whatever its status is.
+        """Send a request and return the reply, whatever the reply's status is.
 
         Parameters
         ----------

@@ -75,7 +75,7 @@ class HttpModel:
         Raises
         ------
         FatalModelError
-            If nothing answers at the address, or the key is refused.
+            If no server answers at the endpoint, or the key is refused.
         """
         try:
             reply = await self._list_models(min(_LOOK_SECONDS, self._settings.timeout))

@@ -42,7 +42,7 @@ class Request:
     logprobs
         Whether log-probabilities of the answer are requested.
     constraint
-        Further body fields, specific to a server, that constrain the answer; None for none.
+        Additional body fields of one kind of server that restrict the answer; None if there are none.
     """
 
     messages: tuple[Message, ...]

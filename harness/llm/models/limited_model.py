@@ -33,10 +33,10 @@ class TokenGuess:
 
     At first, a request is assumed to have one token per three Latin letters or spaces and one token per byte
     of other text, but at least 64 tokens. An answer without a token limit is assumed to have 1,024 tokens.
-    After the first reported usage, the largest ratio of tokens to text and the longest answer so far are used
-    instead, both times 1.25, and a request is assumed to have at least as many tokens as the smallest request
-    so far. A token limit is trusted until an answer exceeds it. From then on, each answer is assumed to be at
-    least as long as the longest answer that exceeded its limit.
+    After the first reported usage, 1.25 times the largest ratio of tokens to text so far and 1.25 times the
+    longest answer so far are used instead. A request is then assumed to have at least as many tokens as the
+    smallest request so far. A token limit is trusted until an answer exceeds it. From then on, each answer is
+    assumed to be at least as long as the longest answer that exceeded its limit.
     """
 
     def __init__(self) -> None:
@@ -172,11 +172,11 @@ class LimitedModel:
         return self.malformed >= max(MALFORMED_IN_A_ROW, 2 * self.limiter.concurrency)
 
     async def ask(self, request: Request, counts: Usage, hold: Hold | None = None) -> ModelReply:
-        """Call the model until an answer arrives: at most `tries` times, or more often after HTTP 429.
+        """Call the model until an answer arrives or `tries` attempts have failed.
 
         Calls that were lost with their worker do not count as attempts. Three kinds of failures do not count
-        as long as the limiter's patience lasts: failures during an outage, calls that could not be sent, and
-        refusals while many calls are refused.
+        either as long as the limiter's patience lasts: failures during an outage, calls that could not be
+        sent, and refusals (HTTP 429) while many calls are refused.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class LimitedModel:
         Raises
         ------
         ModelError
-            If no attempt succeeded: the last error. A fatal error is raised at once.
+            If no attempt succeeded. The error is that of the last attempt; a fatal error is raised at once.
         FatalModelError
             If the endpoint has not answered for longer than the limiter's patience.
         BudgetSpent
@@ -274,7 +274,7 @@ class LimitedModel:
         return reply
 
     def _tell(self, error: TransientModelError, started: float, counts: Usage) -> None:
-        """Report a failure to the limiter: as a refusal, as a failure of the endpoint, or as a bad reply."""
+        """Report a failed call to the limiter, as a refusal, a failure of the endpoint or a bad reply."""
         limiter = self.limiter
         if error.fault is Fault.LOST:  # the worker was lost, not the endpoint
             return
@@ -315,7 +315,11 @@ class _Tries:
         _LOGGER.info("%s: %s; trying again in %.1f s", where, error, state.upcoming_sleep)
 
     def _waits_out(self, error: TransientModelError) -> bool:
-        """Whether an outage or rate limit caused a failure; raise an error if no answer came for too long."""
+        """Return whether an outage or a rate limit caused a failure.
+
+        If so, and if the endpoint has not answered for longer than the limiter's patience, raise
+        `FatalModelError`.
+        """
         limiter = self._model.limiter
         outage = limiter.outage
         is_limited = error.fault is Fault.RATE_LIMIT and limiter.is_limited
@@ -326,7 +330,10 @@ class _Tries:
         return True
 
     def pause(self, state: tenacity.RetryCallState) -> float:
-        """Return the seconds until the next attempt: as many as the endpoint requested, or a growing number.
+        """Return the seconds to wait before the next attempt.
+
+        This is the number that the endpoint requested, otherwise a random number that grows with each
+        failure.
 
         While the limiter knows the endpoint's rate, a refused call waits only a short time, because the
         limiter spaces out calls anyway.

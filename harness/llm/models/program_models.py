@@ -83,7 +83,9 @@ class FunctionModel(_ProgramModel):
 
 
 class CommandModel(_ProgramModel):
-    """A model that runs a program per request: conversation on standard input, answer on standard output.
+    """A model that runs a program for each request.
+
+    The program reads the conversation on standard input and writes the answer on standard output.
 
     Parameters
     ----------
@@ -160,7 +162,10 @@ class CommandModel(_ProgramModel):
 
 
 def digest_program(function: Callable[..., Any] | None, command: Sequence[str]) -> str:
-    """Return a digest of the file of a function, or of a command's files; empty if no file was found."""
+    """Return a digest of the file that defines the function, or of the files that the command names.
+
+    Returns an empty text if no such file was found.
+    """
     files = list(command)
     if function is not None:
         try:

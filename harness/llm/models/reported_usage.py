@@ -55,9 +55,9 @@ class ReportedUsage:
 def read_usage(payload: Any) -> ReportedUsage:
     """Read the usage from a reply body.
 
-    Reasoning tokens count as received. They are added to ``completion_tokens`` if they exceed that number, if
-    the total shows that ``completion_tokens`` omits them, or if no total is reported, because
-    ``completion_tokens`` may then omit them.
+    Reasoning tokens count as received. They are added to ``completion_tokens`` in three cases: if they exceed
+    ``completion_tokens``, if the total shows that ``completion_tokens`` omits them, and if no total is
+    reported, because ``completion_tokens`` may then omit them.
 
     >>> read_usage({"usage": {"prompt_tokens": 50, "completion_tokens": 5, "total_tokens": 555}})
     ReportedUsage(sent=50, received=505, is_partial=False)

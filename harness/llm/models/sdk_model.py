@@ -21,7 +21,7 @@ SdkClient: TypeAlias = openai.AsyncOpenAI
 
 
 def sdk_client(settings: ModelSection) -> SdkClient:
-    """Create an SDK client; with an `api_version`, an Azure client.
+    """Create an SDK client, which is an Azure client if `api_version` is set.
 
     Raises
     ------
@@ -74,7 +74,7 @@ class _RawReply(Protocol):
 
 
 async def read_reply(call: Awaitable[_RawReply]) -> HttpReply:
-    """Await a raw SDK call and return the reply, whatever its status is.
+    """Await an SDK call and return its HTTP reply, whatever the status is.
 
     Raises
     ------

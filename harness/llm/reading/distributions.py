@@ -62,9 +62,10 @@ def read_distribution(
 
 
 def _read_block(text: str, entry: re.Pattern[str]) -> list[tuple[int, float, bool]] | None:
-    """Return (option, value, whether the value is a percentage) from the first lines that list options.
+    """Return the entries in the first consecutive lines that list options.
 
-    Returns None if one of these lines contains other text.
+    An entry is (option, value, whether the value is a percentage). Returns None if one of these lines also
+    contains other text.
     """
     found = list[tuple[int, float, bool]]()
     for number, line in enumerate(text.split("\n")):

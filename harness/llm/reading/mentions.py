@@ -198,7 +198,7 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
     -------
     str
         `text` without markup, with the character ``chr(FIRST + j)`` for each mention of option j, and
-        `SEVERAL` for an ambiguous one.
+        `SEVERAL` for each ambiguous mention.
     """
     k, doubles = len(options), _doubles(options)
     texts = _texts(options, frozenset() if asked == "option" else doubles)
@@ -223,7 +223,7 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
 
 @cache
 def _letters(*, by_number: bool) -> tuple[re.Pattern[str], ...]:
-    """Return three patterns: of letters in brackets, of letters at the start of a line, and of other letters.
+    """Return patterns for letters in brackets, for letters at the start of a line, and for other letters.
 
     Group 1 is the text before the letter, which is kept; group 2 is the letter.
     """

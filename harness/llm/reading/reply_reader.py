@@ -58,7 +58,8 @@ class ReplyForm:
     form
         Form of the answer, as in `PromptSection`; ``"free"`` if none was requested.
     notation
-        Whether a letter or an option's text was requested; None if both are allowed.
+        ``"letter"`` if an option's letter was requested, ``"option"`` if its text was; None if both are
+        allowed.
     pattern
         The study's own regular expression, whose group ``answer`` contains the option. If it is set,
         only replies that match it or that consist of an option are read.
@@ -213,9 +214,10 @@ class _Reader:
         return ReplyReading(None, reason="several" if named else "none" if found else "pattern")
 
     def _by_form(self, answer: str) -> ReplyReading | None:
-        """Find the option that the requested form or other marks name; several options are unreadable.
+        """Find the option that is given in the requested form or after another unambiguous mark.
 
-        Returns None if the reply contains no JSON answer and no mark names an option.
+        A reply that names several options in these ways is unreadable. Returns None if the reply contains no
+        JSON answer and no mark names an option.
         """
         values, is_object = _find_values(answer)
         found = [(self._phrase(value), "schema") for value in values]
@@ -258,7 +260,10 @@ class _Reader:
         return ReplyReading(ord(option) - FIRST, Step.STATEMENT)
 
     def _mark_rest(self, said: re.Match[str]) -> str:
-        """Return a matched line; if its rest is an option's letter or text, the rest becomes a mention."""
+        """Return a line that begins like "The answer is".
+
+        If the rest of the line is only an option's letter or text, it is replaced by a mention of the option.
+        """
         named = self._by_name(said[2])
         return said[0] if not isinstance(named, int) else f"{said[1]}{chr(FIRST + named)}."
 
@@ -307,7 +312,10 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _find_values(answer: str) -> tuple[list[str], bool]:
-    """Return the values of answer keys in a reply's JSON, and whether the reply begins as a JSON object."""
+    """Return the values of keys like ``answer`` in all JSON objects of a reply.
+
+    The second value is whether the reply begins like a JSON object.
+    """
     found, place = list[str](), answer.find("{")
     is_object = re.match(r'(?:```\w*\s*)?\{\s*["\']', answer) is not None
     for _ in range(50):

@@ -18,12 +18,14 @@ _LONG_WORD, _LONGEST_SENTENCE = re.compile(r"[A-Za-z0-9_]{60,}"), 2_000
 
 @dataclass(slots=True)
 class Findings:
-    """Statements of a reply about options; each option is represented by its character, see `mark_mentions`.
+    """Statements in a reply about the options.
+
+    Each option is represented by the character that `mark_mentions` writes for it.
 
     Attributes
     ----------
     affirmed
-        Options stated as the answer, in order, as pairs (option, whether the sentence is a conclusion).
+        Pairs (option stated as the answer, whether the sentence is a conclusion), in order of the reply.
     weakly
         Options stated by a weak claim, see `Grammar`.
     refuted, doubted, mentioned
@@ -86,7 +88,10 @@ def find_statements(marked: str, grammar: Grammar) -> Findings:
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """Whether a sentence is a reply's first or last. If so, naming a single option is a statement."""
+    """Whether a sentence is the first, and whether it is the last, of a reply.
+
+    A first or last sentence that names a single option counts as a statement of the answer.
+    """
 
     first: bool
     last: bool
@@ -134,7 +139,7 @@ def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge
 
 
 def _is_bare(clause: str, grammar: Grammar, *, has_denied: bool = False) -> bool:
-    """Whether a clause consists of a single option; after a denial, a short further word is allowed."""
+    """Whether a clause consists of a single option; with `has_denied`, it may contain one more short word."""
     if len(set(re.findall(MENTION, clause))) != 1:
         return False
     rest = grammar.fill.sub("", re.sub(MENTION, "", clause))

@@ -74,7 +74,7 @@ _NEXT_EXAMPLE = re.compile(
 
 
 def cut_thoughts(text: str) -> str:
-    """Remove reasoning that is enclosed in one of the known marks from a reply.
+    """Remove from a reply the reasoning that stands between known marks, such as ``<think>``.
 
     If a mark is opened but not closed, the rest of the text is reasoning. If a mark is closed but not opened,
     everything before it is reasoning, because the opening mark may be part of the prompt.

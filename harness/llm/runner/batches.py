@@ -22,9 +22,9 @@ class Batches(Generic[Given, Found]):
     work
         Function that processes one batch of requests. Returns the results in order, or None.
     enough
-        Number of requests from which a batch is processed at once.
+        Number of requests at which a batch is processed without waiting for further requests.
     linger
-        Seconds for which a smaller batch waits for further requests.
+        Seconds for which a batch with fewer requests waits for further ones.
     """
 
     def __init__(
@@ -64,7 +64,10 @@ class Batches(Generic[Given, Found]):
             raise error
 
     def _flush(self) -> Exception | None:
-        """Process the waiting requests and resume their tasks. Returns the exception of `work`, or None."""
+        """Process the waiting requests and resume their tasks.
+
+        Returns the exception that `work` raised, or None.
+        """
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -38,7 +38,7 @@ def _is_running() -> bool:
 
 
 def _run_beside(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in another thread; a KeyboardInterrupt, which arrives in this thread, cancels it."""
+    """Run a coroutine in another thread; a KeyboardInterrupt in this thread cancels the coroutine."""
     started = list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]]()
 
     async def begin() -> T:

@@ -154,7 +154,7 @@ class Job:
             await self.reserve(ReservedAnswer(self.run_id, item.id, sample, *used))
 
     def _counted(self, prediction: Prediction) -> Prediction:
-        """Add the usage of the failed answer that a prediction replaces. Returns the new prediction."""
+        """Return the prediction; if it replaces a failed answer, with the usage of that answer added."""
         before = self.before.get((prediction.item_id, prediction.sample))
         return prediction if before is None else add_usage(prediction, [before])
 
@@ -201,14 +201,20 @@ def make_jobs(
 
 
 def _limits_of(settings: ModelSection) -> tuple[str, str]:
-    """Return the key of a model's limiter; models share a limiter only with the setting `shared_limits`."""
+    """Return the key of a model's limiter: its endpoint, and its model name unless limits are shared.
+
+    Models of one endpoint with the setting `shared_limits` have the same key, so they share a limiter.
+    """
     return settings.where, "" if settings.shared_limits else settings.model
 
 
 def _make_limiters(
     settings: Sequence[ModelSection], patience: float, workers: int
 ) -> dict[tuple[str, str], Limiter]:
-    """Create all limiters; a shared limiter has its models' largest concurrency and lowest rates."""
+    """Create all limiters.
+
+    A limiter that several models share has the largest concurrency and the lowest rates of their settings.
+    """
     shared = defaultdict[tuple[str, str], list[ModelSection]](list)
     for one in settings:
         shared[_limits_of(one)].append(one)

@@ -136,8 +136,8 @@ def run(
         The prompt template, with the fields of `oversight.harness.llm.runner.prompt.render_prompt`, and the
         system prompt (empty for none).
     budget_usd, budget_tokens, budget_requests, prices
-        Hard limits on the run's usage, including earlier usage, and the prices. A limit in dollars needs
-        prices, see `oversight.harness.llm.limits.budget.read_prices`.
+        Hard limits on the run's usage, including the usage of earlier calls of `run`. A limit in dollars
+        needs `prices`, see `oversight.harness.llm.limits.budget.read_prices`.
     patience
         Seconds to wait for an endpoint that does not answer; 0 does not wait.
     **settings

@@ -146,9 +146,9 @@ def answer_confidence(
 ) -> float | None:
     """Return the model's probability of the tokens that name the option.
 
-    These tokens are the last token that is the option's letter, or otherwise the last occurrence of the
-    option's text. The result is the product of their probabilities: the model's own probability given
-    everything it wrote before, not an estimate of how often it is correct.
+    The last token that equals the option's letter is used. If there is none, the tokens of the last
+    occurrence of the option's text are used, and their probabilities are multiplied. The result is the
+    model's own probability given everything it wrote before, not an estimate of how often it is correct.
 
     Parameters
     ----------
@@ -190,10 +190,10 @@ def answer_probabilities(reply: ModelReply, item: Item, shown: int) -> tuple[flo
     """Return the model's probability of every option, from the alternatives to the token of its answer.
 
     An alternative token counts for the option whose letter it is, or whose text it begins; if it begins
-    several texts, its probability is split equally. Servers list only a few tokens. The probability that the
-    listed tokens leave is split equally among the options without a token, but each gets at most the
-    probability of the least likely listed token. The result is divided by its sum, so it is conditional on
-    naming an option, as in MMLU (Hendrycks et al. 2021, ICLR).
+    several texts, its probability is split equally. Servers list only a few tokens. One minus the sum of the
+    listed probabilities is split equally among the options without a token, but each of these options gets at
+    most the probability of the least likely listed token. The result is divided by its sum, so it is
+    conditional on naming an option, as in MMLU (Hendrycks et al. 2021, ICLR).
 
     Parameters
     ----------
@@ -245,7 +245,10 @@ def answer_probabilities(reply: ModelReply, item: Item, shown: int) -> tuple[flo
 
 
 def _begun(token: str, names: Sequence[str]) -> list[int]:
-    """Return the indices of the names that equal a token; if none does, of the names that begin with it."""
+    """Return the indices of the names that equal `token`.
+
+    If there is no such name, return the indices of the names that begin with `token`.
+    """
     said = token.strip(_AROUND)
     exact = [k for k, name in enumerate(names) if name == said]
     return exact or [k for k, name in enumerate(names) if said and name.startswith(said)]
@@ -301,7 +304,7 @@ def read_foreign_option(
 def _read_exported(
     answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object
 ) -> tuple[int | None, PredictionStatus, str, str]:
-    """Return option, status, reason and step of another study's exported answer, without changing them."""
+    """Return option, status, reason and step of an answer that another study exported, unchanged."""
     status = PredictionStatus(answer.status)
     if status is not PredictionStatus.OK:
         return None, status, answer.error, ""
@@ -312,7 +315,10 @@ def _read_exported(
 
 
 def read_named_options(answers: Iterable[str | int | None], options: tuple[str, ...]) -> dict[object, int]:
-    """Return answer → option for answers that name an option; other answers need `read_foreign_option`."""
+    """Return the option of each answer that names one, by answer.
+
+    The other answers need `read_foreign_option`.
+    """
     found = {said: _read_brief(said, options) for said in set(answers) if isinstance(said, str)}
     return {
         said: read.option

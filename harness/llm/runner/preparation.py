@@ -61,14 +61,14 @@ def prepare(
 ) -> list[Prepared]:
     """Find out which features each model offers, and check that every needed endpoint answers.
 
-    An endpoint is checked only if items or tests of features remain. A feature is tested once per model and
-    endpoint, and the result is stored.
+    An endpoint is checked only if its model has unanswered items or untested features. A feature is tested
+    once per model and endpoint, and the result is stored.
 
     Parameters
     ----------
     budgets
-        Budgets of the targets (None means no limit); empty for none. Tests of features count towards them.
-        The earlier usage of the runs is added first, even for a model that cannot be called now.
+        One budget per target (None means no limit), or empty. Earlier usage of each run is first charged to
+        its budget, even if the model cannot be called now. Tests of features are charged too.
     uncertain
         What happens to answers that were unfinished when an earlier command was killed, see
         `oversight.harness.store.calls.call_repository.settle_lost`.
@@ -81,7 +81,7 @@ def prepare(
         If an API key, a function or a command is missing, or a required feature is not offered:
         ``structured = "always"``, ``answer = "choice"``, or log-probabilities of a judge.
     OversightError
-        If no model can be called; the first model's error.
+        If no model can be called. The error is that of the first model.
     """
     models = [make_model(target.settings, target.function) for target in targets]
     looks = _Looks(wanted)
@@ -138,7 +138,7 @@ def _settle(store: Store, target: Target) -> Target | None:
 
 
 def _find_choice(store: Store, settings: ModelSection) -> str | None:
-    """Return which of `CHOICES` (fields that restrict answers) a model is known to support, or None."""
+    """Return the first request field in `CHOICES` that a model is known to support, or None."""
     for name in CHOICES:
         if store.calls.read_probe(settings.where, settings.model, f"choice:{name}"):
             return name
@@ -201,12 +201,14 @@ class _Looks:
         return target
 
     async def _choose(self, target: Target, offers: Callable[[_Feature], Awaitable[bool]]) -> str:
-        """Return the first of `CHOICES` (fields that restrict answers) that the model supports.
+        """Return the first request field in `CHOICES` that the model supports.
+
+        The fields in `CHOICES` restrict answers to given texts.
 
         Raises
         ------
         ConfigError
-            If the model supports none of them.
+            If the model supports none of these fields.
         """
         for name in CHOICES if target.settings.api_version is None else ():
             if await offers(f"choice:{name}"):

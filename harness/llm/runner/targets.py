@@ -48,9 +48,9 @@ class Target:
         return self.is_program or self.settings.endpoint == LOCAL_ENDPOINT
 
     def record_price(self, store: Store, used: Sequence[Usage] | None = None) -> None:
-        """Store the run's current price for usage from now on.
+        """Store the current price of the run's model for usage from now on.
 
-        `used` is the usage so far; None computes it from the stored answers and charges.
+        `used` is the run's usage so far; if None, it is computed from the stored answers and charges.
         """
         if self.price is not None and not self._is_free:
             used = store.runs.sum_usage(self.spec.id) if used is None else used
@@ -96,7 +96,7 @@ class Target:
             )
 
     def refuse_waiting(self, store: Store) -> None:
-        """Raise `BadInput` if a batch of this run is unfinished, as its items would be paid for twice."""
+        """Raise `BadInput` if a batch of the run is unfinished: its items would be paid for twice."""
         waiting = store.calls.read_batches(self.spec.id, UNDER_WAY)
         if waiting:
             n = sum(len(batch.requests) for batch in waiting)
@@ -108,7 +108,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomPart:
-    """A random draw of `items` items out of `of` items, with its seed."""
+    """A random draw of items: how many were drawn (`items`), out of how many (`of`), and the seed."""
 
     items: int
     of: int
@@ -119,9 +119,9 @@ class RandomPart:
 class RequestedItems:
     """The stored items that models should answer; with `retry_failed`, failed answers are requested again.
 
-    `sample` describes the random draw of these items; None if they were not drawn. `judges` names models
-    whose log-probabilities are needed: an error is raised if a judge's settings request log-probabilities
-    that its endpoint does not offer.
+    `sample` describes the random draw of these items; None if they were not drawn. `judges` are the names of
+    models whose log-probabilities are needed. If the settings of such a model request log-probabilities but
+    its endpoint does not offer them, `prepare` raises an error.
     """
 
     store: Store

@@ -48,17 +48,17 @@ class RunTerms:
     Attributes
     ----------
     budget_usd, budget_tokens, budget_requests
-        Limits on the runs together, including their earlier usage: US dollars; tokens sent and received
-        together; calls sent, including refused ones. None means no limit.
+        Limits on the total usage of all runs, including usage by earlier commands. They count US dollars,
+        tokens (sent plus received), and calls sent (including refused calls). None means no limit.
     patience
         Seconds to wait for an endpoint that does not answer.
     wait
         Whether to wait until other processes have finished their work on the same runs.
     take_over
-        Whether the user confirms that processes on other machines with locks of the runs have ended.
+        Whether the user confirms that processes on other machines that hold these runs' locks have ended.
     uncertain
-        What happens to answers that a dead process left unfinished: ``"retry"`` asks again, ``"hold"`` stores
-        them as failed.
+        What happens to answers that a dead process left unfinished: ``"retry"`` requests them again,
+        ``"hold"`` stores them as failed.
     workers
         The processes that make the calls.
     """

@@ -159,7 +159,7 @@ async def _pool(
     source: Iterator[tuple[_Course, Item, int]],
     write: Callable[[Sequence[StoredRow]], None],
 ) -> None:
-    """Run the workers of one limiter with their own writer, so that other pools do not wait for them."""
+    """Run the workers of one limiter and a separate writer, so that no pool waits for another pool."""
     with Batches[StoredRow, None](write, lanes) as rows:
         async with asyncio.TaskGroup() as group:
             for _ in range(lanes):

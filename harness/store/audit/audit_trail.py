@@ -78,7 +78,7 @@ class AuditEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRecord:
-    """A stored event with its position, its time (by the clock of the writing machine, in UTC) and its link.
+    """A stored event with its position, its link, and its time in UTC by the clock of the writing machine.
 
     `comment` is None if the comment was erased; `comment_digest` is empty if there was no comment.
     """
@@ -111,12 +111,15 @@ class AuditRecord:
         return isinstance(detail, dict) and detail.get("redacted") is True
 
     def find_seal(self) -> str:
-        """Return a hash of the link and the current content; ``redacted`` events contain such hashes."""
+        """Return a seal of the event: a hash of its link and its current content.
+
+        A ``redacted`` event contains the seals of the events whose content was erased.
+        """
         return self.find_link(self.link)
 
     @property
     def holds_comment(self) -> bool:
-        """Whether the comment matches its hash in the chain, or was erased."""
+        """Whether the comment was erased or matches the salted hash `comment_digest`."""
         return self.comment is None or _hash_comment(self.salt, self.comment) == self.comment_digest
 
 
@@ -145,7 +148,7 @@ class AnswerHistory:
     first
         Time of the first answer, in ISO 8601 and UTC.
     last
-        Position in the trail of the person's last answer to the question.
+        Position of the event of the last answer in the audit trail.
     seconds
         Total number of seconds for which the question was visible; None if unknown.
     values
@@ -164,7 +167,7 @@ class AuditRepository(Repository):
     """The audit trail of a study."""
 
     def append(self, events: Sequence[AuditEvent]) -> None:
-        """Store events; the caller writes the described rows in the same `Store.together` block."""
+        """Store events; the caller writes the rows that they describe in the same `Store.together` block."""
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, events)
 
@@ -223,7 +226,10 @@ class AuditRepository(Repository):
         return str(found[0][0]) if found else START
 
     def read_histories(self, way: str) -> list[AnswerHistory]:
-        """Return the histories of answers from one channel, in the order of their last events."""
+        """Return the history of each (person, question) pair with answers from one channel.
+
+        Histories are sorted by the position of their last answer.
+        """
         e = _EVENT.c
         last = sa.func.max(e.position)
         query = (
@@ -247,7 +253,7 @@ class AuditRepository(Repository):
         return dict(self._database.read_tuples(query.group_by(_EVENT.c.person)))
 
     def read_steps(self, since: int) -> list[TrailStep]:
-        """Return the events from a position on, in order."""
+        """Return all events at position `since` and later, in order."""
         columns = (_EVENT.c[name] for name in TrailStep._fields)
         query = sa.select(*columns).where(_EVENT.c.position >= since).order_by(_EVENT.c.position)
         return [TrailStep(*row) for row in self._database.read_tuples(query)]
@@ -287,7 +293,10 @@ def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> No
 def link_records(
     events: Iterable[AuditEvent], at: str, position: int = 0, link: str = START
 ) -> list[AuditRecord]:
-    """Return records of the events, which continue a chain at `position` after the link `link`."""
+    """Return the events as records, with positions and links that continue a hash chain.
+
+    The chain's last link so far is `link`; the first new event gets the position `position`.
+    """
     records = []
     for place, event in enumerate(events, position):
         # Convert values to the form in which a database returns them, so that links can be recomputed.

@@ -60,7 +60,10 @@ class DesignPart:
     """Whether rows are sorted first by the position of their item."""
 
     def shorten(self, row: Sequence[Any]) -> Sequence[Any]:
-        """Return a row; omit an unknown place, because digests of older versions contained no places."""
+        """Return a row without its last value if this is an unknown place, and unchanged otherwise.
+
+        Digests by older versions contained no places.
+        """
         return row[:-1] if self.columns[-1] == "place" and row[-1] is None else row
 
 
@@ -89,14 +92,14 @@ DESIGN_PARTS = {
 
 
 class RowsDigest:
-    """A hash of rows in order, independent of how the rows are split into batches."""
+    """A hash of rows in order, independent of how many rows each call of `add` passes."""
 
     def __init__(self) -> None:
         self._hash = sha256()
         self.number = 0
 
     def add(self, rows: Sequence[Any]) -> None:
-        """Add the next rows."""
+        """Add rows to the hash."""
         if rows:
             # A value of another type, for example '1' instead of 1, must change the hash.
             self._hash.update(memoryview(orjson.dumps(rows, default=repr))[1:-1])
@@ -109,10 +112,10 @@ class RowsDigest:
 
 
 class BatchDigest:
-    """A hash of replies that arrived together, for one audit event instead of one per reply.
+    """A hash of replies that arrived together, so that one audit event can record all of them.
 
-    The hash covers ids, people and values in order of arrival. It does not depend on how the replies are
-    split into batches.
+    The hash covers ids, people and values in order of arrival. It does not depend on how many replies each
+    call of `add` passes.
     """
 
     def __init__(self) -> None:
@@ -124,7 +127,7 @@ class BatchDigest:
         return self._columns[0].number
 
     def add(self, ids: Sequence[str], people: Sequence[str], values: Sequence[str]) -> None:
-        """Add the next replies, given as columns."""
+        """Add replies, given as columns, to the hash."""
         for digest, column in zip(self._columns, (ids, people, values), strict=True):
             digest.add(list(column))
 
@@ -137,7 +140,10 @@ class DesignRepository(Repository):
     """Reads a study's design in an order that does not depend on the order of storage."""
 
     def read_part(self, name: str) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows of a design part in batches; parts sorted by item omit rows without an item."""
+        """Yield the rows of a design part in batches.
+
+        If the part is sorted by item, rows whose item does not exist are omitted.
+        """
         part = DESIGN_PARTS[name]
         with self._database.transaction() as connection:
             is_file = connection.dialect.name == "sqlite"
@@ -158,7 +164,10 @@ class DesignRepository(Repository):
             yield [tuple(part.shorten(row)) for row in zip(*read, strict=True)]
 
     def measure(self) -> dict[str, dict[str, Any]]:
-        """Return ``{"number": …, "digest": …}`` by design part: the number of rows and their hash."""
+        """Return the number of rows and their hash, by design part.
+
+        Each value has the form ``{"number": …, "digest": …}``.
+        """
         found, numbers = dict[str, dict[str, Any]](), self.count_parts()
         for name in DESIGN_PARTS:
             rows = RowsDigest()

@@ -41,7 +41,10 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """A question reassigned from `giver` to `taker`; `place` was its place in a server queue, or None."""
+    """A question reassigned from the expert `giver` to the expert `taker`.
+
+    `place` was the question's place in the first expert's queue; None if it was in no queue.
+    """
 
     asked_id: str
     giver: str
@@ -51,7 +54,7 @@ class Handover:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerLink:
-    """An expert's link to the answer page, which a personal code opens; the code itself is not stored.
+    """An expert's link to the answer page, which asks for a personal code; only the code's hash is stored.
 
     Attributes
     ----------
@@ -111,7 +114,10 @@ class PeopleRepository(Repository):
             return bool(gone.rowcount)
 
     def read_handovers(self) -> dict[str, Handover]:
-        """Return the handover by question id; repeated handovers of a question are stored as one."""
+        """Return the handover of each reassigned question, by question id.
+
+        If a question was reassigned several times, one handover leads from its first expert to its last.
+        """
         query = select_values(Handover, _HANDOVER).order_by(_HANDOVER.c.asked_id)
         return {found.asked_id: found for found in self._database.read_values(Handover, query)}
 
@@ -188,7 +194,7 @@ class PeopleRepository(Repository):
 
 
 def write_moment(moment: datetime) -> str:
-    """Format a time in UTC for storage; the texts sort in order of time."""
+    """Convert a time to UTC and format it for storage, so that sorting the texts sorts the times."""
     return moment.astimezone(UTC).isoformat(timespec="seconds")
 
 

@@ -164,7 +164,11 @@ class CallRepository(Repository):
         return {call.key: call for call in found}
 
     def find_latest(self, *, has_schema: bool) -> StoredCall | None:
-        """Return the latest successful call with (or without) a JSON Schema in its request, or None."""
+        """Return the latest successful call, or None.
+
+        Only calls whose request has a JSON Schema are considered if `has_schema`, otherwise only the other
+        calls.
+        """
         # This text matches only the request's field, because quotation marks inside texts are escaped.
         free = _CALL.c.request.contains('"schema":null', autoescape=True)
         query = select_values(StoredCall, _CALL).where(

@@ -47,7 +47,7 @@ class CandidateColumns:
 
 
 class CandidateColumnsRepository(Repository):
-    """Reads answers of the candidates of a search, without the raw texts."""
+    """Reads the answers of a search's candidates, but not the texts of their replies."""
 
     def read_answers(self, search: str) -> Iterator[CandidateColumns]:
         """Yield the answers in a search, one `CandidateColumns` per candidate and replicate."""

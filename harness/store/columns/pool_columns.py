@@ -89,9 +89,9 @@ class PoolRepository(Repository):
         return ItemPool(stratum=stratum, size=size, weight=weight, chance=chance, batch=batch)
 
     def count_pool(self) -> tuple[int, int] | None:
-        """Return the numbers of drawn items and of pool items; None if the study asks about every item.
+        """Return the number of drawn items and the number of all items in the pool.
 
-        Items that were removed from the study do not count.
+        Returns None if the study asks about every item. Items that were removed from the study do not count.
         """
         if not self.read_draws():
             return None
@@ -118,7 +118,7 @@ class PoolRepository(Repository):
         return [name for name, _ in rows], np.array([stratum for _, stratum in rows], np.int64)
 
     def add_pool(self, ids: Sequence[str], stratum: IntArray) -> None:
-        """Store all items of the pool, as undrawn, with the index of their stratum."""
+        """Store all items of the pool as undrawn, each with the index of its stratum."""
         rows = zip(ids, stratum.tolist(), [0] * len(ids), strict=True)
         self._database.add_rows(_POOL, ("item_id", "stratum", "batch"), rows)
 

@@ -45,12 +45,12 @@ class RunColumns:
     Attributes
     ----------
     unreadable, failed
-        Kind of reason (see `Prediction.kind`) → number of items with unreadable or failed answers.
+        Number of items with unreadable or failed answers, by kind of reason (see `Prediction.kind`).
     usage
         Usage of the stored answers, one sum per source; see `RunRepository.sum_answers`.
     steps
-        Step that read an answer → number of items. Answers stored by older versions have no step and are
-        left out.
+        Number of items by the parsing step that read the answer. Answers stored by older versions have no
+        step and are left out.
     """
 
     predictions: PredictionColumns
@@ -116,7 +116,7 @@ class RunColumnsRepository(Repository):
         return found
 
     def _find(self, run_id: str, query: sa.Select[Any]) -> sa.Row[Any] | None:
-        """Return a run's cached row if it has the current version."""
+        """Return a run's cached row; None if there is none or the run's predictions have changed since."""
         # A run without a version row has version 0, because the triggers have counted no changes yet.
         versions = sa.outerjoin(_KEPT, RunVersionRow, _KEPT.c.run_id == _VERSION.run_id)
         is_present = _KEPT.c.version == sa.func.coalesce(_VERSION.version, 0)
@@ -139,7 +139,7 @@ class RunColumnsRepository(Repository):
         return _columns(PredictionColumns.of(found, index), kinds, self._runs.sum_answers(run_id), steps)
 
     def _read_once(self, run_id: str, index: ItemIndex) -> RunColumns:
-        """Read a run with one sample per item in one pass over its rows."""
+        """Read a run that has one sample per item, in one pass over the run's rows."""
         option = np.full(index.size, ABSENT, np.int16)
         sure: FloatArray | None = None
         reasons: list[tuple[int, str, str]] = []
@@ -180,7 +180,7 @@ def _columns(
     usage: Sequence[Usage],
     steps: Counter[str],
 ) -> RunColumns:
-    """Make `RunColumns` from predictions, the (status, kind) of each reason, usage and steps."""
+    """Return the `RunColumns`; `kinds` are the pairs (status, kind of reason) of the predictions."""
     failed = PredictionStatus.FAILED.value
     return RunColumns(
         predictions=predictions,

@@ -31,7 +31,7 @@ class ShownRepository(Repository):
     """Reads the texts that questions and control questions show."""
 
     def find_shown(self, ids: Collection[str]) -> dict[str, tuple[Item, int]]:
-        """Return (item, option) by question id, for a batch of ids; unknown ids are left out."""
+        """Return (item, option) of each given question, by question id; unknown ids are left out."""
         asked = dict[str, tuple[str, int]]()
         for t in _ASKED:
             query = sa.select(t.id, t.item_id, t.option).where(self._database.among(t.id, ids))
@@ -49,14 +49,17 @@ class ShownRepository(Repository):
         return found
 
     def has_source(self, digest: str) -> bool:
-        """Whether a source with this digest was stored completely, so the stored texts equal its texts."""
+        """Whether a source with this digest was stored completely.
+
+        If so, the stored texts are those of the source.
+        """
         query = sa.select(_SOURCE.c.digest).where(_SOURCE.c.digest == digest)
         return bool(self._database.read_rows(query))
 
     def read_marks(self, write: WriteShown) -> tuple[dict[str, str], dict[str, int]]:
-        """Return two dictionaries by question id: the expert, and a mark of the shown texts.
+        """Return two dictionaries by question id: the expert, and a hash of the texts that the expert sees.
 
-        A mark is a hash as in `mark_shown`, so that the texts need not stay in memory.
+        The hashes, see `mark_shown`, need less memory than the texts.
         """
         marked, t = dict[str, tuple[int, tuple[str, Sequence[str]]]](), _ASKED[0]
         for names, marks in self._iterate_items(write):

@@ -57,7 +57,7 @@ class QueueOrder:
     expert, place
         Index of the question's expert in `experts`, and `Question.place` (−1 if unknown).
     open_ids
-        Id of the question if it is open; None if it is answered.
+        Id of the question if it is unanswered, otherwise None.
     """
 
     experts: Sequence[str]
@@ -81,7 +81,7 @@ class ColumnRepository(Repository):
         self._seen, self._kept, self._lock = -1, dict[Any, Any](), RLock()
 
     def remember(self, version: Callable[[], int] = lambda: 0) -> None:
-        """Cache items, labels, options and columns of strata from now on, because reading them is slow.
+        """From now on, cache items, labels, options and the columns that define strata.
 
         The cache is emptied when `version` returns a new number; by default, it is never emptied.
         """
@@ -123,7 +123,7 @@ class ColumnRepository(Repository):
         return sorted(names - {SECOND_QUESTIONS})
 
     def count_options(self) -> dict[int, int]:
-        """Return the number of items by number of options K."""
+        """Return how many items have K options, by K."""
         return self._once("options", self._count_options)
 
     def _count_options(self) -> dict[int, int]:
@@ -132,7 +132,7 @@ class ColumnRepository(Repository):
         return {int(k): int(n) for k, n in rows}
 
     def read_meta(self, column: str) -> ItemValues:
-        """Return every item's value in an extra column of the source.
+        """Return the value of every item in one of the extra columns of the items' source.
 
         A column with missing values is cached only from the second call on, because the first caller may fill
         in the missing values.
@@ -156,7 +156,7 @@ class ColumnRepository(Repository):
         return ItemValues(code=np.array([places.get(name, -1) for name in found], np.int64), names=names)
 
     def read_options(self, index: ItemIndex) -> dict[str, int]:
-        """Return the number of options K by item id."""
+        """Return each item's number of options, by item id."""
         query = sa.select(sa.func.json_array_length(_ITEM.options)).order_by(*_ORDER)
         return {name: int(k) for name, (k,) in zip(index.ids, self._read(query), strict=True)}
 
@@ -181,7 +181,7 @@ class ColumnRepository(Repository):
         Parameters
         ----------
         second
-            Whether to read only second questions; otherwise only the study's other questions.
+            Whether to read only the questions of the second phase; otherwise only all other questions.
 
         Raises
         ------
@@ -223,7 +223,7 @@ class ColumnRepository(Repository):
         return self._label_columns(index, columns, propensities, offered, list(people))
 
     def read_order(self) -> QueueOrder:
-        """Return expert, place and open state of every question, except second questions."""
+        """Return expert, place and, if unanswered, id of every question except second questions."""
         is_open = sa.case((_ANSWER.question_id.is_(None), _QUESTION.id), else_=None)
         query = sa.select(_QUESTION.expert, _QUESTION.place, is_open).where(
             _QUESTION.protocol != SECOND_QUESTIONS
@@ -241,7 +241,7 @@ class ColumnRepository(Repository):
         )  # fmt: skip
 
     def read_ids(self, places: Sequence[int]) -> dict[int, str]:
-        """Return position → item id, in the order of the given positions."""
+        """Return a dictionary from each given position to the id of the item at it, in the given order."""
         query = sa.select(_ITEM.position, _ITEM.id).where(_ITEM.position.in_(places))
         found = dict(self._read(query))
         return {place: found[place] for place in places}

@@ -160,7 +160,10 @@ class ControlRepository(Repository):
         return dict(self._database.read_tuples(query.where(self._database.among(_CONTROL.c.id, ids))))
 
     def find_items(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the item id of each given control question, by question id; gold questions are left out."""
+        """Return the item id of each given control question, by question id.
+
+        Gold questions and unknown ids are left out.
+        """
         query = sa.select(_CONTROL.c.id, _CONTROL.c.item_id).where(
             self._database.among(_CONTROL.c.id, ids), _CONTROL.c.original != ""
         )
@@ -179,7 +182,8 @@ class ControlRepository(Repository):
         """Return the secret key of question ids, creating it if the study has no questions yet.
 
         If several processes create a key at once, all use the key that was stored first. If an older version
-        drew questions, no key is created, because their ids must not change; the result is then empty.
+        of oversight drew questions, no key is created and the result is empty, because the ids of these
+        questions must not change.
         """
         if not self._is_settled():
             with self._database.transaction(exclusive=True) as connection:
@@ -204,6 +208,6 @@ class ControlRepository(Repository):
             connection.execute(sa.insert(_KEY).values(id=0, secret=key))
 
     def _is_settled(self, connection: sa.Connection | None = None) -> bool:
-        """Whether the key may not be created any more, because a key or questions exist."""
+        """Whether no key may be created, because a key or questions exist already."""
         read = self._database.read_tuples if connection is None else connection.execute
         return any(list(read(sa.select(table.c.id).limit(1))) for table in (_KEY, *_DRAWN))

@@ -72,9 +72,9 @@ _INDICES: dict[tuple[int, int], int] = {}
 class HeldFile:
     """The file of an open SQLite database, which is checked at each commit with a few system calls.
 
-    The paths of file and log must lead to the files that were opened. Only SQLite's checkpoints change the
-    file, and the log's index changes with each checkpoint. So if the file changed but the index did not,
-    another program wrote into the file.
+    The paths of the file and of its write-ahead log must lead to the files that were opened. Only SQLite's
+    checkpoints change the file, and the log's index changes with each checkpoint. So if the file changed but
+    the index did not, another program wrote into the file.
 
     Parameters
     ----------
@@ -106,7 +106,10 @@ class HeldFile:
             self._keeper = None
 
     def fold(self) -> bool:
-        """Run a checkpoint. Returns whether it copied the whole log; True if no checkpoint is possible."""
+        """Run a checkpoint.
+
+        Returns whether the whole log has been copied; True if no checkpoint is possible.
+        """
         if self.is_overwritten():
             return True
         with self._lock, suppress(sqlite3.Error):
@@ -116,7 +119,10 @@ class HeldFile:
         return True
 
     def remember(self, *, writes: bool) -> None:
-        """Record which file is at the path and, with `writes`, also its log and the log's index."""
+        """Record which file is at the path.
+
+        If `writes`, also record the file's write-ahead log and the log's index.
+        """
         if not writes:
             self._opened = _identify(self._name)
             return
@@ -193,7 +199,7 @@ class HeldFile:
         raise LostDatabase(f"{self._shown}: {loss}{told}")
 
     def _describe_loss(self) -> str:
-        """Return what happened to the files at the path; empty if they are the opened files."""
+        """Return what happened to the opened files; empty if the path still leads to them."""
         found = _identify(self._name)
         if found is None:
             return "the file was removed"

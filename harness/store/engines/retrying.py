@@ -190,7 +190,10 @@ class _RetryingCursor(sqlite3.Cursor):
 
 
 def _is_busy(error: BaseException) -> bool:
-    """Whether an error is due to a lock; the lower 8 bits of its code give the kind of error."""
+    """Whether an error is due to a lock.
+
+    The lower 8 bits of SQLite's error code give the kind of error.
+    """
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 

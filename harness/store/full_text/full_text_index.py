@@ -177,7 +177,10 @@ class FullTextRepository(Repository):
 
 
 def index_new_words(connection: sa.Connection, first: int) -> None:
-    """Index the items from position `first` on; do nothing if earlier items are not indexed yet."""
+    """Index the items at position `first` and later.
+
+    Do nothing if items before `first` are not indexed yet.
+    """
     if _count_indexed(connection) == first:
         _index(connection, first, _count_items(connection))
 

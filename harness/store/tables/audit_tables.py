@@ -34,7 +34,7 @@ class AuditEventRow(TableRow, table=True):
 
 
 class HandoverRow(TableRow, table=True):
-    """A question that was reassigned from the expert for whom it was drawn to another expert.
+    """A question that was drawn for one expert and reassigned to another.
 
     `place` is the question's place in the first expert's queue; None if it was in no queue.
     """

@@ -20,7 +20,7 @@ class ItemRow(TableRow, table=True):
 
 
 class ItemSourceRow(TableRow, table=True):
-    """A source of items: the number of its items, and the hash `digest` of all data that define them."""
+    """A source of items: its number of items, and a hash (`digest`) of all data that define them."""
 
     digest: str = Field(primary_key=True)
     items: int
@@ -55,7 +55,10 @@ class ReplyRow(TableRow):
 
 
 class AnswerRow(ReplyRow, table=True):
-    """The only answer to a question; `position` is its place in the order of arrival."""
+    """The answer to a question, at most one per question.
+
+    `position` is the answer's place in the order of arrival.
+    """
 
     question_id: str = Field(primary_key=True, foreign_key="question.id")
     verdict: str
@@ -69,7 +72,10 @@ class AssignmentRow(_Asked, table=True):
 
 
 class RatingRow(ReplyRow, table=True):
-    """The only rating of an assignment; `label` is an option of the item, or empty if skipped."""
+    """The rating of an assignment, at most one per assignment.
+
+    `label` is an option of the item; empty if the annotator skipped the assignment.
+    """
 
     assignment_id: str = Field(primary_key=True, foreign_key="assignment.id")
     label: str
@@ -103,7 +109,10 @@ class ControlQuestionRow(TableRow, table=True):
 
 
 class ControlAnswerRow(ReplyRow, table=True):
-    """The only answer to a control question; `position` is its place of arrival among these answers."""
+    """The answer to a control question, at most one per question.
+
+    `position` numbers the answers to control questions in their order of arrival.
+    """
 
     question_id: str = Field(primary_key=True, foreign_key="control_question.id")
     verdict: str
@@ -121,7 +130,7 @@ class QuestionKeyRow(TableRow, table=True):
 
 
 class LookRow(TableRow, table=True):
-    """Interim analysis number `look` of `looks`, with the numbers of answers and of drawn questions."""
+    """Interim analysis `look` of `looks` planned ones, with its numbers of answers and of drawn questions."""
 
     look: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     looks: int
@@ -147,9 +156,10 @@ class ItemDrawRow(TableRow, table=True):
 
 
 class PoolItemRow(TableRow, table=True):
-    """An item of the pool: its stratum, and the number of the draw that drew it (0: undrawn).
+    """An item of the pool. `batch` is the number of the draw that drew the item, or 0 if it is undrawn.
 
-    `chance` is the probability with which it was drawn; None if all undrawn items had the same probability.
+    `chance` is the probability with which the item was drawn; None if this draw gave all undrawn items the
+    same probability.
     """
 
     item_id: str = Field(primary_key=True, foreign_key="item.id")
@@ -159,7 +169,10 @@ class PoolItemRow(TableRow, table=True):
 
 
 class DatabaseMarkRow(TableRow, table=True):
-    """The only row with the database's random id, and its mark if it must not collect answers."""
+    """The table's only row: the database's random id, and its `DatabaseMark` as three texts.
+
+    All three texts are empty if the database may collect answers.
+    """
 
     id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     database: str

@@ -66,7 +66,7 @@ def _copy(connection: sa.Connection, statement: str, rows: Sequence[tuple[Any, .
 
 
 def meet_known(insert: Insert, table: sa.Table, names: tuple[str, ...], known: Known) -> Insert:
-    """Return an insertion that replaces or keeps rows with existing keys."""
+    """Return an insertion that, for a row with an existing key, replaces or keeps the stored row."""
     key = [column.name for column in table.primary_key]
     if known == "replace":
         new = {name: insert.excluded[name] for name in names if name not in key}
@@ -85,7 +85,10 @@ def row_of(value: Any) -> dict[str, Any]:
 
 
 def value_of(kind: type[Any], row: sa.Row[Any], **others: Any) -> Any:
-    """Create an instance of `kind` from the row's columns with the names of fields, and from `others`."""
+    """Create an instance of the dataclass `kind`.
+
+    Its fields get the values of the row's columns with the same names, and the values in `others`.
+    """
     names = kind.__dataclass_fields__.keys() & row._fields
     return kind(**{name: getattr(row, name) for name in names} | others)
 
@@ -146,7 +149,7 @@ def insert_tuples(
 
 
 def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
-    """Return an insertion of the dialect, which can handle existing keys."""
+    """Return the dialect's own insertion, which supports a clause for rows with existing keys."""
     # The dialect is imported on demand, because the import takes as long as opening a small study.
     insert: Callable[[sa.Table], Insert] = import_module(f"sqlalchemy.dialects.{dialect.name}").insert
     return insert(table)

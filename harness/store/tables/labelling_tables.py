@@ -25,7 +25,10 @@ class LabelQueueRow(TableRow, table=True):
 
 
 class LabelTaskRow(TableRow, table=True):
-    """A question or assignment in a queue: its place, a hash of the sent data, and the server's task id."""
+    """A question or assignment in an expert's queue.
+
+    `digest` is a hash of the data sent to the server; `task_id` is the server's id of the task.
+    """
 
     question_id: str = Field(primary_key=True)
     expert: str = Field(foreign_key="label_queue.expert", index=True)
@@ -57,7 +60,10 @@ class LabelRevisionRow(_Annotation, table=True):
 
 
 class LabelQuarantineRow(_Annotation, table=True):
-    """An annotation that does not count, with the reason; `over` is True if its question was sent again."""
+    """An annotation that does not count, with the reason.
+
+    `over` is True if the annotation's question has been sent to the server again since then.
+    """
 
     task_id: int
     reason: str

@@ -17,9 +17,11 @@ class OpenAnswerRow(TableRow, table=True):
 
 
 class UnitRow(TableRow, table=True):
-    """A unit that experts judge: a part of an answer, or a criterion of an item if `answer` is empty.
+    """A unit that experts judge: a part of a model's answer, or a criterion from an item's rubric.
 
-    `origin` is the source of the unit; `place` is its position within the answer or the item's rubric.
+    The field `answer` is empty for a criterion.
+
+    `origin` is the source of the unit; `place` is the unit's position within the answer or the rubric.
     """
 
     id: str = Field(primary_key=True)

@@ -43,7 +43,7 @@ class SpecifiedRow(TableRow):
 
 
 class ModelAnswerRow(TableRow):
-    """Base class of model answers: option, how it was read, the raw text, and the usage."""
+    """Base class of model answers: option, parsing step that found it, raw text and usage."""
 
     option: int | None
     status: str

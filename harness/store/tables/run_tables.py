@@ -20,7 +20,7 @@ class _OfSearch(TableRow):
 
 
 class SearchItemRow(_OfSearch, table=True):
-    """The split that an item belongs to, and its position in the split; drawn once per search."""
+    """The split to which a search assigned an item; `position` is the item's position in the split."""
 
     item_id: str = Field(primary_key=True, foreign_key="item.id")
     split: str
@@ -55,7 +55,10 @@ class CandidateAnswerRow(ModelAnswerRow, table=True):
 
 
 class SearchEventRow(_OfSearch, table=True):
-    """A decision of a search, identified by its key; the first row with a key is kept."""
+    """A decision of a search, identified by `key`.
+
+    Once a decision is stored, later decisions with the same key are ignored.
+    """
 
     key: str = Field(primary_key=True)
     data: dict[str, Any] = Field(sa_type=JSON)
@@ -149,10 +152,11 @@ class BatchRow(TableRow, table=True):
 
 
 class CallRow(TableRow, table=True):
-    """A model call and its result; `key` is a hash of the model, the request and the draw's path.
+    """A model call and its result.
 
-    The path is an identifier, for example item/replicate/occurrence. A failed call has an `error`, and a
-    later attempt replaces the row. `usd` is None if no price is known.
+    `key` is a hash of the model, the request, and an identifier of the draw, for example
+    item/replicate/occurrence. A failed call has an `error`, and a later attempt replaces its row. `usd` is
+    None if no price is known.
     """
 
     key: str = Field(primary_key=True)
