@@ -77,7 +77,7 @@ PARTIAL_KINDS = (NoteKind.PARTIAL, NoteKind.PARTIAL_WITH_ADDED)
 
 
 def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[Note, ...]]:
-    """Select labels from the share of the queues that all experts have reached; return them and notes.
+    """Select the labels in that share of the queues which all experts have reached; return labels and notes.
 
     The share is the same for every expert, and is counted from the start of the expert's queue.
 
@@ -87,8 +87,8 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     Parameters
     ----------
     labels
-        If their questions are unknown, or the protocol is sequential, all labels are returned. Estimates for
-        sequential protocols count open items as right or as wrong, whichever is worse.
+        If it is unknown which questions were drawn, or the protocol is sequential, all labels are returned.
+        Estimates for sequential protocols count open items as right or as wrong, whichever is worse.
     items
         Shape (N,): whether an item has a prediction.
 
@@ -589,7 +589,9 @@ def find_drawn_strata(items: IntArray, labels: LabelColumns) -> DrawnStrata | No
 
 
 def find_weights(items: IntArray, labels: LabelColumns) -> FloatArray | None:
-    """Return how many pool items each item at these positions represents; None if all items count equally.
+    """Return, for the item at each position in `items`, the number of pool items that it represents.
+
+    None if all items count equally.
 
     Examples
     --------
@@ -712,7 +714,7 @@ class HiddenRange:
         )
 
     def allow_for(self, estimate: Estimate) -> Estimate | None:
-        """Widen the interval as `widen` does; None if this makes it more than `WIDEST` times as wide."""
+        """Return the result of `widen`; None if the interval gets more than `WIDEST` times as wide."""
         wide = self.widen(estimate)
         if wide.high - wide.low > WIDEST * (estimate.high - estimate.low):
             return None
@@ -778,9 +780,9 @@ def bound_missing(
 ) -> Estimate | None:
     """Widen an interval to cover failed model calls and unanswered questions.
 
-    If a share ρ of the calls succeeded, A lies between ρ·A_ran and 1 − ρ·(1 − A_ran), where A_ran is the
-    accuracy on items whose call succeeded. Each end includes the uncertainty of ρ and A_ran
-    (`scale_by_share`).
+    If a share ρ of the calls succeeded, the accuracy on all items lies between ρ·A_ran and 1 − ρ·(1 − A_ran),
+    where A_ran is the accuracy on items whose call succeeded. Each end includes the uncertainty of ρ and
+    A_ran (`scale_by_share`).
 
     Returns
     -------

@@ -128,7 +128,7 @@ class Gains:
     Attributes
     ----------
     sums
-        Shape (J,): sums of the units that count so far.
+        Shape (J,): for each unit that counts so far, the sum of its items' gains.
     low, high
         Bounds of every sum, fixed before any answer.
     answers
@@ -171,9 +171,10 @@ def gather_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> t
 class WorstRates:
     """Ranges of experts' error rates; a bet uses those rates in the ranges that are worst for the bet.
 
-    With sensitivity s, specificity t and J = s + t − 1, the outcome of an item of value v has the mean
-    J v + r with r = C(1 − J) + (1 − t)(Σ_k c_k − K C). The gain is the outcome minus r + J·bar; its mean is
-    J (v − bar). The gain is linear in s and t, so it is most extreme at ends of both ranges.
+    With sensitivity s, specificity t and J = s + t − 1, an item whose true value is v has an outcome with the
+    mean J v + r, where r = C(1 − J) + (1 − t)(Σ_k c_k − K C) with c and C of equation (G) (see the module).
+    The gain is the outcome minus r + J·bar; its mean is J (v − bar). The gain is linear in s and t, so it is
+    most extreme at an end of each range.
 
     Attributes
     ----------
@@ -203,7 +204,9 @@ NO_ERRORS = WorstRates(sensitivity=(1.0, 1.0), specificity=(1.0, 1.0), side=1, l
 def accuracy_gains(
     evidence: Evidence, answer: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
 ) -> Gains:
-    """Compute the gains of a model's accuracy against a bar in (0, 1), from the results of `gather_asked`.
+    """Compute the gains of bets on whether a model's accuracy is above a bar in (0, 1).
+
+    `evidence` and `answer` are the results of `gather_asked`.
 
     Raises
     ------
@@ -228,7 +231,7 @@ def accuracy_gains(
 def difference_gains(
     evidence: Evidence, answer: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
 ) -> Gains:
-    """Compute the gains of the first model's accuracy minus the second's against a bar in (−1, 1).
+    """Compute the gains of bets on whether the first accuracy minus the second is above a bar in (−1, 1).
 
     Raises
     ------

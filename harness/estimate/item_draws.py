@@ -270,8 +270,8 @@ class SecondRates:
         Shape (N, K): probability q with which each option is asked about if the item is drawn; 0 for options
         known to be false; rows sum to 1.
     narrower
-        Expected standard error with second answers, divided by the one without, in (0, 1]. It is averaged
-        over models (as variances), and assumes that the votes' posterior is right.
+        Expected standard error with second answers, divided by the standard error without, in (0, 1]. It is
+        the root of a mean of variance ratios over models, and assumes that the votes' posterior is right.
     """
 
     chance: FloatArray

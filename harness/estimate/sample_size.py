@@ -146,7 +146,9 @@ def population_variance(
     truth: IntArray,
     rates: tuple[float, float],
 ) -> float:
-    """Compute Var(g) over item, drawn option and answer, for a population with known truth.
+    """Compute the variance of the outcome g of equation (G) in a population with known truth.
+
+    Item, drawn option and answer are random.
 
     Var(g) = E[g²] − θ² with
     E[g²] = E Σ_k π_k [(Σ_j c_j p_j + w_k (1{y=k} − p_k))² + w_k² Var(b̃_k | y)] + E (1 − Σπ)(Σ_j c_j p_j)².
@@ -617,9 +619,9 @@ class RehearsedProtocol:
         half_width: float,
         questions: int | None = None,
     ) -> tuple[int, WidthPromise]:
-        """Return the number of questions for the half-width, and the half-widths that this number reaches.
+        """Return the number of questions for `half_width`, and the simulated half-widths at this number.
 
-        If `questions` is given, it is returned unchanged, with the half-widths that it reaches.
+        If `questions` is given, that number is returned, with the simulated half-widths at it.
         """
         asked = float(questions or self.variance * (z_value(level) / half_width) ** 2)
         for _ in range(_ROUNDS):
@@ -639,7 +641,7 @@ class RehearsedProtocol:
     def rehearse(
         self, population: SimulatedPopulation, accuracy: float, level: float, questions: float
     ) -> WidthPromise:
-        """Simulate studies with as much information as this number of questions, at most 2,000 items each."""
+        """Simulate studies that give as much information as `questions` do, with at most 2,000 items each."""
         each, errors = questions_per_item(self.name, population, accuracy), self.variance / self.free
         items = math.floor(min(_MANY, max(_FEW, questions / errors / each)) + 1e-9)
         z, asked = z_value(level), items * each
@@ -683,7 +685,9 @@ class RehearsedProtocol:
     def _stretch(
         self, K: int, accuracy: float, aim: PlannedTest, difference: float, questions: float
     ) -> float:
-        """Return the factor on the difference, or on √questions, that gives simulated tests planned power.
+        """Return the factor by which to multiply the difference, or √questions, to reach the planned power.
+
+        The power is that of simulated tests.
 
         At most `_MOST_TESTED` items are simulated per study. If more are planned, a larger difference of the
         same standardised size is simulated.
@@ -708,7 +712,7 @@ def _stand_in_pair(K: int, accuracy: float, difference: float) -> SimulatedPopul
 
 @lru_cache(maxsize=256)
 def log_spread(name: str, K: int, accuracy: float, models: int, items: int, level: float) -> float:
-    """Return log(h / m) for the half-width h that 80 % of studies reach and the mean half-width m."""
+    """Return log(h / m) for the mean half-width m and the half-width h that 80 % of studies do not exceed."""
     seen = RehearsedProtocol(name=name, variance=1.0, free=1.0)
     kept = seen.rehearse(stand_in(K, (accuracy,) * models), accuracy, level, items)
     return math.log(kept.high / kept.mean)
@@ -732,7 +736,7 @@ class PlannedTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class QuestionPlan(Displayable):
-    """Plans by protocol.
+    """Number of questions and precision for each protocol.
 
     Attributes
     ----------
