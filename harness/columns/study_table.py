@@ -688,7 +688,7 @@ class LabelColumns:
 
     @cached_property
     def item_options(self) -> IntArray:
-        """Number of options of every item, by its first label, shape (N,); 2 for items without a label."""
+        """Number of options of every item, from its first label, shape (N,); 2 for items without a label."""
         found = np.full(self.index.size, 2)
         found[self.item[::-1]] = self.questions.n_options[::-1]
         return found
@@ -839,7 +839,7 @@ def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> Predicti
 
 
 def keep_predicted(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
-    """Keep only labels of items that the model was asked about, because its run may not be finished."""
+    """Keep only labels of items that the model was asked about; an unfinished run lacks some items."""
     kept = predictions.is_there[labels.item]
     return labels if kept.all() else labels.take(np.flatnonzero(kept))
 

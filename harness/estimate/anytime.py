@@ -57,7 +57,9 @@ def obrien_fleming_constant(looks: int, level: float = 0.95) -> float:
 
 
 def obrien_fleming_level(look: int, looks: int, level: float = 0.95) -> float:
-    """Return the level at which to compute a fixed-sample interval at analysis j of L: 2Φ(c √(L/j)) − 1.
+    """Return the level at which to compute a fixed-sample interval at analysis `look` of `looks`.
+
+    It is 2Φ(c √(L/j)) − 1 at analysis j of L, with c of `obrien_fleming_constant`.
 
     The intervals of all planned analyses are jointly valid if the estimates are asymptotically normal with
     independent increments, which holds for the estimates of this package.

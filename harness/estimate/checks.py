@@ -68,7 +68,8 @@ def is_negligible(least: float, value: float, most: float, width: float) -> bool
     Parameters
     ----------
     least, value, most
-        The estimate, and the smallest and largest value that the missing data could give it.
+        `value` is the estimate; `least` and `most` are the smallest and largest value that it could have if
+        no data were missing.
     width
         Width of the interval. A shift by a tenth of half the width lowers a coverage of 95 % to 94.6 %.
 
@@ -762,7 +763,7 @@ def _count_cells(votes: ModelVotes, rows: IntArray, who: IntArray) -> _Cells:
 
 
 def _judge_few_options(cells: _Cells, n_experts: int) -> bool:
-    """Whether experts are specialised: the average expert was asked about at most half of the options."""
+    """Whether experts are specialised: on average, an expert's answers cover at most half of the options."""
     pairs = np.unique(np.stack([cells.expert, cells.option]), axis=1).shape[1]
     return bool(pairs <= n_experts * np.unique(cells.option).size / 2)
 

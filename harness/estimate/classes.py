@@ -565,7 +565,10 @@ class ItemTruths:
         return np.asarray(self.weight * (seen + known[self.items]), dtype=np.float64)
 
     def correlate(self, forms: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> FloatArray:
-        """Return correlations of results, each given by the arguments of `influence`; NaN if unknown."""
+        """Return the correlations of several results; NaN if unknown.
+
+        A form contains the arguments of `influence` for one result.
+        """
         try:
             influences = np.stack([self.influence(*form) for form in forms], axis=1)
         except NotIdentified:
@@ -876,7 +879,7 @@ def name_results(
 
 
 class ClassEstimates(Estimates):
-    """Name → result by class; `undefined` maps the names of withheld results to the reasons.
+    """Results by class of one model, by name; `undefined` maps the names of withheld results to the reasons.
 
     Examples
     --------

@@ -120,7 +120,7 @@ def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[Draw
 
 
 def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:
-    """Collect `items` by draw as if their predictions, known to be `right` or not, were asked about."""
+    """Collect `items` by draw, as if their predictions had been asked about; `right` is 1 for a right one."""
     one = np.ones(len(items), np.int64)
     return _part_draws(np.stack([one, one, one, right]), items, labels)
 
@@ -221,8 +221,8 @@ def estimate_anytime(
 ) -> Estimate:
     """Estimate an accuracy by a confidence sequence, which is valid after every answer.
 
-    The sequence is `anytime.likelihood_sequence`, for clustered items `score_betting_sequence`, and for items
-    drawn with unequal probabilities `watch_unequal`.
+    The sequence is that of `anytime.likelihood_sequence`. If items are clustered, it is that of
+    `score_betting_sequence`; if items were drawn with unequal probabilities, that of `watch_unequal`.
 
     A = Σ_K W_K ρ_K A_K, where W_K is the share of items with K options, ρ_K the share of readable predictions
     on these items, and A_K the accuracy of these readable predictions. W_K and ρ_K are computed from all

@@ -145,8 +145,8 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
 def _find_draws(drawn: QuestionColumns) -> IntArray:
     """Return, for each question, which draw first asked about its item, counted from 0; shape (R,).
 
-    Items that are added to a study are drawn after the earlier items and asked about last. Until then, the
-    answered items are not a random part of all items.
+    Items that are added to a study are drawn after the earlier items and asked about last. Before the added
+    items are asked about, the answered items are not a random part of all items.
     """
     first = np.full(int(drawn.item.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, drawn.item, np.maximum(drawn.place, 0) // PLACES)
@@ -309,8 +309,8 @@ def estimate_refusals(predicted: IntArray, refused: IntArray, rates: FloatArray,
     """Estimate an accuracy if all answers are "no", weighting each option by 1/(its answering rate).
 
     A = 1 − (K − 1) Σ_k s_k q_k, where q_k is the share of predictions of option k among the items on which
-    option k was refused, s_k ∝ n_k/r_k the share of option k, n_k the number of its "no" answers and r_k its
-    answering rate. The interval combines intervals of the q_k (`mover_sum`).
+    option k was refused. The weights s_k sum to 1 and are proportional to n_k/r_k: the number of "no" answers
+    about option k, divided by its answering rate. The interval combines intervals of the q_k (`mover_sum`).
 
     Parameters
     ----------

@@ -277,8 +277,8 @@ class _YesCounts:
 def allows_gold_score(predicted: IntArray, data: RoutedSample) -> bool:
     """Whether `gold_accuracy` applies to the data.
 
-    It requires one question per item, the same K for all items, and options that were drawn uniformly or are
-    the predictions themselves.
+    The method requires one question per item and the same K for all items. The options asked about must have
+    been drawn uniformly, or must all be the model's predictions.
     """
     readable = predicted >= 0
     once = len(data.item) == len(predicted) and len(np.unique(data.item)) == len(predicted)

@@ -608,8 +608,8 @@ def gate_accuracy(
         Confidence level of the verdict, in (0, 1).
     errors
         What is known of experts' errors; None assumes that there are none. The verdict is valid for all
-        sensitivities and specificities in the ranges (`rate_ranges`). If the ranges follow from gold, two
-        fifths of the error probability 1 − level are used for the ranges.
+        sensitivities and specificities in the ranges (`rate_ranges`). If the ranges are computed from gold
+        items, two fifths of the error probability 1 − level are used for the ranges.
     checks
         Whether to check the assumptions (`run_checks`). If a check fails and this makes every verdict
         invalid, the verdict is undecided, and `GateVerdict.why` names the check.
@@ -757,7 +757,7 @@ def _bet(
 
 
 def _likely(ends: tuple[float, float], gold: tuple[int, ...]) -> float:
-    """Return the rate estimated from gold, clipped to its range; without gold, the middle of the range."""
+    """Return the rate of `gold` answers, clipped to its range; without gold, the middle of the range."""
     right, wrong = gold
     return min(ends[1], max(ends[0], right / (right + wrong))) if right + wrong else sum(ends) / 2
 

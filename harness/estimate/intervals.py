@@ -228,12 +228,12 @@ def share_interval(m: float, n: float, level: float) -> tuple[float, float]:
 
 
 def effective_size(values: FloatArray, cluster: IntArray, level: float) -> float:
-    """Return the number of independent items whose mean has the same precision, at most N.
+    """Return the number of independent items whose mean is as precise as the mean of these clustered items.
 
     It is N divided by the design effect 1 + ρ N P, with ρ and P as in the module docstring, and by (t/z)²,
     because ρ is estimated from few clusters. t has `effective_clusters` − 1 degrees of freedom. The result is
-    at least `effective_clusters`, because a cluster carries at least the information of one item. Source:
-    Korn & Graubard 1998, Surv. Methodol. 24.
+    at most N, and at least `effective_clusters`, because a cluster carries at least the information of one
+    item. Source: Korn & Graubard 1998, Surv. Methodol. 24.
 
     Parameters
     ----------
@@ -422,7 +422,9 @@ def bernstein(K: float, S: int, n: int, delta: float) -> float:
 def union_radius(
     parts: Sequence[BinomialSample], weights: Sequence[float], deltas: Sequence[float], *, empirical: bool
 ) -> float:
-    """Return the half-width Σ w_j r_j of a weighted mean, where r_j is the half-width of sample j at δ_j.
+    """Return the half-width Σ w_j r_j of a weighted mean of sample estimates.
+
+    r_j is the half-width for sample j at error probability δ_j.
 
     The bounds of all samples are jointly valid with probability 1 − Σ δ_j, so the weights may depend on the
     data. A_ML is such a mean (with weights by the information at A_ML), so the bound also applies to it.
@@ -520,7 +522,7 @@ def _search(lattice: _Lattice, edges: FloatArray, alpha: float, tol: float, *, l
 
 
 class _Lattice:
-    """All outcomes of the samples; the largest sample is represented by the tails of its distribution."""
+    """All joint outcomes of the samples except the largest, whose outcomes enter as tail probabilities."""
 
     def __init__(self, parts: tuple[BinomialSample, ...]) -> None:
         ordered = sorted(parts, key=lambda c: c.n)
@@ -590,7 +592,7 @@ def _tails_from_table(
 def _tails_one_by_one(
     c: BinomialSample, edges: FloatArray, at_most: IntArray, at_least: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the results of `_tails_from_table` by the incomplete beta function: faster for few tails."""
+    """Compute the tails of `_tails_from_table` by the incomplete beta function: faster for few tails."""
     q = np.minimum(_q(c, edges), 1.0)[:, None]
     below = np.where(at_most < 0, 0.0, bdtr(np.maximum(at_most, 0.0), c.n, q[:-1]))
     above = np.where(at_least < 1, 1.0, bdtrc(np.maximum(at_least - 1.0, 0.0), c.n, q[1:]))

@@ -119,10 +119,10 @@ def split_by_agreement(right: FloatArray, drawn: int, *, each: int = _EACH) -> I
 
 
 def _find_cut(values: FloatArray, least: int) -> tuple[float, BoolArray]:
-    """Find the cut of one column that most reduces the sum of squares; return the reduction and a mask.
+    """Find the column and the cut point in it that most reduce the sum of squares over all columns.
 
-    `values` has shape (n, M); each side of the cut has at least `least` items. The mask, shape (n,), marks
-    the items below the cut.
+    Returns the reduction and a mask, shape (n,), of the items below the cut. `values` has shape (n, M); each
+    side of the cut has at least `least` items.
     """
     step = max(1, len(values) // _LOOKED_AT)
     seen, least = values[::step], max(1, least // step)

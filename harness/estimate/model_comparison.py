@@ -420,7 +420,7 @@ def _compare_drawn(
     *,
     sign: bool,
 ) -> _Family:
-    """Compare by answers about drawn options.
+    """Compare models by answers about drawn options.
 
     A ranking requires equal weights and experts who never err, and is not possible with the sign test.
     """
@@ -504,7 +504,7 @@ def explain_hidden(
 def _doubted(
     found: ModelComparison, notes: tuple[Note, ...], doubt: Callable[[Comparison], str]
 ) -> ModelComparison:
-    """Add `notes` to every pair, and the reason that `doubt` returns why the pair's interval may not hold."""
+    """Add `notes` to every pair, and the reason from `doubt` why the pair's interval may not hold."""
     pairs = []
     for pair in found.pairs:
         why = "; ".join(filter(None, [pair.why, doubt(pair)]))

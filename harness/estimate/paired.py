@@ -689,7 +689,8 @@ def corrected_difference(
 def _has_even_draws(first: IntArray, second: IntArray, data: RoutedSample) -> bool:
     """Return whether both predictions were equally likely to be asked about on items where models differ.
 
-    All items on which the models differ must also have one answer, two readable predictions, and the same K.
+    All items on which the models differ must also have one answer, two readable predictions, and the same
+    number of options.
     """
     differ: BoolArray = first != second
     answers = np.bincount(data.item, minlength=len(first))[differ]

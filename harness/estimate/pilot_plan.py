@@ -135,7 +135,7 @@ class PilotAnswers:
         )
 
     def each_mean(self, values: FloatArray, working: FloatArray) -> FloatArray:
-        """Return outcomes, shape (n,), whose mean estimates the mean value at the true option without bias.
+        """Return outcomes, shape (n,): their mean estimates the mean of `values` at the true options, unbiased.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class PilotStudy:
     protocol
         Protocol of the planned study.
     epsilon
-        Uniform share ε of targeted propensities for several models.
+        Share ε of targeted propensities that is spread uniformly over the options, for several models.
     n_options
         Shape (N,): number of options of every item; None if it is known only from labels.
     """
@@ -358,8 +358,8 @@ def plan_outcomes(
     Returns
     -------
     array, array, array
-        E[(g − A)² | option k is true], shape (N, K). E[(g − E c)² | option k is true], shape (N, K). E c, the
-        item's expected value under the tilted working distribution, shape (N,).
+        Shape (N, K): E[(g − A)² | option k is true]. Shape (N, K): E[(g − E c)² | option k is true]. Shape
+        (N,): E c, the item's expected value under the tilted working distribution.
 
     Raises
     ------
@@ -378,7 +378,7 @@ def plan_outcomes(
 def model_variances(
     c: FloatArray, propensities: FloatArray, n_options: IntArray, working: FloatArray | None, mean: float
 ) -> tuple[float, float]:
-    """Return E (g − A)² and E (g − E c)² (see `plan_outcomes`) if the working distribution is right."""
+    """Return the means of (g − A)² and (g − E c)² under the working distribution (see `plan_outcomes`)."""
     nobody, none = np.full(len(c), -1), np.zeros(len(c))
     rows = tilt_items(c, propensities, n_options, nobody, none, working=working)
     guess, variance, _ = outcomes_at(rows, tilt_of(rows, mean))
@@ -473,14 +473,14 @@ class ItemVariance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideVariances:
-    """Variances of one model's estimate by side information.
+    """Variance of one model's estimate for each kind of side information.
 
     Attributes
     ----------
     of
-        Variance per item by the side information used.
+        Kind of side information → variance per item.
     undefined
-        Side information whose variance is unknown, with the reason.
+        Kind of side information whose variance is unknown → reason.
     cost
         Mean number of questions per item.
     """
@@ -549,10 +549,11 @@ def _vary(
     pool: int | None,
     curved: bool,
 ) -> dict[str, ItemVariance]:
-    """Return the variances with one working distribution, model-based or observed, whichever is larger.
+    """Return variances per item with one working distribution, by kind of side information.
 
-    The accuracy is A = ρ A_r. So the variance has two parts: the variance of the outcomes of readable
-    predictions, and the variance of the readable share ρ.
+    Each is the larger of the model-based and the observed variance. The accuracy is ρ A_r, where ρ is the
+    share of readable predictions and A_r their accuracy. So the variance has two parts: the variance of the
+    outcomes of readable predictions, and the variance of ρ.
     """
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
@@ -877,7 +878,10 @@ intervals with strata.
 
 
 def plan_model(study: PilotStudy, name: str, aim: Aim) -> list[PlannedRow]:
-    """Plan one model; returns all its rows, or one row with the reason if no plan is possible."""
+    """Plan the questions for one model.
+
+    Returns one row per kind of side information, or a single row with the reason why no plan is possible.
+    """
     try:
         pilot, items, answered = study.gather(name)
         return list(_plan(study, name, replace(aim, answered=max(answered, 1e-9)), pilot, items))
@@ -1083,7 +1087,7 @@ def plan_from_pilot(
     level
         Confidence level.
     epsilon
-        Uniform share ε of targeted propensities for several models.
+        Share ε of targeted propensities that is spread uniformly over the options, for several models.
     n_options
         Shape (N,): number of options of every item, if `models` are PredictionColumns; None if all items have
         the same number.

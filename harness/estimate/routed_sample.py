@@ -548,7 +548,7 @@ def resolved_correctness(
 
 
 def predicted_counts(predicted: ArrayLike, width: int) -> FloatArray:
-    """Count the models that predict option k of each item, n_k; shape (N, width).
+    """Count, for each option of each item, the models that predict the option; shape (N, width).
 
     Examples
     --------

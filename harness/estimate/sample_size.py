@@ -210,7 +210,8 @@ class SamplePlan:
 def uniform_design_variance(K: int, A: float, s: float = 1.0, t: float = 1.0) -> float:
     """Return the variance v per question of the ML estimate if options are drawn uniformly.
 
-    1/v = J²/(K α(1−α)) + J²/(K(K−1) β(1−β)), where s and t are the experts' sensitivity and specificity.
+    1/v = J²/(K α(1−α)) + J²/(K(K−1) β(1−β)), where s and t are the experts' sensitivity and specificity, and
+    J, α and β are defined in the module docstring.
     Without errors, 1/v = (KA + K − 2)/(K A (1−A)(A + K − 2)). Derivation: a question is about the prediction
     with probability 1/K; ∂α/∂A = J, ∂β/∂A = −J/(K − 1); add the Fisher informations of the two binomials.
     """
@@ -238,7 +239,7 @@ def complementary_design_variance(K: int, A: float, s: float = 1.0, t: float = 1
 def targeted_design_variance(A: float, s: float = 1.0, t: float = 1.0) -> float:
     """Return the variance v per question if questions are about the prediction.
 
-    v = α(1 − α)/J². Without errors, v = A(1 − A), which is optimal.
+    v = α(1 − α)/J² (symbols as in the module docstring). Without errors, v = A(1 − A), which is optimal.
     """
     alpha = A * s + (1 - A) * (1 - t)
     return alpha * (1 - alpha) / youden(s, t) ** 2
@@ -565,8 +566,8 @@ class WidthPromise:
     scale
         z √v: the formula's half-width times √n.
     mean, high
-        Mean of the ratios of simulated half-widths to the formula's, and the ratio that a share `REACHED` of
-        studies does not exceed.
+        Ratio of a simulated half-width to the formula's half-width: its mean over studies, and the value that
+        a share `REACHED` of studies does not exceed.
     asked
         Number of questions per simulated study.
     """
@@ -729,7 +730,7 @@ class PlannedTest:
     def distance(self) -> float:
         """Distance from 0, in standard errors, of a difference that the test detects with the planned power.
 
-        z_{(1 + level)/2} + z_power.
+        It is z_{(1 + level)/2} + z_power.
         """
         return z_value(self.level) + float(ndtri(self.power))
 
@@ -819,8 +820,8 @@ def plan(
     models
         Number of models measured with the same questions.
     half_width, questions
-        Give one of the two: the half-width that at least 80 % of studies must reach (default 0.03, that is
-        3 points), or the affordable number of questions.
+        Give one of the two: the half-width that at least 80 % of studies must not exceed (default 0.03, that
+        is 3 points), or the affordable number of questions.
     level, power
         Confidence level of intervals; and power of the test for a difference of `half_width` between a model
         of this accuracy and one with an accuracy nearer to ½.

@@ -126,8 +126,9 @@ def _first_phase(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return four arrays of shape (N,) that the first answers determine, under the working posterior `p`.
 
-    The arrays are: g₀; the variance of g₀; the variance of c_y given the first answer, r; and the mean of c_y
-    given the first answer. `top` is the mean of c_y before the first answer. The module defines the symbols.
+    The arrays are: g₀; the variance of g₀; the expected variance r of c_y given the first answer; and the
+    mean of c_y given the first answer. `top` is the mean of c_y before the first answer. The module docstring
+    defines the symbols.
     """
     pi, valid = data.first.propensities, data.first.valid
     asked, yes = data.first.by_item

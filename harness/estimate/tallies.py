@@ -709,7 +709,7 @@ def stratify_by_confidence(predictions: PredictionColumns, n_labels: int) -> Ite
 
 
 def find_strata(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> ItemValues | None:
-    """Return the stratum of every item, as given or by the model's confidence; None without strata.
+    """Return the stratum of every item, as given or formed by the model's confidence; None without strata.
 
     Examples
     --------
@@ -1087,14 +1087,14 @@ def _by_answers(design: Design, y: AnyIntArray) -> IntArray:
 
 
 def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray:
-    """Count failures and successes of the items `mine` by group and number of other options asked about.
+    """Count failures and successes of the items at positions `mine`, by group and by the options asked about.
 
     The result has shape (G, width, 2). Column 0 counts items whose prediction was confirmed (success) or
     refused (failure). A yes about another option is also a failure in column 0 if all questions about the
-    item were certain (propensity 1). Column m counts items with m answers, all about other options: a failure
-    if one of them is yes. An item is left out if its questions were certain and the question about the
-    prediction has no answer. This can bias the estimate if the prediction was asked about only after
-    refusals; the abstention check bounds the bias.
+    item were certain (propensity 1). Column m counts items with m answers, all about options other than the
+    prediction: a failure if one of them is yes. An item is left out if its questions were certain and the
+    question about the prediction has no answer. This can bias the estimate if the prediction was asked about
+    only after refusals; the abstention check bounds the bias.
 
     Raises
     ------
