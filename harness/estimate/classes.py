@@ -465,7 +465,7 @@ class ClassEvidence:
 
 
 def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes: int) -> None:
-    """Check that items with a question have `classes` as number of options, and predictions are classes.
+    """Check that items with a question have K = `classes` options, and that predictions are among them.
 
     Raises
     ------
@@ -667,7 +667,10 @@ class CostForm:
 
     @classmethod
     def of(cls, costs: CostTable, predicted: AnyIntArray, signs: Sequence[int]) -> CostForm:
-        """Split the cost Σ_m signs[m] · (cost of model m) of each item; `predicted` has shape (N, M)."""
+        """Split each item's cost, Σ_m signs[m] · (cost of model m), by whether it depends on the truth.
+
+        `predicted` has shape (N, M).
+        """
         rows, number = np.unique(predicted, axis=0, return_inverse=True)
         number = number.reshape(-1)
         # round, so that costs are equal if they differ only by floating-point errors

@@ -715,7 +715,7 @@ def chernoff_high(mean: float, n: int, m: float) -> float:
 
 
 def bonferroni(p_values: ArrayLike) -> FloatArray:
-    """Multiply each of m p-values by m, up to 1.
+    """Multiply each of m p-values by m, and replace results above 1 by 1.
 
     The probability of one or more false rejections is then at most the significance level.
     """

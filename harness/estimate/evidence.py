@@ -714,7 +714,7 @@ class HiddenRange:
         )
 
     def allow_for(self, estimate: Estimate) -> Estimate | None:
-        """Return the result of `widen`; None if the interval gets more than `WIDEST` times as wide."""
+        """Return the estimate with the interval of `widen`; None if that is over `WIDEST` times as wide."""
         wide = self.widen(estimate)
         if wide.high - wide.low > WIDEST * (estimate.high - estimate.low):
             return None

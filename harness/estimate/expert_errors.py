@@ -557,9 +557,9 @@ def bounded_accuracy(
     twice the loss of profile log-likelihood is at most the quantile of the mixture ½χ²₁ + ½χ²₂. If the rates
     lie at the ends of their ranges, twice the loss is stochastically at most the mixture (Self & Liang 1987,
     JASA 82, in the plane of the two frequencies). If the square of Student's t quantile is larger, for
-    example because few items have second answers, it is used instead. If the ranges of s and t only bound A,
-    several A have the largest likelihood, and the interval contains all of them. Unreadable predictions
-    count as wrong.
+    example because few items have second answers, that square is used instead. If the ranges of s and t only
+    bound A, several A have the largest likelihood, and the interval contains all of them. Unreadable
+    predictions count as wrong.
 
     Parameters
     ----------

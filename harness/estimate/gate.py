@@ -120,7 +120,7 @@ def refuting_wealth(gains: FloatArray, least: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Gains:
-    """Outcomes minus the bar, summed over units (items or clusters).
+    """Gains (outcomes minus the bar), summed over the items of each unit (item or cluster).
 
     An unanswered question counts as the answer that is worst for the side that is bet on, so the bets are
     valid for any possible answer.
@@ -757,7 +757,7 @@ def _bet(
 
 
 def _likely(ends: tuple[float, float], gold: tuple[int, ...]) -> float:
-    """Return the rate of `gold` answers, clipped to its range; without gold, the middle of the range."""
+    """Return the share of right `gold` answers, clipped to `ends`; without gold, the middle of `ends`."""
     right, wrong = gold
     return min(ends[1], max(ends[0], right / (right + wrong))) if right + wrong else sum(ends) / 2
 

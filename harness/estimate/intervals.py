@@ -300,7 +300,7 @@ class DrawnStrata:
     share: float
 
     def take(self, rows: AnyIntArray) -> DrawnStrata:
-        """Return the strata of the items at `rows`; their number in each stratum counts as random."""
+        """Return the strata of the items at `rows`; the number of items per stratum counts as random."""
         share = self.share * len(rows) / max(1, len(self.number))
         return DrawnStrata(number=self.number[rows], share=share)
 
@@ -580,7 +580,7 @@ def _tails_from_table(
 ) -> tuple[FloatArray, FloatArray]:
     """Return, for every cell [A1, A2], P(S ≤ at_most) at A1 and P(S ≥ at_least) at A2.
 
-    Both are sums of the probabilities of all S.
+    Both are read from a table of cumulative sums of the probabilities.
     """
     pmf = _pmf(c, edges)
     zero = np.zeros((edges.size, 1))

@@ -135,7 +135,7 @@ class PilotAnswers:
         )
 
     def each_mean(self, values: FloatArray, working: FloatArray) -> FloatArray:
-        """Return outcomes, shape (n,): their mean estimates the mean of `values` at the true options, unbiased.
+        """Return outcomes, shape (n,), whose mean is unbiased for the mean of `values` at the true options.
 
         Parameters
         ----------
@@ -965,7 +965,7 @@ def _round(items: float) -> int:
 
 
 def _widen(sought: float, spread: tuple[float, float], ratio: Ratio | None) -> tuple[float, float]:
-    """Return an interval around the number `sought` that allows for uncertain accuracy and side information.
+    """Return an interval around `sought` that allows for the uncertainty of accuracy and side information.
 
     `spread` is the result of `_spread`, and `ratio` the result of `find_ratios`.
     """

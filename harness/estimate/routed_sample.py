@@ -878,7 +878,7 @@ def questions_asked(
 def optimal_constant(
     c: FloatArray, propensities: FloatArray, posterior: FloatArray, valid: NDArray[np.bool_]
 ) -> FloatArray:
-    """Compute C*, the C in equation (G) of `routed_means` with the smallest variance; shape (N,).
+    """Compute C*, the C that gives equation (G) of `routed_means` the smallest variance; shape (N,).
 
     C* = Σ_k (c_k s_k/π_k) / Σ_k (s_k/π_k), s_k = p_k(1 − p_k). All arguments have shape (N, K); ``valid``
     marks the options of each item. Derivation: with one question, Var(g | x) = Σ_k (c_k − C)² s_k/π_k, a
