@@ -506,7 +506,10 @@ class QuestionColumns:
 
     @cached_property
     def key(self) -> IntArray:
-        """Number that identifies every question's item and option; the same in all columns over the index."""
+        """Number that identifies the pair of item and option of every question.
+
+        Equal pairs have equal numbers in all columns over one index.
+        """
         return key_of(self.item, self.option)
 
     @cached_property
@@ -610,7 +613,10 @@ class LabelColumns:
 
     @property
     def statement(self) -> ProtocolStatement:
-        """The deciding statement (`oversight.harness.types.deciding_statement`); requires `statements`."""
+        """The most restrictive of the `statements` of the labels' protocols; requires at least one.
+
+        See `oversight.harness.types.deciding_statement`.
+        """
         return deciding_statement(self.statements)
 
     @property
@@ -682,7 +688,7 @@ class LabelColumns:
 
     @cached_property
     def item_options(self) -> IntArray:
-        """Number of options of every item, by its first label, shape (N,); 2 for items without a label."""
+        """Number of options of every item, from its first label, shape (N,); 2 for items without a label."""
         found = np.full(self.index.size, 2)
         found[self.item[::-1]] = self.questions.n_options[::-1]
         return found
@@ -769,7 +775,10 @@ def align(predictions: AnyPredictions, labels: AnyLabels) -> tuple[PredictionCol
 def align_models(
     models: Sequence[AnyPredictions], labels: AnyLabels
 ) -> tuple[list[PredictionColumns], LabelColumns]:
-    """Return the result of `align_pool` without predictions for items that were not drawn from the pool."""
+    """Return several models' predictions, and the labels, as columns over one index (see `align_pool`).
+
+    Predictions for items that were not drawn from the pool are left out.
+    """
     columns, said = align_pool(models, labels)
     return [keep_drawn(rows, said) for rows in columns], said
 
@@ -830,7 +839,7 @@ def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> Predicti
 
 
 def keep_predicted(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
-    """Keep only labels of items that the model was asked about, because its run may not be finished."""
+    """Keep only labels of items that the model was asked about; an unfinished run lacks some items."""
     kept = predictions.is_there[labels.item]
     return labels if kept.all() else labels.take(np.flatnonzero(kept))
 
@@ -893,7 +902,10 @@ def split_items(groups: ItemValues, labels: LabelColumns) -> Iterator[ItemGroup]
 
 
 def _move_pool(pool: ItemPool | None, places: IntArray) -> ItemPool | None:
-    """Return the pool of one group, with its drawn items as one stratum because their number was random."""
+    """Return the pool for one group of items; its drawn items form one stratum.
+
+    Strata are merged because the number of the group's items in each stratum was random.
+    """
     if pool is None:
         return None
     weight = None if pool.weight is None else pool.weight[places]

@@ -57,7 +57,9 @@ def obrien_fleming_constant(looks: int, level: float = 0.95) -> float:
 
 
 def obrien_fleming_level(look: int, looks: int, level: float = 0.95) -> float:
-    """Return the level at which to compute a fixed-sample interval at analysis j of L: 2Φ(c √(L/j)) − 1.
+    """Return the level at which to compute a fixed-sample interval at analysis `look` of `looks`.
+
+    It is 2Φ(c √(L/j)) − 1 at analysis j of L, with c of `obrien_fleming_constant`.
 
     The intervals of all planned analyses are jointly valid if the estimates are asymptotically normal with
     independent increments, which holds for the estimates of this package.
@@ -316,7 +318,7 @@ def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[
 
 
 def _bet(draw: DrawnAnswers, grid: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the log wealth of bets against "share ≤ m" and against "share ≥ m", for every m of the grid."""
+    """Return the log wealth of bets against "right share ≤ m" and "right share ≥ m", for all m in `grid`."""
     over, under = np.zeros(len(grid)), np.zeros(len(grid))
     if not len(draw.scale):
         return over, under
@@ -340,7 +342,7 @@ def _outcomes(draw: DrawnAnswers, m: float) -> FloatArray:
 
 
 def _reach(K: int, m: float, v: float) -> tuple[float, float]:
-    """Return the largest possible v (m − g) and the largest possible v (g − m) of an item with K options."""
+    """Return the largest v (m − g) and v (g − m) of an item with K options, weight v and any outcome g."""
     if K == 1:
         return v * m, v * (1 - m)
     C, other = m * (K - 1) / (m * K + K - 2), (1 - m) / (K - 1)

@@ -68,7 +68,8 @@ def is_negligible(least: float, value: float, most: float, width: float) -> bool
     Parameters
     ----------
     least, value, most
-        The estimate, and the smallest and largest value that the missing data could give it.
+        `value` is the estimate; `least` and `most` are the smallest and largest value that it could have if
+        no data were missing.
     width
         Width of the interval. A shift by a tenth of half the width lowers a coverage of 95 % to 94.6 %.
 
@@ -140,7 +141,9 @@ _STUDY_ALPHA, _MODEL_ALPHA = 0.019, 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyLevels:
-    """Levels of a study's tests; they and the levels of `asked_options` and `gold_errors` sum to 5 %.
+    """Significance levels of a study's tests.
+
+    The levels of all these tests, with those of `asked_options` and `gold_errors`, sum to 5 %.
 
     Attributes
     ----------
@@ -313,8 +316,9 @@ def find_drawn(predictions: PredictionColumns, labels: LabelColumns) -> DrawnOpt
 def propensities(drawn: DrawnOptions, alpha: float) -> Check:
     """Test that options were drawn with the recorded propensities, by two z-tests at `alpha` / 2 each.
 
-    Under the recorded propensities, Σ (1{asked = ŷ} − π_ŷ) has mean 0 and variance Σ π_ŷ (1 − π_ŷ), and
-    1/(K π) of the asked option has the mean (number of options with π > 0)/K.
+    ŷ is the prediction for an item, and π the recorded propensity of an option. If options were drawn with
+    these propensities, Σ (1{asked = ŷ} − π_ŷ) has mean 0 and variance Σ π_ŷ (1 − π_ŷ), and 1/(K π) of the
+    option asked about has the mean (number of options with π > 0)/K.
     """
     name, recorded = "propensities", drawn.take(np.flatnonzero(drawn.recorded))
     impossible = int(np.count_nonzero(recorded.asked.offered.of_option(recorded.asked.option) <= 0))
@@ -379,9 +383,9 @@ def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
 def routed_for(drawn: DrawnOptions) -> Check:
     """Check whether the questions were drawn with knowledge of this model's predictions.
 
-    A draw that follows the predictions of some models gives the smallest propensity, ε/K, to options that
-    none of these models predicts. A model that predicts such options is not one of these models. Few of its
-    predictions are then asked about, and the answers about them have large weights.
+    If a draw follows the predictions of some models, an option that none of them predicts has the smallest
+    propensity, ε/K. If this model predicts options with that propensity, the draw did not follow this model.
+    Few of its predictions are then asked about, and the answers about them have large weights.
     """
     name, readable = "routed_for", drawn.take(np.flatnonzero(drawn.readable))
     n, offered = len(readable), readable.asked.offered
@@ -458,9 +462,9 @@ class ModelVotes:
     def usable(self) -> IntArray:
         """Rows of the labels that the tests use, ascending.
 
-        The tests use answers about items that every model answered: under a sequential protocol the first
-        answer about each item, because later questions depend on earlier answers; otherwise the answer about
-        each item that has only one question.
+        The tests use answers about items that every model answered. Under a sequential protocol, they use
+        only the first answer about each item, because later questions depend on earlier answers. Under other
+        protocols, they use only items with a single question.
         """
         labels = self.labels
         if labels.is_resolved:
@@ -569,10 +573,10 @@ def agreement(votes: ModelVotes, alpha: float) -> Check:
     """Test that experts confirm an option more often if more models predict it.
 
     It is a one-sided score test of Σ (yes − mean) (v − mean), where v is the number of models that predict
-    the option asked about and means are taken within each K. With one model it fails if predicted options are
-    confirmed significantly less often than other options. With several models that agree beyond chance it
-    also fails if the sum is significantly below `LEAST_SLOPE` times its expected value for independent models
-    with the same agreement.
+    the option asked about. The means are those of all questions with the same K. With one model it fails if
+    predicted options are confirmed significantly less often than other options. With several models that
+    agree beyond chance it also fails if the sum is significantly below `LEAST_SLOPE` times its expected value
+    for independent models with the same agreement.
     """
     name, rows = "agreement", votes.usable
     if not rows.size:
@@ -604,7 +608,10 @@ def _centre(values: FloatArray, k: IntArray) -> FloatArray:
 
 
 def _implied(votes: ModelVotes, rows: IntArray, v: FloatArray) -> float:
-    """Return Σ P(yes) (v − mean) for independent models with the observed agreement; 0 for one model."""
+    """Return the expected Σ yes · v if models were independent with the observed agreement; 0 for one model.
+
+    `v` is the number of models that predict the option asked about, minus its mean.
+    """
     if votes.kappa <= 0:
         return 0.0
     asked, item = votes.labels.questions.take(rows), votes.labels.item[rows]
@@ -626,9 +633,9 @@ def seen_answers(
     options, which many other models predict too, and avoids refused options, which few predict. Then both
     events become more frequent where other models share the prediction.
 
-    The test is a one-sided z-test of Σ g (1{asked = ŷ} + 1{yes} − 2/K). g is the number of other models that
-    predict ŷ minus the number that predict these models' most frequent option, centred. With one model the
-    test has no power; with several models it has power only in large studies.
+    The test is a one-sided z-test of Σ g (1{asked = ŷ} + 1{yes} − 2/K). g is centred: it is the number of
+    other models that predict ŷ, minus the number of other models that predict the option most frequent among
+    them. With one model the test has no power; with several models it has power only in large studies.
     """
     name = "seen_answers"
     if not others:
@@ -660,7 +667,10 @@ def seen_answers(
 
 
 def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatArray:
-    """Return how many other models predict ŷ, minus how many predict the most frequent option; shape (n,)."""
+    """Return the number of other models that predict ŷ, minus those that predict their most frequent option.
+
+    ŷ is the prediction of the model to check; the result has shape (n,).
+    """
     n = len(drawn)
     width = int(drawn.asked.n_options.max(initial=2))
     votes = np.zeros((n, width + 1), np.int64)
@@ -753,13 +763,13 @@ def _count_cells(votes: ModelVotes, rows: IntArray, who: IntArray) -> _Cells:
 
 
 def _judge_few_options(cells: _Cells, n_experts: int) -> bool:
-    """Whether experts are specialised: on average, their answers are about at most half of the options."""
+    """Whether experts are specialised: on average, an expert's answers cover at most half of the options."""
     pairs = np.unique(np.stack([cells.expert, cells.option]), axis=1).shape[1]
     return bool(pairs <= n_experts * np.unique(cells.option).size / 2)
 
 
 def _test_expert(cells: _Cells, expert: int, *, separate: bool) -> list[tuple[float, int, int, int, float]]:
-    """Return p-value, expert, yes answers, all answers, and the other experts' rate of yes, for each test.
+    """Return, per test: p-value, expert, number of yes, number of answers, and other experts' share of yes.
 
     `separate` adds a test against only those experts who answered about the same options.
     """
@@ -825,7 +835,10 @@ def _convolve(parts: Sequence[FloatArray], size: int) -> FloatArray:
 
 
 def _noncentral(low: int, high: int, n: int, others: int, total: int, *, odds: float) -> FloatArray:
-    """Return the probabilities of low..high yes answers in the first group, shape (high − low + 1,)."""
+    """Return the probability of each number of yes answers in the first group, from `low` to `high`.
+
+    It is Fisher's noncentral hypergeometric distribution, with odds ratio `odds`.
+    """
     x = np.arange(low, high, dtype=np.float64)
     step = np.log(odds * (n - x) * (total - x)) - np.log((x + 1) * (others - total + x + 1))
     log_weight = np.concatenate([[0.0], np.cumsum(step)])
@@ -1183,7 +1196,7 @@ _MANY_FAILED = 0.02
 
 
 def explain_failed_calls(*models: PredictionColumns, found: tuple[float, float, float] | None = None) -> str:
-    """Return a reason for doubt if calls failed on more than 2 % of the items; otherwise an empty text.
+    """Return a reason to doubt an estimate if calls failed on more than 2 % of the items; otherwise "".
 
     Items with failed calls are left out, and are perhaps not a random part of all items: for example, calls
     may fail on long texts.
@@ -1191,8 +1204,8 @@ def explain_failed_calls(*models: PredictionColumns, found: tuple[float, float, 
     Parameters
     ----------
     found
-        Value and interval of the accuracy, or of a difference of two accuracies. If given, the result is
-        empty if the items left out can hardly change this value.
+        Value and interval of the accuracy, or of a difference of two accuracies. If this is given, and the
+        items left out can hardly change the value, the result is empty too.
 
     Examples
     --------

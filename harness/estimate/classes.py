@@ -150,17 +150,17 @@ class Part:
 
 
 def recall_weights(ratio: float) -> tuple[float, float, float]:
-    """Return the coefficients (α, β, γ) of D(r) for recall (see the module)."""
+    """Return the coefficients (α, β, γ) of the form D(r), whose root r is the recall (see the module)."""
     return 1 - ratio, ratio, 0.0
 
 
 def f1_weights(ratio: float) -> tuple[float, float, float]:
-    """Return the coefficients (α, β, γ) of D(r) for F1 (see the module)."""
+    """Return the coefficients (α, β, γ) of the linear form D(r), whose root r is F1 (see the module)."""
     return 2 - ratio, ratio, ratio
 
 
 def ratio_part(share: Part, hit: Part, miss: Part, weights: Weights, *, together: bool) -> Part:
-    """Return the ratio r with D(r) = 0, and its interval.
+    """Return the ratio r at which the linear form D(r) is 0, and the interval of r (see the module).
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def ratio_part(share: Part, hit: Part, miss: Part, weights: Weights, *, together
         return alpha * share.value * hit.value - beta * (1 - share.value) * miss.value - gamma * share.value
 
     def reach(ratio: float, side: int) -> float:
-        """Return how far the interval of D(r) extends below (side −1) or above (side 1) its estimate."""
+        """Return the distance from the estimate of D(r) to the lower (side −1) or upper (side 1) end."""
         alpha, beta, gamma = weights(ratio)
         slope = alpha * hit.value + beta * miss.value - gamma
         distances = (
@@ -333,7 +333,7 @@ class ClassEvidence:
         Raises
         ------
         BadInput
-            If the number of options of an item is not `classes`, or strata have no effect.
+            If an item's number of options differs from `classes`, or strata have no effect.
         NotIdentified
             If the answers so far do not identify one model's results, or `combinations` refuses the design.
         EstimateError
@@ -465,13 +465,13 @@ class ClassEvidence:
 
 
 def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes: int) -> None:
-    """Raise an error unless every item with a question has `classes` options, which include all predictions.
+    """Check that items with a question have K = `classes` options, and that predictions are among them.
 
     Raises
     ------
     BadInput
-        If an item has more or fewer options, or another option is predicted; the message names the first
-        such item.
+        If an item has more or fewer options, or a prediction is not a class; the message names the first such
+        item.
     """
     for questions in (labels.questions, labels.drawn):
         if questions is None:
@@ -491,14 +491,14 @@ def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ItemTruths:
-    """Information from the answers about the true options of N items.
+    """Evidence of the true options of N items, collected from the answers.
 
     Attributes
     ----------
     items
         Positions of the items in the study, shape (N,).
     data
-        Answers about drawn options; None for items that were asked about until resolved.
+        Answers about drawn options; None if the study asked about items until they were resolved.
     truth
         Shape (N,): true option of a resolved item, −1 if unknown. Empty if `data` is given.
     weight
@@ -565,7 +565,10 @@ class ItemTruths:
         return np.asarray(self.weight * (seen + known[self.items]), dtype=np.float64)
 
     def correlate(self, forms: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> FloatArray:
-        """Return correlations of results, each given by the arguments of `influence`; NaN if unknown."""
+        """Return the correlations of several results; NaN if unknown.
+
+        A form contains the arguments of `influence` for one result.
+        """
         try:
             influences = np.stack([self.influence(*form) for form in forms], axis=1)
         except NotIdentified:
@@ -664,7 +667,10 @@ class CostForm:
 
     @classmethod
     def of(cls, costs: CostTable, predicted: AnyIntArray, signs: Sequence[int]) -> CostForm:
-        """Make the form of Σ_m signs[m] · cost of model m, from predicted options of shape (N, M)."""
+        """Split each item's cost, Σ_m signs[m] · (cost of model m), by whether it depends on the truth.
+
+        `predicted` has shape (N, M).
+        """
         rows, number = np.unique(predicted, axis=0, return_inverse=True)
         number = number.reshape(-1)
         # round, so that costs are equal if they differ only by floating-point errors
@@ -876,7 +882,7 @@ def name_results(
 
 
 class ClassEstimates(Estimates):
-    """Name → result by class; `undefined` maps the names of withheld results to the reasons.
+    """Results by class of one model, by name; `undefined` maps the names of withheld results to the reasons.
 
     Examples
     --------
@@ -899,7 +905,7 @@ class ClassEstimates(Estimates):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassResult:
-    """A result of one class c, and its linearisation Σ weight·1{y = c} + known, which gives influences.
+    """A result of one class c, and the linear form Σ weight·1{y = c} + known that gives its influences.
 
     Attributes
     ----------
@@ -931,7 +937,7 @@ class ClassResults:
 
     @cached_property
     def truths(self) -> ItemTruths:
-        """Information from the answers about the items' true options."""
+        """Evidence of the items' true options, collected from the answers."""
         e = self.evidence
         return ItemTruths.gather([e.predictions], e.labels, e.classes, e.strata)
 

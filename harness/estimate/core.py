@@ -292,7 +292,7 @@ def find_root(
 
 
 def find_edge(holds: Callable[[float], bool], inside: float, end: float) -> float:
-    """Find the edge, towards `end`, of the range around `inside` in which a condition holds."""
+    """Find the point, going from `inside` towards `end`, up to which a condition holds."""
     if holds(end):
         return end
     for _ in range(_BISECTIONS):
@@ -492,7 +492,9 @@ _MANY = 5_000
 
 
 def blaker(S: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Return Blaker's exact interval of q from S successes in n trials, with ends rounded outwards.
+    """Return Blaker's exact interval of a success probability q, with ends rounded outwards.
+
+    It is computed from S successes in n trials.
 
     Beyond 5,000 trials it is Clopper and Pearson's interval.
 
@@ -713,15 +715,19 @@ def chernoff_high(mean: float, n: int, m: float) -> float:
 
 
 def bonferroni(p_values: ArrayLike) -> FloatArray:
-    """Return min(1, m·p) for m p-values: the probability of any false rejection is then at most the level."""
+    """Multiply each of m p-values by m, and replace results above 1 by 1.
+
+    The probability of one or more false rejections is then at most the significance level.
+    """
     p = _p_values(p_values)
     return np.minimum(1.0, p * len(p))
 
 
 def holm(p_values: ArrayLike) -> FloatArray:
-    """Return Holm's p̃_(i) = max_{j ≤ i} min(1, (m − j + 1) p_(j)) (1979, Scand. J. Stat. 6).
+    """Return m p-values, adjusted by Holm's method (1979, Scand. J. Stat. 6), in the order of the input.
 
-    Each is at most Bonferroni's p-value, with the same guarantee. The order of the input is kept.
+    The i-th smallest becomes max_{j ≤ i} min(1, (m − j + 1) p_(j)), where p_(j) is the j-th smallest. Each is
+    at most Bonferroni's p-value, with the same guarantee.
 
     Examples
     --------
@@ -785,7 +791,10 @@ def range_quantile(level: float, models: int, df: float = math.inf) -> float:
 
 
 def _tail(q: FloatArray, models: int) -> FloatArray:
-    """Return P(range ≥ q) for the scale 1: M ∫ φ(z) [1 − (1 − Φ(−q − z)/Φ(−z))^(M−1)] Φ(−z)^(M−1) dz."""
+    """Return P(range ≥ q) for M independent standard normals.
+
+    It is M ∫ φ(z) [1 − (1 − Φ(−q − z)/Φ(−z))^(M−1)] Φ(−z)^(M−1) dz.
+    """
     width = 18.0 / _NODES
     z = -9 + width * (np.arange(_NODES) + 0.5)
     above, beyond = ndtr(-z), ndtr(-z - q[:, None])

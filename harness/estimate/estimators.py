@@ -152,8 +152,8 @@ def plugin_weight(K: float, S_o: int, n_o: int, S_c: int, n_c: int, *, published
         Number of options, and counts of two disjoint samples, as in `ordinary_accuracy` and
         `complementary_accuracy`.
     published
-        Whether variances have the denominator n − 1, as in the paper's tables (EDINET, K = 16 with 31
-        ordinary labels: 17.95 is printed; n would give 17.98), instead of the n of Eq. 7.
+        Whether variances have the denominator n − 1, as in the paper's tables, or n, as in Eq. 7. For EDINET
+        with K = 16 and 31 ordinary labels, the paper prints 17.95; the denominator n would give 17.98.
 
     Raises
     ------
@@ -278,7 +278,7 @@ def _newton(parts: tuple[BinomialSample, ...]) -> float:
 
 
 def log_likelihood(components: tuple[BinomialSample, ...], A: float) -> float:
-    """Return ℓ(A) of (★) up to a constant, for A in [0, 1]; −inf if the data are impossible at A."""
+    """Return the log likelihood ℓ(A) of (★) up to a constant; −inf if the data are impossible at A."""
     terms = []
     for c in components:
         q = success_probability(c.K, A)
@@ -378,7 +378,10 @@ def ivw_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, publi
 
 
 def likelihood_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
-    """Return A_ML of (★); its weights are the samples' shares of the information at A_ML (Appendix C)."""
+    """Return the maximum-likelihood estimate A_ML of equation (★).
+
+    The weight of a sample is its share of the information at A_ML (Appendix C).
+    """
     parts = pool_samples((hits, *misses))
     A = maximum_likelihood(parts)
     N = sum(p.n for p in parts)

@@ -120,16 +120,16 @@ def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[Draw
 
 
 def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:
-    """Collect `items` by draw as if their predictions, known to be `right` or not, were asked about."""
+    """Collect `items` by draw, as if their predictions had been asked about; `right` is 1 for a right one."""
     one = np.ones(len(items), np.int64)
     return _part_draws(np.stack([one, one, one, right]), items, labels)
 
 
 def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
-    """Return four rows, with a column per item: K, is readable, is asked about, is yes.
+    """Return four rows with one column per item: K, and three indicators (1 or 0).
 
-    K is 1 if the question was certain to be about the prediction. The other rows are 1 or 0: whether the
-    prediction is readable, whether it was asked about, and whether the answer is yes.
+    K is 1 if the question was certain to be about the prediction. The indicators say whether the prediction
+    is readable, whether it was asked about, and whether the answer is yes.
 
     Raises
     ------
@@ -182,7 +182,9 @@ def _part_draws(seen: IntArray, items: IntArray, labels: LabelColumns) -> list[D
 
 
 def _scale(pool: ItemPool) -> tuple[IntArray, FloatArray, dict[int, int]]:
-    """Return every item's draw number, its weight v (see `DrawnAnswers`), and draw number → N_b.
+    """Return the draw number and the weight v of every item, and a dictionary from draw number to N_b.
+
+    `DrawnAnswers` defines v and N_b.
 
     A pool without draw numbers counts as a single draw.
     """
@@ -219,8 +221,8 @@ def estimate_anytime(
 ) -> Estimate:
     """Estimate an accuracy by a confidence sequence, which is valid after every answer.
 
-    The sequence is `anytime.likelihood_sequence`, for clustered items `score_betting_sequence`, and for items
-    drawn with unequal probabilities `watch_unequal`.
+    The sequence is that of `anytime.likelihood_sequence`. If items are clustered, it is that of
+    `score_betting_sequence`; if items were drawn with unequal probabilities, that of `watch_unequal`.
 
     A = Σ_K W_K ρ_K A_K, where W_K is the share of items with K options, ρ_K the share of readable predictions
     on these items, and A_K the accuracy of these readable predictions. W_K and ρ_K are computed from all
@@ -552,7 +554,7 @@ def estimate_tilted(
 
 
 def count_labels(predictions: PredictionColumns, labels: LabelColumns) -> Counts:
-    """Count answers by verdict, unreadable and failed predictions, and items without answer or prediction."""
+    """Count answers by verdict, unusable predictions by cause, and items without an answer or prediction."""
     said = labels if labels.passed is None else labels.take(np.flatnonzero(~labels.passed))
     kinds = said.kind[predictions.ran[said.item]]
     labelled, there = said.labelled, predictions.is_there
@@ -582,8 +584,8 @@ def complete(
 ) -> Estimate:
     """Add assumptions, counts, notes, and the reasons why the interval may not hold (`why`) to an estimate.
 
-    Reasons come from the estimator itself, unanswered questions, failed checks, answering rates that differ,
-    an unfinished run, and failed calls.
+    Reasons are: doubts of the estimator itself, unanswered questions, failed checks, answering rates that
+    differ between options, an unfinished run of the model, and failed calls.
 
     Parameters
     ----------
@@ -592,7 +594,8 @@ def complete(
     checks
         Whether to run the checks of the assumptions.
     tilted
-        Whether the estimate was corrected for unequal answering rates, if its design allows the correction.
+        Whether the estimate was corrected for unequal answering rates of the options, if its design allows
+        the correction.
     """
     counts = count_labels(predictions, labels)
     corrected = estimate.estimator in CORRECTED
@@ -626,7 +629,8 @@ def _allow_for_missing(
 ) -> tuple[Estimate, str]:
     """Widen the interval to allow for unanswered questions, if this makes it only a little wider.
 
-    The second value is empty, or the reason why the interval, left unchanged, may not hold.
+    Otherwise, the interval is unchanged, and the second value is the reason why it may not hold. The second
+    value is empty if there is no such reason.
     """
     if estimate.estimator == "worst_case" or not (labels.kind == ABSTAINED).any():
         return estimate, ""

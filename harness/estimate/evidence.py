@@ -77,7 +77,7 @@ PARTIAL_KINDS = (NoteKind.PARTIAL, NoteKind.PARTIAL_WITH_ADDED)
 
 
 def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[Note, ...]]:
-    """Select labels from the share of the queues that all experts have reached; return them and notes.
+    """Select the labels in that share of the queues which all experts have reached; return labels and notes.
 
     The share is the same for every expert, and is counted from the start of the expert's queue.
 
@@ -87,8 +87,8 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     Parameters
     ----------
     labels
-        If their questions are unknown, or the protocol is sequential, all labels are returned. Estimates for
-        sequential protocols count open items as right or as wrong, whichever is worse.
+        If it is unknown which questions were drawn, or the protocol is sequential, all labels are returned.
+        Estimates for sequential protocols count open items as right or as wrong, whichever is worse.
     items
         Shape (N,): whether an item has a prediction.
 
@@ -145,8 +145,8 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
 def _find_draws(drawn: QuestionColumns) -> IntArray:
     """Return, for each question, which draw first asked about its item, counted from 0; shape (R,).
 
-    Items that are added to a study are drawn after the earlier items and asked about last. Until then, the
-    answered items are not a random part of all items.
+    Items that are added to a study are drawn after the earlier items and asked about last. Before the added
+    items are asked about, the answered items are not a random part of all items.
     """
     first = np.full(int(drawn.item.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, drawn.item, np.maximum(drawn.place, 0) // PLACES)
@@ -309,8 +309,8 @@ def estimate_refusals(predicted: IntArray, refused: IntArray, rates: FloatArray,
     """Estimate an accuracy if all answers are "no", weighting each option by 1/(its answering rate).
 
     A = 1 − (K − 1) Σ_k s_k q_k, where q_k is the share of predictions of option k among the items on which
-    option k was refused, s_k ∝ n_k/r_k the share of option k, n_k the number of its "no" answers and r_k its
-    answering rate. The interval combines intervals of the q_k (`mover_sum`).
+    option k was refused. The weights s_k sum to 1 and are proportional to n_k/r_k: the number of "no" answers
+    about option k, divided by its answering rate. The interval combines intervals of the q_k (`mover_sum`).
 
     Parameters
     ----------
@@ -589,7 +589,9 @@ def find_drawn_strata(items: IntArray, labels: LabelColumns) -> DrawnStrata | No
 
 
 def find_weights(items: IntArray, labels: LabelColumns) -> FloatArray | None:
-    """Return how many pool items each item at these positions represents; None if all items count equally.
+    """Return, for the item at each position in `items`, the number of pool items that it represents.
+
+    None if all items count equally.
 
     Examples
     --------
@@ -712,7 +714,7 @@ class HiddenRange:
         )
 
     def allow_for(self, estimate: Estimate) -> Estimate | None:
-        """Widen the interval as `widen` does; None if this makes it more than `WIDEST` times as wide."""
+        """Return the estimate with the interval of `widen`; None if that is over `WIDEST` times as wide."""
         wide = self.widen(estimate)
         if wide.high - wide.low > WIDEST * (estimate.high - estimate.low):
             return None
@@ -778,9 +780,9 @@ def bound_missing(
 ) -> Estimate | None:
     """Widen an interval to cover failed model calls and unanswered questions.
 
-    If a share ρ of the calls succeeded, A lies between ρ·A_ran and 1 − ρ·(1 − A_ran), where A_ran is the
-    accuracy on items whose call succeeded. Each end includes the uncertainty of ρ and A_ran
-    (`scale_by_share`).
+    If a share ρ of the calls succeeded, the accuracy on all items lies between ρ·A_ran and 1 − ρ·(1 − A_ran),
+    where A_ran is the accuracy on items whose call succeeded. Each end includes the uncertainty of ρ and
+    A_ran (`scale_by_share`).
 
     Returns
     -------

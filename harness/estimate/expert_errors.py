@@ -148,7 +148,9 @@ def corrected_mean(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> Estimate:
-    """Estimate a mean by equation (G) with corrected answers, allowing for the uncertainty of gold rates.
+    """Estimate a mean by equation (G) with answers that are corrected by error rates from gold items.
+
+    The variance allows for the uncertainty of these rates.
 
     With w_q = (c_k − C*)/π_k per question q and b̃ as in `corrected_answers`, the variance is
     Var(g̃)/N + G_s² s(1−s)/n_s + G_t² t(1−t)/n_t, where G_s = −Σ_q w_q b̃_q/(N J) and
@@ -236,7 +238,10 @@ def corrected_accuracy(
 def _corrected(
     c: FloatArray, data: RoutedSample, share: FloatArray, s: float, t: float
 ) -> tuple[float, FloatArray, tuple[float, float]]:
-    """Return the mean of g̃ with weights `share`, g̃ itself, and the derivatives of the mean in s and t."""
+    """Return the mean of g̃ with weights `share`, the array g̃, and the derivatives of the mean in s and t.
+
+    g̃ are the outcomes of equation (G) with answers that are corrected for experts' errors.
+    """
     b = corrected_answers(data.answer, s, t)
     weight = question_weights(c, data)
     g = (c * data.posterior).sum(axis=1)
@@ -258,8 +263,9 @@ class _YesCounts:
     """Numbers of "yes" answers, x, and of all answers, n, in four groups of questions.
 
     All arrays have one entry per group. The groups are questions about predictions, about other options,
-    about true options of gold items, and about false options of gold items. Options of a group are true with
-    probability τ = base + slope·A, which is A, (1 − A)/(K − 1), 1 and 0. So P(yes) = τ s + (1 − τ)(1 − t).
+    about true options of gold items, and about false options of gold items. In this order, the option asked
+    about is true with probability A, (1 − A)/(K − 1), 1 and 0. This is τ = base + slope·A, and
+    P(yes) = τ s + (1 − τ)(1 − t).
     """
 
     x: FloatArray
@@ -271,8 +277,8 @@ class _YesCounts:
 def allows_gold_score(predicted: IntArray, data: RoutedSample) -> bool:
     """Whether `gold_accuracy` applies to the data.
 
-    It requires one question per item, the same K for all items, and options that were drawn uniformly or are
-    the predictions themselves.
+    The method requires one question per item and the same K for all items. The options asked about must have
+    been drawn uniformly, or must all be the model's predictions.
     """
     readable = predicted >= 0
     once = len(data.item) == len(predicted) and len(np.unique(data.item)) == len(predicted)
@@ -288,12 +294,13 @@ def gold_accuracy(
     level: float = 0.95,
     cluster: IntArray | None = None,
 ) -> Estimate:
-    """Estimate an accuracy by maximum likelihood in A, s and t, with an efficient-score interval.
+    """Estimate an accuracy A by maximum likelihood, with an efficient-score interval.
 
-    The counts are independent binomials (`_YesCounts`). At every A of a grid the rates s and t are fitted by
-    EM. The interval contains all A whose efficient score is at most Student's t standard errors from 0.
-    Unlike a normal interval around the estimate, it keeps its level near 0 and 1, and if yes answers are
-    rare. Unreadable predictions count as wrong (`scale_by_share`).
+    The likelihood depends on A and on the experts' rates s and t. The counts are independent binomials
+    (`_YesCounts`). At every A of a grid, s and t are fitted by EM. The interval contains every A whose
+    efficient score is at most t_q standard errors from 0, where t_q is a quantile of Student's t. Unlike a
+    normal interval around the estimate, it keeps its level near 0 and 1, and if yes answers are rare.
+    Unreadable predictions count as wrong (`scale_by_share`).
 
     Parameters
     ----------
@@ -345,8 +352,8 @@ def independent_share(
 ) -> float:
     """Return the effective number of items in clusters as a share of the number of items.
 
-    It is computed by `effective_size` from the items' scores of A, which are first scaled to the mean A and
-    the variance A(1 − A) of correctness.
+    It is computed by `effective_size` from each item's score (derivative of the log likelihood in A). The
+    scores are first scaled to the mean A and the variance A(1 − A) of correctness.
 
     Parameters
     ----------
@@ -527,8 +534,8 @@ class _Cells:
     def split(self, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return P(answers, option true) and P(answers, option false), shape (grid, cells).
 
-        Each probability is for the answers of one cell in a fixed order. `s` and `t` have one entry per A of
-        the grid.
+        Each is the probability of one cell's answers in a fixed order, at one accuracy A of the grid. `s` and
+        `t` contain one sensitivity and one specificity per A.
         """
         tau = self.base + _GRID[:, None] * self.slope
         s, t = s[:, None], t[:, None]
@@ -544,14 +551,15 @@ def bounded_accuracy(
     level: float = 0.95,
     cluster: IntArray | None = None,
 ) -> Estimate:
-    """Estimate an accuracy by maximum likelihood in A, s and t, with a profile-likelihood interval.
+    """Estimate an accuracy A by maximum likelihood, with a profile-likelihood interval.
 
-    The interval contains all A for which twice the loss of log-likelihood is at most the quantile of the
-    mixture ½χ²₁ + ½χ²₂. If rates lie at the ends of their ranges, this loss is stochastically at most the
-    mixture (Self & Liang 1987, JASA 82, in the plane of the two frequencies). If the square of Student's t is
-    larger than the quantile, for example because few items have second answers, the square is used instead.
-    If ranges only bound A, several A have the largest likelihood, and the interval contains all of them.
-    Unreadable predictions count as wrong.
+    The likelihood depends on A and on the experts' rates s and t. The interval contains every A at which
+    twice the loss of profile log-likelihood is at most the quantile of the mixture ½χ²₁ + ½χ²₂. If the rates
+    lie at the ends of their ranges, twice the loss is stochastically at most the mixture (Self & Liang 1987,
+    JASA 82, in the plane of the two frequencies). If the square of Student's t quantile is larger, for
+    example because few items have second answers, that square is used instead. If the ranges of s and t only
+    bound A, several A have the largest likelihood, and the interval contains all of them. Unreadable
+    predictions count as wrong.
 
     Parameters
     ----------
@@ -614,7 +622,7 @@ def _mixed_quantile(level: float) -> float:
 def _count_cells(
     predicted: IntArray, data: RoutedSample, second: IntArray, known: ErrorRanges
 ) -> tuple[_Cells, int]:
-    """Return the cells, and the number of questions with a second answer and a readable prediction."""
+    """Count answers by cell (`_Cells`), and second answers about items with a readable prediction."""
     of = predicted[data.item]
     hit, there, yes = of == data.asked, of >= 0, data.answer > 0.5
     K, rows = int(data.n_options[0]), list[tuple[float, int, int, float, float]]()
@@ -741,7 +749,7 @@ def youden_interval(gold: GoldCounts, level: float) -> tuple[float, float, float
 def rate_ranges(
     known: ErrorRanges, level: float, *, any_time: bool = False
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return ranges of s and t that are jointly valid at `level`: prior ranges, narrowed by gold.
+    """Return jointly valid ranges of s and t at `level`: prior ranges, narrowed by answers about gold items.
 
     Parameters
     ----------

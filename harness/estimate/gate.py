@@ -120,7 +120,7 @@ def refuting_wealth(gains: FloatArray, least: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Gains:
-    """Outcomes minus the bar, summed over units (items or clusters).
+    """Gains (outcomes minus the bar), summed over the items of each unit (item or cluster).
 
     An unanswered question counts as the answer that is worst for the side that is bet on, so the bets are
     valid for any possible answer.
@@ -128,7 +128,7 @@ class Gains:
     Attributes
     ----------
     sums
-        Shape (J,): sums of the units that count so far.
+        Shape (J,): for each unit that counts so far, the sum of its items' gains.
     low, high
         Bounds of every sum, fixed before any answer.
     answers
@@ -171,9 +171,10 @@ def gather_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> t
 class WorstRates:
     """Ranges of experts' error rates; a bet uses those rates in the ranges that are worst for the bet.
 
-    With sensitivity s, specificity t and J = s + t − 1, the outcome of an item of value v has the mean
-    J v + r with r = C(1 − J) + (1 − t)(Σ_k c_k − K C). The gain is the outcome minus r + J·bar; its mean is
-    J (v − bar). The gain is linear in s and t, so it is most extreme at ends of both ranges.
+    With sensitivity s, specificity t and J = s + t − 1, an item whose true value is v has an outcome with the
+    mean J v + r, where r = C(1 − J) + (1 − t)(Σ_k c_k − K C) with c and C of equation (G) (see the module).
+    The gain is the outcome minus r + J·bar; its mean is J (v − bar). The gain is linear in s and t, so it is
+    most extreme at an end of each range.
 
     Attributes
     ----------
@@ -203,7 +204,9 @@ NO_ERRORS = WorstRates(sensitivity=(1.0, 1.0), specificity=(1.0, 1.0), side=1, l
 def accuracy_gains(
     evidence: Evidence, answer: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
 ) -> Gains:
-    """Compute the gains of a model's accuracy against a bar in (0, 1), from the results of `gather_asked`.
+    """Compute the gains of bets on whether a model's accuracy is above a bar in (0, 1).
+
+    `evidence` and `answer` are the results of `gather_asked`.
 
     Raises
     ------
@@ -228,7 +231,7 @@ def accuracy_gains(
 def difference_gains(
     evidence: Evidence, answer: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
 ) -> Gains:
-    """Compute the gains of the first model's accuracy minus the second's against a bar in (−1, 1).
+    """Compute the gains of bets on whether the first accuracy minus the second is above a bar in (−1, 1).
 
     Raises
     ------
@@ -605,8 +608,8 @@ def gate_accuracy(
         Confidence level of the verdict, in (0, 1).
     errors
         What is known of experts' errors; None assumes that there are none. The verdict is valid for all
-        sensitivities and specificities in the ranges (`rate_ranges`). If the ranges follow from gold, two
-        fifths of the error probability 1 − level are used for the ranges.
+        sensitivities and specificities in the ranges (`rate_ranges`). If the ranges are computed from gold
+        items, two fifths of the error probability 1 − level are used for the ranges.
     checks
         Whether to check the assumptions (`run_checks`). If a check fails and this makes every verdict
         invalid, the verdict is undecided, and `GateVerdict.why` names the check.
@@ -754,7 +757,7 @@ def _bet(
 
 
 def _likely(ends: tuple[float, float], gold: tuple[int, ...]) -> float:
-    """Return the rate estimated from gold, clipped to its range; without gold, the middle of the range."""
+    """Return the share of right `gold` answers, clipped to `ends`; without gold, the middle of `ends`."""
     right, wrong = gold
     return min(ends[1], max(ends[0], right / (right + wrong))) if right + wrong else sum(ends) / 2
 

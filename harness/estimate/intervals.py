@@ -163,7 +163,7 @@ class ClusterVariance:
     def of(
         cls, cluster: IntArray, weight: FloatArray, residual: FloatArray, independent: float, spread: float
     ) -> ClusterVariance:
-        """Compute the components at the estimate θ̂.
+        """Compute the components at the estimate θ̂; the symbols are those of `ClusterVariance`.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class ClusterVariance:
         )
 
     def at(self, independent: float, spread: float, gap: float) -> tuple[float, float]:
-        """Return M(θ) and the variance under the null hypothesis θ, from I(θ), s(θ) and U."""
+        """Return M(θ) and the variance under the null hypothesis θ, from I(θ), s(θ), U (see the module)."""
         model = self.excess * independent + self.correlation * spread * self.pairs
         scale = model / self.at_estimate
         around = scale * self.squares + 2 * gap * math.sqrt(scale) * self.cross + gap**2 * self.concentration
@@ -201,8 +201,9 @@ class ClusterVariance:
 def skewed_step(model: float, theta: float, square: float, gap: float) -> float:
     """Return how far the mean of skewed outcomes in {−1, 0, 1} may exceed its normal limits.
 
-    It is the product of `_STEP`, the step M/s of one effective item (s² = variance of an item's truth) and
-    the skewness of an item's truth, and at most half of `gap`. It is 0 on the side of the shorter tail.
+    The result is `_STEP` · (M/s) · (skewness of an item's truth), and at most half of `gap`. M/s is the step
+    of one effective item, where s² is the variance of an item's truth. The result is 0 on the side of the
+    shorter tail.
 
     Parameters
     ----------
@@ -227,12 +228,12 @@ def share_interval(m: float, n: float, level: float) -> tuple[float, float]:
 
 
 def effective_size(values: FloatArray, cluster: IntArray, level: float) -> float:
-    """Return the number of independent items whose mean has the same precision, at most N.
+    """Return the number of independent items whose mean is as precise as the mean of these clustered items.
 
     It is N divided by the design effect 1 + ρ N P, with ρ and P as in the module docstring, and by (t/z)²,
     because ρ is estimated from few clusters. t has `effective_clusters` − 1 degrees of freedom. The result is
-    at least `effective_clusters`, because a cluster carries at least the information of one item. Source:
-    Korn & Graubard 1998, Surv. Methodol. 24.
+    at most N, and at least `effective_clusters`, because a cluster carries at least the information of one
+    item. Source: Korn & Graubard 1998, Surv. Methodol. 24.
 
     Parameters
     ----------
@@ -299,7 +300,7 @@ class DrawnStrata:
     share: float
 
     def take(self, rows: AnyIntArray) -> DrawnStrata:
-        """Return the strata of the items at `rows`; how many of these each stratum has counts as random."""
+        """Return the strata of the items at `rows`; the number of items per stratum counts as random."""
         share = self.share * len(rows) / max(1, len(self.number))
         return DrawnStrata(number=self.number[rows], share=share)
 
@@ -307,7 +308,8 @@ class DrawnStrata:
 def design_effect(values: FloatArray, strata: DrawnStrata) -> float:
     """Return the variance of a mean of values in [0, 1], divided by its variance for random draws; at most 1.
 
-    An item that is alone in its stratum counts as drawn at random, and so do the `FAR_ITEMS` added items.
+    An item that is alone in its stratum counts as drawn at random. `FAR_ITEMS` fictitious items far from the
+    mean are added, and count as drawn at random too.
     """
     n, mean = len(values), float(values.mean())
     _, code, size = np.unique(strata.number, return_inverse=True, return_counts=True)
@@ -371,7 +373,7 @@ def weighted_score(
         return mean - A, math.sqrt(max(model, seen))
 
     def search(inside: float, end: float, side: int) -> float:
-        """Return the farthest accepted A towards `end`; side 0 solves M(A) = A."""
+        """Return the last accepted A on the way from `inside` to `end`; side 0 solves M(A) = A."""
 
         def holds(A: float) -> bool:
             gap, se = look(A)
@@ -420,7 +422,9 @@ def bernstein(K: float, S: int, n: int, delta: float) -> float:
 def union_radius(
     parts: Sequence[BinomialSample], weights: Sequence[float], deltas: Sequence[float], *, empirical: bool
 ) -> float:
-    """Return the half-width Σ w_j r_j of a weighted mean, where r_j is the half-width of sample j at δ_j.
+    """Return the half-width Σ w_j r_j of a weighted mean of sample estimates.
+
+    r_j is the half-width for sample j at error probability δ_j.
 
     The bounds of all samples are jointly valid with probability 1 − Σ δ_j, so the weights may depend on the
     data. A_ML is such a mean (with weights by the information at A_ML), so the bound also applies to it.
@@ -464,7 +468,7 @@ def lattice_size(parts: tuple[BinomialSample, ...]) -> int:
 def exact_interval(
     parts: tuple[BinomialSample, ...], A: float, level: float = 0.95, tol: float = 1e-7
 ) -> tuple[float, float]:
-    """Return the ends of the exact interval: the hull of {A: p(A) > 1 − level}.
+    """Return the ends of the exact interval, the hull of {A: p(A) > 1 − level} with the p-value p(A).
 
     Each end is moved outwards by less than `tol`.
 
@@ -518,7 +522,7 @@ def _search(lattice: _Lattice, edges: FloatArray, alpha: float, tol: float, *, l
 
 
 class _Lattice:
-    """All outcomes of the samples; the largest sample is represented by the tails of its distribution."""
+    """All joint outcomes of the samples except the largest, whose outcomes enter as tail probabilities."""
 
     def __init__(self, parts: tuple[BinomialSample, ...]) -> None:
         ordered = sorted(parts, key=lambda c: c.n)
@@ -551,7 +555,10 @@ class _Lattice:
         return self._probability(edges, low, high)
 
     def _probability(self, edges: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-        """Return P_{A1}(inner ≤ low) + P_{A2}(inner ≥ high) per cell, summed over the outcomes of `outer`."""
+        """Return an upper bound of the probability of the extreme outcomes in every cell [A1, A2].
+
+        It is P(inner ≤ low) at A1 plus P(inner ≥ high) at A2, summed over the outcomes of `outer`.
+        """
         n = self.inner.n
         at_most = np.clip(np.floor(low + _TIE_TOLERANCE), -1, n).astype(np.int64)
         at_least = np.clip(np.ceil(high - _TIE_TOLERANCE), 0, n + 1).astype(np.int64)
@@ -571,7 +578,10 @@ def _q(c: BinomialSample, A: FloatArray) -> FloatArray:
 def _tails_from_table(
     c: BinomialSample, edges: FloatArray, at_most: IntArray, at_least: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return P_{A1}(S ≤ at_most) and P_{A2}(S ≥ at_least) for every cell, by summing all probabilities."""
+    """Return, for every cell [A1, A2], P(S ≤ at_most) at A1 and P(S ≥ at_least) at A2.
+
+    Both are read from a table of cumulative sums of the probabilities.
+    """
     pmf = _pmf(c, edges)
     zero = np.zeros((edges.size, 1))
     cdf = np.concatenate([zero, np.cumsum(pmf, axis=1)], axis=1)[:-1]
@@ -582,7 +592,7 @@ def _tails_from_table(
 def _tails_one_by_one(
     c: BinomialSample, edges: FloatArray, at_most: IntArray, at_least: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the results of `_tails_from_table` by the incomplete beta function: faster for few tails."""
+    """Compute the tails of `_tails_from_table` by the incomplete beta function: faster for few tails."""
     q = np.minimum(_q(c, edges), 1.0)[:, None]
     below = np.where(at_most < 0, 0.0, bdtr(np.maximum(at_most, 0.0), c.n, q[:-1]))
     above = np.where(at_least < 1, 1.0, bdtrc(np.maximum(at_least - 1.0, 0.0), c.n, q[1:]))

@@ -119,10 +119,10 @@ def split_by_agreement(right: FloatArray, drawn: int, *, each: int = _EACH) -> I
 
 
 def _find_cut(values: FloatArray, least: int) -> tuple[float, BoolArray]:
-    """Find the cut of one column that most reduces the sum of squares; return the reduction and a mask.
+    """Find the column and the cut point in it that most reduce the sum of squares over all columns.
 
-    `values` has shape (n, M); each side of the cut has at least `least` items. The mask, shape (n,), marks
-    the items below the cut.
+    Returns the reduction and a mask, shape (n,), of the items below the cut. `values` has shape (n, M); each
+    side of the cut has at least `least` items.
     """
     step = max(1, len(values) // _LOOKED_AT)
     seen, least = values[::step], max(1, least // step)
@@ -270,8 +270,8 @@ class SecondRates:
         Shape (N, K): probability q with which each option is asked about if the item is drawn; 0 for options
         known to be false; rows sum to 1.
     narrower
-        Expected standard error with second answers, divided by the one without, in (0, 1]. It is averaged
-        over models (as variances), and assumes that the votes' posterior is right.
+        Expected standard error with second answers, divided by the standard error without, in (0, 1]. It is
+        the root of a mean of variance ratios over models, and assumes that the votes' posterior is right.
     """
 
     chance: FloatArray

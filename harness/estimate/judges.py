@@ -97,7 +97,10 @@ def fit_parameters(features: OptionFeatures, asked: IntArray, answer: FloatArray
     hit = (features.option == asked[:, None]).astype(np.float64)
 
     def look(parameters: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Return the log posterior, and two arrays: P(option asked about) and P(each feature's option)."""
+        """Return the log posterior of the parameters, and two arrays of option probabilities.
+
+        The first array refers to the options asked about, the second to `features.option`.
+        """
         every = _softmax(features, parameters, width)
         p = np.clip(every[rows, asked], _SMALL, 1 - _SMALL)
         likelihood = float(np.log(np.where(answer > 0, p, 1 - p)).sum())

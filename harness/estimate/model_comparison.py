@@ -255,7 +255,7 @@ class ModelComparison(Displayable):
         return "\n".join(map(str, self.pairs)) if self.ranking is None else f"{mark}{self.ranking}"
 
     def doubted(self, why: str) -> ModelComparison:
-        """Return a copy in which `why` is the reason for doubt of every pair that had no such reason."""
+        """Return a copy in which every pair without a reason to doubt its interval gets the reason `why`."""
         return self.with_pairs([replace(pair, why=pair.why or why) for pair in self.pairs])
 
     def with_pairs(self, pairs: Sequence[Comparison]) -> ModelComparison:
@@ -389,9 +389,9 @@ class _Family(NamedTuple):
 def _compare_resolved(
     labels: LabelColumns, predictions: Sequence[PredictionColumns], names: Sequence[str]
 ) -> _Family:
-    """Compare by exact correctness.
+    """Compare models by whether each prediction is right, which the answers about resolved items determine.
 
-    If correctness is unknown on some items, there is no ranking, because it would be biased.
+    If this is unknown for some items, there is no ranking, because it would be biased.
     """
     found = resolved_correctness(labels, predictions, on_differences=True)
     correct, cluster = found.correct, enough_clusters(found.items, labels.index, labels.cluster)
@@ -420,7 +420,7 @@ def _compare_drawn(
     *,
     sign: bool,
 ) -> _Family:
-    """Compare by answers about drawn options.
+    """Compare models by answers about drawn options.
 
     A ranking requires equal weights and experts who never err, and is not possible with the sign test.
     """
@@ -478,9 +478,9 @@ def explain_hidden(
 ) -> str:
     """Return a message on how far unanswered questions could move a difference; empty if the effect is small.
 
-    If a share ρ of the questions is answered, the difference lies between ρ D − μ and ρ D + μ. An unanswered
-    item on which the models differ adds the weight of its answer to μ: 1/(N π) if the question, of propensity
-    π, is about one of the two predictions, otherwise 1/N.
+    If a share ρ of the questions is answered and D is the estimate, the difference lies between ρ D − μ and
+    ρ D + μ. μ is a sum over unanswered items on which the models differ: such an item adds 1/(N π) if its
+    question, of propensity π, is about one of the two predictions, and 1/N otherwise.
     """
     both = first.ran & second.ran
     silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size) & both
@@ -504,7 +504,7 @@ def explain_hidden(
 def _doubted(
     found: ModelComparison, notes: tuple[Note, ...], doubt: Callable[[Comparison], str]
 ) -> ModelComparison:
-    """Add `notes` to every pair, and the reason that `doubt` returns why the pair's interval may not hold."""
+    """Add `notes` to every pair, and the reason from `doubt` why the pair's interval may not hold."""
     pairs = []
     for pair in found.pairs:
         why = "; ".join(filter(None, [pair.why, doubt(pair)]))

@@ -347,7 +347,10 @@ def _is_even(c: FloatArray, pi: FloatArray, K: IntArray) -> bool:
 
 
 def _even_mean(plus: int, m: int, level: float) -> tuple[float, float, float, float]:
-    """Return Δ, both ends of its interval, and the p-value, if `plus` of m answers favour the first model."""
+    """Return the mean difference Δ, the ends of its interval, and its p-value.
+
+    `plus` of the m answers favour the first model.
+    """
     low, high = clopper_pearson(plus, m, level) if m else (0.0, 1.0)
     return (2 * plus / m - 1 if m else 0.0), 2 * low - 1, 2 * high - 1, sign_p_value(plus, m - plus)
 
@@ -427,9 +430,9 @@ def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> 
 
 
 def _resolved(c: FloatArray, side: FloatArray, yes: FloatArray) -> FloatArray:
-    """Return the difference on items where one answer determines it.
+    """Return the difference of the two models' correctness on items where one answer determines it.
 
-    These are items with K = 2, or with one readable prediction that was asked about.
+    These are items with K = 2, and items with one readable prediction that was asked about.
     """
     other = -side * (np.abs(c).sum(axis=1) == 2)
     alone = np.where(side == 0, c.sum(axis=1), 0.0)
@@ -600,7 +603,10 @@ def mcnemar(
 def _clustered(
     a: IntArray, b: IntArray, cluster: IntArray, questions: int, level: float, names: tuple[str, str]
 ) -> Comparison:
-    """Compare exact correctness on clustered items, allowing for any correctness of unknown items."""
+    """Compare correctness on clustered items; the interval allows for any values of unknown items.
+
+    `a` and `b` contain 1 (right), 0 (wrong) or `UNKNOWN` per item.
+    """
     unknown = (a == UNKNOWN) | (b == UNKNOWN)
     votes = np.where(unknown, 0, np.sign(a - b)).astype(np.float64)
     against = np.where(unknown & (b != 0) & (a != 1), -1.0, votes)
@@ -683,7 +689,8 @@ def corrected_difference(
 def _has_even_draws(first: IntArray, second: IntArray, data: RoutedSample) -> bool:
     """Return whether both predictions were equally likely to be asked about on items where models differ.
 
-    All items on which the models differ must also have one answer, two readable predictions, and the same K.
+    All items on which the models differ must also have one answer, two readable predictions, and the same
+    number of options.
     """
     differ: BoolArray = first != second
     answers = np.bincount(data.item, minlength=len(first))[differ]
@@ -699,7 +706,7 @@ def _has_even_draws(first: IntArray, second: IntArray, data: RoutedSample) -> bo
 def _by_ratio(
     first: IntArray, second: IntArray, data: RoutedSample, gold: GoldCounts, level: float
 ) -> FoundDifference:
-    """Estimate D as the ratio of J D to J, from intervals for both."""
+    """Estimate the difference D as the ratio of J D to J, from an interval for J D and one for J."""
     value, raw, p_value = difference_interval(first, second, data, level)
     J, least, most = youden_interval(gold, level)
     centre, away = value - _GRID * J, np.abs(_GRID)
@@ -715,7 +722,7 @@ def _by_ratio(
 def _by_ranges(
     first: IntArray, second: IntArray, data: RoutedSample, known: ErrorRanges, level: float
 ) -> FoundDifference:
-    """Estimate D with the union of its intervals over all J in the ranges of error rates.
+    """Estimate the difference D; its interval is the union of the intervals at all J that the ranges allow.
 
     If there are gold items of one kind (true or false), half of the error probability is for their ranges.
     """
@@ -745,7 +752,7 @@ def _by_gold(
     cluster: IntArray | None,
     weight: FloatArray | None,
 ) -> FoundDifference:
-    """Estimate D by the mean of corrected answers, with a Student's t interval over items or clusters."""
+    """Estimate the difference D by the mean of corrected answers, with Student's t over items or clusters."""
     c: FloatArray = difference_target(first, second, data.propensities.shape[1])
     data = informed(np.stack([first, second], axis=1), data)
     found = corrected_mean(c, data, gold, level=level, cluster=cluster, weight=weight)

@@ -135,7 +135,7 @@ class PilotAnswers:
         )
 
     def each_mean(self, values: FloatArray, working: FloatArray) -> FloatArray:
-        """Return outcomes, shape (n,), whose mean estimates the mean value at the true option without bias.
+        """Return outcomes, shape (n,), whose mean is unbiased for the mean of `values` at the true options.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class PilotStudy:
     protocol
         Protocol of the planned study.
     epsilon
-        Uniform share ε of targeted propensities for several models.
+        Share ε of targeted propensities that is spread uniformly over the options, for several models.
     n_options
         Shape (N,): number of options of every item; None if it is known only from labels.
     """
@@ -237,9 +237,9 @@ class PilotStudy:
     def _read_resolved(
         self, predictions: PredictionColumns
     ) -> tuple[RoutedSample, IntArray, IntArray, FloatArray]:
-        """Return the resolved items as if their prediction had been asked about.
+        """Return the resolved items as if the model's prediction for each had been asked about.
 
-        Returns answers, predictions, positions, and the number of questions asked about every item.
+        The arrays after the answers are, per item: prediction, position, and number of questions asked.
         """
         found = resolved_correctness(self.labels, [predictions])
         known = np.flatnonzero(found.correct[:, 0] != UNKNOWN)
@@ -275,7 +275,10 @@ class PilotStudy:
         return len(self.models[name])
 
     def add_strata(self, pilot: PilotAnswers, name: str, items: IntArray, drawn: int) -> PilotAnswers:
-        """Return the pilot with `guess` set for the strata of a draw of `drawn` items; strata are cached.
+        """Return the pilot's answers with `guess`: the probability that the model is right, by item.
+
+        It is estimated from the models' votes and averaged over the strata of a draw of `drawn` items. Strata
+        are cached.
 
         Raises
         ------
@@ -355,8 +358,8 @@ def plan_outcomes(
     Returns
     -------
     array, array, array
-        E[(g − A)² | option k is true], shape (N, K). E[(g − E c)² | option k is true], shape (N, K). E c, the
-        item's expected value under the tilted working distribution, shape (N,).
+        Shape (N, K): E[(g − A)² | option k is true]. Shape (N, K): E[(g − E c)² | option k is true]. Shape
+        (N,): E c, the item's expected value under the tilted working distribution.
 
     Raises
     ------
@@ -375,7 +378,7 @@ def plan_outcomes(
 def model_variances(
     c: FloatArray, propensities: FloatArray, n_options: IntArray, working: FloatArray | None, mean: float
 ) -> tuple[float, float]:
-    """Return E (g − A)² and E (g − E c)² (see `plan_outcomes`) if the working distribution is right."""
+    """Return the means of (g − A)² and (g − E c)² under the working distribution (see `plan_outcomes`)."""
     nobody, none = np.full(len(c), -1), np.zeros(len(c))
     rows = tilt_items(c, propensities, n_options, nobody, none, working=working)
     guess, variance, _ = outcomes_at(rows, tilt_of(rows, mean))
@@ -439,8 +442,8 @@ class ItemVariance:
         Variance between strata, which a stratified draw removes, and the sum of squares added for items far
         from the mean (see `design_effect`). Both 0 if unused.
     means, curves
-        Shape (G,): means other than the estimated one. Shape (2, G): model-based factors on `whole` and
-        `near` at these means. None if the interval is not a score interval.
+        `means`, shape (G,): accuracies other than the estimated one. `curves`, shape (2, G): model-based
+        factors on `whole` and on `near` at these accuracies. None if the interval is not a score interval.
     """
 
     whole: float
@@ -452,7 +455,10 @@ class ItemVariance:
     curves: FloatArray | None = None
 
     def at(self, items: float, mean: float | None = None) -> float:
-        """Return the estimate's variance times `items` if `mean` is the true mean (default: the estimate)."""
+        """Return the variance of an estimate from `items` items, multiplied by `items`.
+
+        `mean` is the true mean at which the variance is computed; by default it is the pilot's estimate.
+        """
         whole, near = self.whole, self.near
         if mean is not None and self.means is not None and self.curves is not None:
             whole *= float(np.interp(mean, self.means, self.curves[0]))
@@ -467,14 +473,14 @@ class ItemVariance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideVariances:
-    """Variances of one model's estimate by side information.
+    """Variance of one model's estimate for each kind of side information.
 
     Attributes
     ----------
     of
-        Variance per item by the side information used.
+        Kind of side information → variance per item.
     undefined
-        Side information whose variance is unknown, with the reason.
+        Kind of side information whose variance is unknown → reason.
     cost
         Mean number of questions per item.
     """
@@ -524,7 +530,7 @@ def side_variances(
 
 
 def accuracy_variance(pilot: PilotAnswers, mean: float) -> float:
-    """Return the variance per item without side information, from the model, not observed outcomes."""
+    """Return the variance per item without side information, from the working model and not from outcomes."""
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
     inner = min(1 - 1e-9, mean / share)
@@ -543,10 +549,11 @@ def _vary(
     pool: int | None,
     curved: bool,
 ) -> dict[str, ItemVariance]:
-    """Return the variances with one working distribution, model-based or observed, whichever is larger.
+    """Return variances per item with one working distribution, by kind of side information.
 
-    The accuracy is A = ρ A_r. So the variance has two parts: the variance of the outcomes of readable
-    predictions, and the variance of the readable share ρ.
+    Each is the larger of the model-based and the observed variance. The accuracy is ρ A_r, where ρ is the
+    share of readable predictions and A_r their accuracy. So the variance has two parts: the variance of the
+    outcomes of readable predictions, and the variance of ρ.
     """
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
@@ -649,7 +656,7 @@ class Aim:
         return items * cost / self.answered
 
     def find_all(self, found: SideVariances, mean: float) -> dict[str, float]:
-        """Return `find_size` for every kind of side information."""
+        """Return the result of `find_size` for each kind of side information, by name."""
         return {side: self.find_size(variance, found.cost, mean) for side, variance in found.of.items()}
 
 
@@ -674,11 +681,11 @@ def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> 
 def find_ratios(
     pilot: PilotAnswers, found: Mapping[str, float], aim: Aim, mean: float, pool: int | None
 ) -> dict[str, Ratio]:
-    """Return the ratio of every result to the result without side information, with a jackknife interval.
+    """Return, per kind of side information, the ratio of the planned number to the number without it.
 
-    The jackknife leaves out each of ten groups of items in turn and learns everything from the other nine. If
-    there are more than 5,000 items, a random sample of them is used. A kind of side information is left out
-    if fewer than `_LEAST_GROUPS` groups give a result.
+    Each ratio has a jackknife interval: each of ten groups of items is left out in turn, and everything is
+    learned from the other nine. If there are more than 5,000 items, a random sample of them is used. A kind
+    of side information is left out if fewer than `_LEAST_GROUPS` groups give a result.
     """
     n = len(pilot.option)
     kept = np.arange(n) if n <= _LARGEST else np.random.default_rng(0).permutation(n)[:_LARGEST]
@@ -714,8 +721,8 @@ class PlannedRow:
     uses
         Side information used: ``none``, or ``votes``, ``judge``, ``pool``, joined by ``+``.
     questions, half_width
-        Number of questions to experts, and the half-width that at least 80 % of studies with this plan reach;
-        None if unknown.
+        Number of questions to experts, and the half-width that at least 80 % of studies with this plan do not
+        exceed; None if unknown.
     half_width_expected
         Mean half-width of studies with this plan.
     low, high
@@ -749,7 +756,7 @@ class PlannedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanText:
-    """Writer of one model's rows.
+    """Writer of the rows for one model in a plan.
 
     Attributes
     ----------
@@ -799,7 +806,8 @@ class PlanText:
         row
             Row with the model's name and side information.
         found
-            The number sought (questions or half-width): the value that 80 % of studies reach, and the mean.
+            The number sought for 80 % of studies (questions that suffice, or a half-width that is not
+            exceeded), and its mean.
         ends
             Ends of the confidence interval of the first number in `found`.
         without
@@ -870,7 +878,10 @@ intervals with strata.
 
 
 def plan_model(study: PilotStudy, name: str, aim: Aim) -> list[PlannedRow]:
-    """Plan one model; returns all its rows, or one row with the reason if no plan is possible."""
+    """Plan the questions for one model.
+
+    Returns one row per kind of side information, or a single row with the reason why no plan is possible.
+    """
     try:
         pilot, items, answered = study.gather(name)
         return list(_plan(study, name, replace(aim, answered=max(answered, 1e-9)), pilot, items))
@@ -926,12 +937,13 @@ def _plan(
 def _keep_promise(
     study: PilotStudy, pilot: PilotAnswers, mean: float, words: PlanText, found: tuple[str, float, float]
 ) -> float:
-    """Return the factor on questions, or on the half-width, that makes 80 % of studies reach the goal.
+    """Return the factor by which the planned number must grow so that 80 % of studies reach the goal.
 
-    The logarithms of two factors are squared and added: the pilot's uncertainty (from the upper end of the
-    confidence interval), and the variation of half-widths between studies (simulated without side
-    information). `found` contains the kind of side information, the number sought, and the upper end of its
-    confidence interval.
+    The planned number is a number of questions, or a half-width. Two factors are combined by adding the
+    squares of their logarithms: one for the pilot's uncertainty (from the upper end of the confidence
+    interval), and one for the variation of half-widths between studies (simulated without side information).
+    `found` contains the kind of side information, the planned number, and the upper end of its confidence
+    interval.
     """
     side, sought, high = found
     aim, settled = words.aim, study.protocol == SEQUENTIAL or pilot.settles
@@ -953,9 +965,9 @@ def _round(items: float) -> int:
 
 
 def _widen(sought: float, spread: tuple[float, float], ratio: Ratio | None) -> tuple[float, float]:
-    """Return the interval of the number sought, given the uncertainty of accuracy and of side information.
+    """Return an interval around `sought` that allows for the uncertainty of accuracy and side information.
 
-    `spread` is the result of `_spread`, and `ratio` that of `find_ratios`.
+    `spread` is the result of `_spread`, and `ratio` the result of `find_ratios`.
     """
     learned = math.log(ratio.high / ratio.value) if ratio else 0.0
     low, high = (math.hypot(math.log(each), learned) for each in spread)
@@ -1000,7 +1012,7 @@ def _spread(pilot: PilotAnswers, mean: float, ends: tuple[float, float], aim: Ai
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PilotPlan(Displayable):
-    """Plan from a pilot study, by model and by side information.
+    """Plan of a study, computed from a pilot study for each model and each kind of side information.
 
     Attributes
     ----------
@@ -1075,7 +1087,7 @@ def plan_from_pilot(
     level
         Confidence level.
     epsilon
-        Uniform share ε of targeted propensities for several models.
+        Share ε of targeted propensities that is spread uniformly over the options, for several models.
     n_options
         Shape (N,): number of options of every item, if `models` are PredictionColumns; None if all items have
         the same number.

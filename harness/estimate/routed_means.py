@@ -73,7 +73,7 @@ _FLAT = 0.05
 
 
 def question_weights(c: FloatArray, data: RoutedSample) -> FloatArray:
-    """Compute (c_k − C*)/π_k of every answered question, shape (n,): the coefficient of its answer in g."""
+    """Compute the coefficient of every answer in equation (G), (c_k − C*)/π_k, shape (n,)."""
     constant = optimal_constant(c, data.propensities, data.posterior, data.valid)
     gap: FloatArray = c[data.item, data.asked] - constant[data.item]
     return gap / data.propensities[data.item, data.asked]
@@ -148,7 +148,7 @@ def weigh_votes(predicted: ArrayLike, data: RoutedSample) -> FloatArray:
 
 
 def informed(predicted: ArrayLike, data: RoutedSample) -> RoutedSample:
-    """Return the data with a cross-fitted posterior, or unchanged if their posterior is not uniform."""
+    """Replace a uniform posterior in the data by a cross-fitted one; return other data unchanged."""
     if not np.array_equal(data.posterior, flat_posterior(data.n_options, data.propensities.shape[1])):
         return data
     return replace(data, posterior=crossfitted_posterior(predicted, data))
@@ -165,7 +165,10 @@ def _fold_means(predicted: AnyIntArray, data: RoutedSample, fold: AnyIntArray) -
 
 
 def _outcomes(predicted: ArrayLike, data: RoutedSample) -> FloatArray:
-    """Return the outcomes g of one model, shape (N,); all ½ if the answers do not identify its accuracy."""
+    """Return one model's outcomes g of equation (G), shape (N,).
+
+    They are all ½ if the answers do not identify the model's accuracy.
+    """
     try:
         return pseudo_outcomes(accuracy_target(predicted, data.propensities.shape[1]), data)
     except NotIdentified:
@@ -186,7 +189,7 @@ _STUDENT = "Student's t around a mean of rare large outcomes covers less than it
 def routed_mean(
     c: FloatArray, data: RoutedSample, *, level: float = 0.95, cluster: IntArray | None = None
 ) -> Estimate:
-    """Estimate θ for any target c by the mean of g, with a Student's t interval.
+    """Estimate the mean θ of any target c by the mean outcome g of equation (G), with a Student's t interval.
 
     θ̂ = Σ_i g_i/N, Var = Σ_i (g_i − θ̂)²/(N(N − 1)). The value is not clipped; the interval is clipped to the
     range of c. Items are the independent units, and several answers about one item enter the same g_i. If
@@ -211,7 +214,8 @@ def routed_mean(
     EstimateError
         If there are fewer than 2 items.
     NotIdentified
-        If options that are never asked about differ in c (see `optimal_constant`).
+        If an item has several options that are never asked about, and their coefficients c differ (see
+        `optimal_constant`).
     """
     check_level(level)
     g = pseudo_outcomes(c, data)
@@ -539,10 +543,10 @@ def _fill_in(
     """Return value, interval and method, with unanswered questions assumed to be like answered ones.
 
     The interval is Clopper–Pearson at an effective number of items (Korn & Graubard 1998, Surv. Methodol.
-    24). This number is N v/(v + u), where v is the binomial variance of a share of N items, and u = (m/N)²
-    r(1 − r)(1/n − 1/m) is added for filled-in items: n of m questions about the model's own prediction were
-    answered, and r is the share of right predictions on these n items, with one right and one wrong item
-    added.
+    24), N v/(v + u). Here v is the binomial variance of a share of N items, and
+    u = (m/N)² r(1 − r)(1/n − 1/m) is the additional variance from items that are filled in. n of the m
+    questions about the model's own prediction were answered. r is the share of right predictions on these n
+    items and on two fictitious items, one right and one wrong.
     """
     answered, put = own > 0, own != 0
     n, m = int(answered.sum()), int(put.sum())
@@ -568,7 +572,7 @@ def _tilt(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> tuple[float, float]:
-    """Return a lower end that counts unknown items as wrong, and an upper end that counts them as right."""
+    """Return the ends of an interval: the low end counts unknown items as wrong, the high end as right."""
     c = np.tile([1.0, 0.0], (len(z), 1))
     K, asked = np.full(len(z), 2), np.zeros(len(z), np.int64)
     df = None if weight is None else count_effective(weight)

@@ -314,8 +314,8 @@ class ItemAnswers:
     def was_heard(self, predicted: IntArray, items: IntArray, correct: IntArray) -> IntArray:
         """Return whether the question about each prediction was answered, shape (n, models).
 
-        1 if the question was answered, `UNKNOWN` if the expert abstained. If the question was not asked, the
-        value is `UNKNOWN` where `correct` is `UNKNOWN`, and 0 elsewhere.
+        The value is 1 if the question was answered, `UNKNOWN` if the expert abstained. If the question was
+        not asked, the value is `UNKNOWN` if `correct` is `UNKNOWN`, otherwise 0.
         """
         said = self._said(predicted, items)
         found: IntArray = np.select(
@@ -406,8 +406,8 @@ def routed_pool(
 
     Items with an abstention are left out. Items that the design asks nothing about are kept with propensities
     0; estimates accept them only if they need no question (an unreadable prediction, or two models that
-    agree). While answers are missing, only some of these items are kept, chosen by a hash of their ids. Their
-    share equals the answered share of the items with a question.
+    agree). While answers are missing, only a share of these items is kept, chosen by a hash of their ids: the
+    share of answered items among the items with a question.
 
     Parameters
     ----------
@@ -476,7 +476,7 @@ def routed_pool(
 
 
 def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
-    """Select a share of the items without a question that equals the answered share of items with one."""
+    """Select a share of the items without a question: the answered share of items with a question."""
     passed = np.flatnonzero(everywhere & ~labels.asked_items)
     if not passed.size:
         return passed
@@ -548,7 +548,7 @@ def resolved_correctness(
 
 
 def predicted_counts(predicted: ArrayLike, width: int) -> FloatArray:
-    """Count the models that predict option k of each item, n_k; shape (N, width).
+    """Count, for each option of each item, the models that predict the option; shape (N, width).
 
     Examples
     --------
@@ -621,9 +621,10 @@ def propensities_for(
 
     Parameters are those of `shared_propensities`; the posterior is by default that of the models' votes.
 
-    For one model, π_ŷ = 1 is best. Derivation: 1/V* = t/s_ŷ + (1 − t)/(Σ_{j≠ŷ} √s_j)² is linear in t = π_ŷ,
-    and s_ŷ = Var(Σ_{j≠ŷ} 1{y=j}) ≤ (Σ_{j≠ŷ} √s_j)², so t = 1 is best (with equality only at K = 2). The row
-    of an unreadable prediction of this one model is 0, because it is wrong whatever option is true.
+    For one model, π_ŷ = 1 is best. Derivation: let s_j = p_j(1 − p_j), and let V* be the smallest variance
+    with π_ŷ = t. Then 1/V* = t/s_ŷ + (1 − t)/(Σ_{j≠ŷ} √s_j)² is linear in t, and s_ŷ = Var(Σ_{j≠ŷ} 1{y=j}) ≤
+    (Σ_{j≠ŷ} √s_j)², so t = 1 is best (with equality only at K = 2). If the prediction is unreadable, the row
+    is 0, because the prediction is wrong whatever option is true.
 
     Examples
     --------
@@ -834,7 +835,8 @@ def asking_order(
 ) -> tuple[IntArray, BoolArray]:
     """Return each item's options in the order of asking, and whether each is asked about; shape (N, K) each.
 
-    Only predicted options are asked about, and at most K − 1, because the last follows by elimination.
+    Only options that a model predicts are asked about, and at most K − 1 per item, because the answer about
+    the last option follows by elimination.
     """
     width = posterior.shape[1]
     counts = predicted_counts(predicted, width)
@@ -849,8 +851,8 @@ def expected_questions(
 ) -> FloatArray:
     """Compute the expected number of questions to resolve each item if the posterior p is right; shape (N,).
 
-    E[T] = Σ_j (1 − Σ_{i<j} p_(i)), because the j-th predicted option is asked about unless an earlier one was
-    confirmed.
+    The number is Σ_j (1 − Σ_{i<j} p_(i)), where p_(i) is the posterior of the i-th predicted option in the
+    order of asking. The j-th option is asked about unless an earlier one was confirmed.
 
     Examples
     --------
@@ -876,7 +878,7 @@ def questions_asked(
 def optimal_constant(
     c: FloatArray, propensities: FloatArray, posterior: FloatArray, valid: NDArray[np.bool_]
 ) -> FloatArray:
-    """Compute C*, the C in equation (G) of `routed_means` with the smallest variance; shape (N,).
+    """Compute C*, the C that gives equation (G) of `routed_means` the smallest variance; shape (N,).
 
     C* = Σ_k (c_k s_k/π_k) / Σ_k (s_k/π_k), s_k = p_k(1 − p_k). All arguments have shape (N, K); ``valid``
     marks the options of each item. Derivation: with one question, Var(g | x) = Σ_k (c_k − C)² s_k/π_k, a
@@ -885,7 +887,8 @@ def optimal_constant(
     Raises
     ------
     NotIdentified
-        If two options of an item that are never asked about differ in c. Then θ cannot be estimated.
+        If an item has several options that are never asked about, and their coefficients c differ. Then θ
+        cannot be estimated.
     """
     fixed = fix_constant(c, valid & (propensities <= 0))
     pi = np.where(propensities > 0, propensities, np.inf)
@@ -899,9 +902,10 @@ def optimal_constant(
 
 
 def item_variance(c: FloatArray, propensities: FloatArray, posterior: FloatArray) -> FloatArray:
-    """Compute Var(g | x) = Σ_k (c_k − C*)² s_k/π_k with one question per item, shape (N,); for planning.
+    """Compute the variance of the outcome g of each item with one question, shape (N,); for planning.
 
-    For an accuracy, this is [π_ŷ/s_ŷ + 1/Σ_{j≠ŷ}(s_j/π_j)]⁻¹. Raises `NotIdentified` like `optimal_constant`.
+    It is Σ_k (c_k − C*)² s_k/π_k with s_k = p_k(1 − p_k). For an accuracy, this is
+    [π_ŷ/s_ŷ + 1/Σ_{j≠ŷ}(s_j/π_j)]⁻¹. Raises `NotIdentified` like `optimal_constant`.
 
     Examples
     --------

@@ -146,7 +146,9 @@ def population_variance(
     truth: IntArray,
     rates: tuple[float, float],
 ) -> float:
-    """Compute Var(g) over item, drawn option and answer, for a population with known truth.
+    """Compute the variance of the outcome g of equation (G) in a population with known truth.
+
+    Item, drawn option and answer are random.
 
     Var(g) = E[g²] − θ² with
     E[g²] = E Σ_k π_k [(Σ_j c_j p_j + w_k (1{y=k} − p_k))² + w_k² Var(b̃_k | y)] + E (1 − Σπ)(Σ_j c_j p_j)².
@@ -208,7 +210,8 @@ class SamplePlan:
 def uniform_design_variance(K: int, A: float, s: float = 1.0, t: float = 1.0) -> float:
     """Return the variance v per question of the ML estimate if options are drawn uniformly.
 
-    1/v = J²/(K α(1−α)) + J²/(K(K−1) β(1−β)), where s and t are the experts' sensitivity and specificity.
+    1/v = J²/(K α(1−α)) + J²/(K(K−1) β(1−β)), where s and t are the experts' sensitivity and specificity, and
+    J, α and β are defined in the module docstring.
     Without errors, 1/v = (KA + K − 2)/(K A (1−A)(A + K − 2)). Derivation: a question is about the prediction
     with probability 1/K; ∂α/∂A = J, ∂β/∂A = −J/(K − 1); add the Fisher informations of the two binomials.
     """
@@ -236,7 +239,7 @@ def complementary_design_variance(K: int, A: float, s: float = 1.0, t: float = 1
 def targeted_design_variance(A: float, s: float = 1.0, t: float = 1.0) -> float:
     """Return the variance v per question if questions are about the prediction.
 
-    v = α(1 − α)/J². Without errors, v = A(1 − A), which is optimal.
+    v = α(1 − α)/J² (symbols as in the module docstring). Without errors, v = A(1 − A), which is optimal.
     """
     alpha = A * s + (1 - A) * (1 - t)
     return alpha * (1 - alpha) / youden(s, t) ** 2
@@ -563,8 +566,8 @@ class WidthPromise:
     scale
         z √v: the formula's half-width times √n.
     mean, high
-        Mean of the ratios of simulated half-widths to the formula's, and the ratio that a share `REACHED` of
-        studies does not exceed.
+        Ratio of a simulated half-width to the formula's half-width: its mean over studies, and the value that
+        a share `REACHED` of studies does not exceed.
     asked
         Number of questions per simulated study.
     """
@@ -617,9 +620,9 @@ class RehearsedProtocol:
         half_width: float,
         questions: int | None = None,
     ) -> tuple[int, WidthPromise]:
-        """Return the number of questions for the half-width, and the half-widths that this number reaches.
+        """Return the number of questions for `half_width`, and the simulated half-widths at this number.
 
-        If `questions` is given, it is returned unchanged, with the half-widths that it reaches.
+        If `questions` is given, that number is returned, with the simulated half-widths at it.
         """
         asked = float(questions or self.variance * (z_value(level) / half_width) ** 2)
         for _ in range(_ROUNDS):
@@ -639,7 +642,7 @@ class RehearsedProtocol:
     def rehearse(
         self, population: SimulatedPopulation, accuracy: float, level: float, questions: float
     ) -> WidthPromise:
-        """Simulate studies with as much information as this number of questions, at most 2,000 items each."""
+        """Simulate studies that give as much information as `questions` do, with at most 2,000 items each."""
         each, errors = questions_per_item(self.name, population, accuracy), self.variance / self.free
         items = math.floor(min(_MANY, max(_FEW, questions / errors / each)) + 1e-9)
         z, asked = z_value(level), items * each
@@ -683,7 +686,9 @@ class RehearsedProtocol:
     def _stretch(
         self, K: int, accuracy: float, aim: PlannedTest, difference: float, questions: float
     ) -> float:
-        """Return the factor on the difference, or on √questions, that gives simulated tests planned power.
+        """Return the factor by which to multiply the difference, or √questions, to reach the planned power.
+
+        The power is that of simulated tests.
 
         At most `_MOST_TESTED` items are simulated per study. If more are planned, a larger difference of the
         same standardised size is simulated.
@@ -708,7 +713,7 @@ def _stand_in_pair(K: int, accuracy: float, difference: float) -> SimulatedPopul
 
 @lru_cache(maxsize=256)
 def log_spread(name: str, K: int, accuracy: float, models: int, items: int, level: float) -> float:
-    """Return log(h / m) for the half-width h that 80 % of studies reach and the mean half-width m."""
+    """Return log(h / m) for the mean half-width m and the half-width h that 80 % of studies do not exceed."""
     seen = RehearsedProtocol(name=name, variance=1.0, free=1.0)
     kept = seen.rehearse(stand_in(K, (accuracy,) * models), accuracy, level, items)
     return math.log(kept.high / kept.mean)
@@ -725,14 +730,14 @@ class PlannedTest:
     def distance(self) -> float:
         """Distance from 0, in standard errors, of a difference that the test detects with the planned power.
 
-        z_{(1 + level)/2} + z_power.
+        It is z_{(1 + level)/2} + z_power.
         """
         return z_value(self.level) + float(ndtri(self.power))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class QuestionPlan(Displayable):
-    """Plans by protocol.
+    """Number of questions and precision for each protocol.
 
     Attributes
     ----------
@@ -815,8 +820,8 @@ def plan(
     models
         Number of models measured with the same questions.
     half_width, questions
-        Give one of the two: the half-width that at least 80 % of studies must reach (default 0.03, that is
-        3 points), or the affordable number of questions.
+        Give one of the two: the half-width that at least 80 % of studies must not exceed (default 0.03, that
+        is 3 points), or the affordable number of questions.
     level, power
         Confidence level of intervals; and power of the test for a difference of `half_width` between a model
         of this accuracy and one with an accuracy nearer to ½.

@@ -101,7 +101,7 @@ def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
     Raises
     ------
     NotIdentified
-        If two options of an item that are never asked about differ in c.
+        If an item has several options that are never asked about, and their coefficients c differ.
     """
     n, clusters = len(data.c), None
     if data.cluster is not None:
@@ -124,10 +124,11 @@ def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
 def _first_phase(
     data: TwoPhase, p: FloatArray, top: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return what first answers contribute to the estimate under p, as four arrays of shape (N,).
+    """Return four arrays of shape (N,) that the first answers determine, under the working posterior `p`.
 
-    The arrays are g₀; its variance; the variance r that first answers leave; and the expected c_y given the
-    first answer. `top` is E c_y before the first answer.
+    The arrays are: g₀; the variance of g₀; the expected variance r of c_y given the first answer; and the
+    mean of c_y given the first answer. `top` is the mean of c_y before the first answer. The module docstring
+    defines the symbols.
     """
     pi, valid = data.first.propensities, data.first.valid
     asked, yes = data.first.by_item
@@ -145,7 +146,10 @@ def _first_phase(
 
 
 def _second_phase(data: TwoPhase, p: FloatArray) -> tuple[FloatArray, float]:
-    """Return the contribution of second answers to g₁, shape (N,), and an unbiased estimate of N·T."""
+    """Return the second answers' terms in g₁, shape (N,), and an unbiased estimate of N·T.
+
+    The module docstring defines g₁ and T; `p` is the working posterior.
+    """
     added = np.zeros(len(p))
     asked, yes = data.first.by_item
     there = np.flatnonzero((data.chance > 0) & (yes == 0))
@@ -166,7 +170,7 @@ def _second_phase(data: TwoPhase, p: FloatArray) -> tuple[FloatArray, float]:
 
 
 def _score(data: TwoPhase, tilt: float) -> tuple[float, float, float, FloatArray]:
-    """Return θ, the estimate minus θ, the model's variance, and g minus the estimate, shape (N,)."""
+    """Return θ at a tilt, the mean outcome minus θ, the model's variance, and outcomes minus their mean."""
     weight = data.first.posterior * np.exp(tilt * data.c)
     p = weight / weight.sum(axis=1, keepdims=True)
     top, n = (data.c * p).sum(axis=1), len(p)
@@ -314,7 +318,7 @@ def _read_second(
     Raises
     ------
     NotIdentified
-        If no second question was drawn or answered, or a larger share than `FEW_OPEN` of them is still open.
+        If no second question was drawn or answered, or more than the share `FEW_OPEN` of them is unanswered.
     """
     drawn = second.drawn
     if drawn is None:
@@ -355,7 +359,10 @@ def _find_reach(c: FloatArray, chance: FloatArray, shares: FloatArray, yes: Floa
 
 
 def _working(c: FloatArray, propensities: FloatArray, valid: BoolArray) -> FloatArray:
-    """Compute the working distribution: q ∝ π^`_POWER`, or `uniform_working` for uniformly drawn options."""
+    """Compute the working distribution q, proportional to π^`_POWER`, where π are the propensities.
+
+    For items with uniformly drawn options, q is from `uniform_working`.
+    """
     even, is_even = uniform_working(c, propensities, valid)
     q = np.where(valid, np.maximum(propensities, 1e-12) ** _POWER, 0.0)
     return np.where(is_even[:, None], even, q / q.sum(axis=1, keepdims=True))

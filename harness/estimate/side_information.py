@@ -174,7 +174,7 @@ class SideInformation(ABC):
 def add_side_information(
     found: Mapping[str, Estimates], kinds: Sequence[SideInformation], setting: Setting
 ) -> dict[str, Estimates]:
-    """Add to each model's estimates the estimate of each kind, or the reason why it is missing.
+    """Add to each model's estimates one per kind of side information, or the reason why it is missing.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def allow_for_errors(
     *,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate one model's accuracy, allowing for experts' errors that gold does not determine.
+    """Estimate one model's accuracy, allowing for experts' error rates that gold items do not determine.
 
     The estimate is named ``hui_walter`` if items have a second answer, otherwise ``bounded``.
 
@@ -428,8 +428,8 @@ def estimate_working(
         The answers. If items were drawn from a pool (`data.sampled`), the N items are the whole pool and the
         estimate is its accuracy. Items that were not drawn may then have propensities 0 (see `tilt_items`).
     make
-        Function that makes the working distribution without each item's own answer, for example from
-        `heard_working`.
+        Function that makes every item's working distribution without using the item's own answer, for
+        example from `heard_working`.
     level
         Confidence level.
     cluster, weight
@@ -517,7 +517,11 @@ def measure_working(
 def _leave_groups_out(
     predicted: IntArray, data: RoutedSample, make: WorkingMaker, cluster: IntArray | None
 ) -> FloatArray:
-    """Leave out each group of items in turn; return the logarithms of the ratios that can be computed."""
+    """Leave out each group of items in turn; return the logarithms of the ratios of variances.
+
+    A ratio is the variance without judges divided by the variance with judges. Groups are skipped if the
+    ratio cannot be computed.
+    """
     group = split_items_evenly(data, cluster, _GROUPS, 1)
     found = []
     for left_out in range(_GROUPS):
@@ -535,7 +539,7 @@ def _leave_groups_out(
 def _variances(
     items: IntArray, predicted: IntArray, data: RoutedSample, make: WorkingMaker, cluster: IntArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the contribution of every item, or cluster, to the variance: without judges, and with judges."""
+    """Return each item's (or cluster's) contributions to two variances: without judges, and with judges."""
     readable = np.flatnonzero(predicted >= 0)
     target = accuracy_target(predicted, data.propensities.shape[1])
     working = make(items, predicted, data, cluster)
@@ -555,7 +559,10 @@ def _square(deviation: FloatArray, cluster: IntArray | None) -> FloatArray:
 def _square_plain(
     target: FloatArray, readable: IntArray, data: RoutedSample, cluster: IntArray | None
 ) -> FloatArray:
-    """Return the contributions to the variance without judges, as if items had been drawn uniformly."""
+    """Return each item's (or cluster's) contribution to the variance without judges.
+
+    Items count as drawn uniformly.
+    """
     drawn = readable[data.by_item[0][readable] >= 0]
     rho = data.propensities.sum(axis=1, keepdims=True)
     even = np.divide(data.propensities, rho, out=np.zeros_like(data.propensities), where=rho > 0)
@@ -869,7 +876,7 @@ def estimate_models(
     progress: Callable[[Sequence[str]], Iterable[str]] = iter,
     **options: Any,
 ) -> ModelEstimates:
-    """Make all estimates of all models, with side information, for all commands, pages and searches.
+    """Make all estimates of several models, with side information.
 
     Parameters
     ----------
@@ -931,15 +938,15 @@ def estimate_models(
 
 
 def joint_level(level: float, models: int) -> float:
-    """Return the level of each interval at which the intervals of several models hold jointly at `level`.
+    """Return the level that each model's interval needs so that all intervals hold jointly at `level`.
 
-    0 models means that intervals need not hold jointly.
+    If `models` is 0, the intervals need not hold jointly, and `level` is returned.
     """
     return level ** (1 / models) if models else level
 
 
 def mark_joint(made: Estimates, level: float, models: int) -> Estimates:
-    """Return estimates made at `joint_level` with joint level and a note about it, without ``anytime``."""
+    """Set the joint `level`, with a note, in estimates made at `joint_level`; leave out ``anytime``."""
     note = Note(NoteKind.JOINT, {"models": models})
     return Estimates(
         {

@@ -254,10 +254,10 @@ class Tally:
 
     @property
     def outcomes(self) -> tuple[int, int, int, int]:
-        """Number of items with a readable prediction, by their only question and its answer.
+        """Four counts of items with one question and a readable prediction, by option asked about and answer.
 
-        The order is: the prediction was asked about, answer yes; the prediction, no; another option, no;
-        another option, yes.
+        The order is: yes about the prediction; no about the prediction; no about another option; yes about
+        another option.
         """
         wrong, refused = self.hits.n - self.hits.S, sum(m.n - m.S for m in self.misses)
         if self.split == "answers":
@@ -408,7 +408,9 @@ def estimate_tallies(
 def estimate_stratum(
     tally: Tally, estimator: str, method: str, level: float, *, published: bool = False
 ) -> StratumEstimate:
-    """Estimate A = ρ A_r in one stratum (see `with_unreadable`).
+    """Estimate the accuracy A = ρ A_r in one stratum.
+
+    ρ is the share of readable predictions, and A_r their accuracy (see `with_unreadable`).
 
     If it is known for every labelled item whether the prediction is right (K = 2, or all predictions asked
     about), the exact interval is Blaker's for one binomial sample. Otherwise it is the interval of A_r,
@@ -473,10 +475,11 @@ def is_proportional(labelled: Mapping[str, int], pool: Mapping[str, int]) -> boo
 
 
 def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level: float) -> StratumEstimate:
-    """Estimate accuracy over groups (weight, tally) of different K or weight by one joint test.
+    """Estimate the weighted mean accuracy of several groups by one joint test.
 
     The test is `weighted_score` for ``ord`` and ``comp``, and for any estimator if some items have several
-    refused options; otherwise it is `tilted_score`.
+    refused options; otherwise it is `tilted_score`. `groups` contains pairs (weight, tally), which may differ
+    in weight and K.
     """
     readable = [(w, t) for w, t in groups if t.n_readable]
     n, carried = sum(t.n_labelled for _, t in groups), sum(t.n_readable for _, t in groups)
@@ -706,7 +709,7 @@ def stratify_by_confidence(predictions: PredictionColumns, n_labels: int) -> Ite
 
 
 def find_strata(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> ItemValues | None:
-    """Return the stratum of every item, as given or by the model's confidence; None without strata.
+    """Return the stratum of every item, as given or formed by the model's confidence; None without strata.
 
     Examples
     --------
@@ -1067,9 +1070,9 @@ def _by_answers(design: Design, y: AnyIntArray) -> IntArray:
     """Count failures and successes by group and number of refused options, shape (G, width, 2).
 
     Column 0 holds items with a yes: a success if the yes is about the predicted option. Column m holds items
-    with m refused options and no yes: a failure if the prediction was refused. Totals do not depend on the
-    model. So for each model, only labels about its predictions are counted, and items without a usable
-    prediction are subtracted.
+    with m refused options and no yes: a failure if the prediction was refused. The number of items per column
+    is the same for every model. So only labels about a model's predictions are counted for each model, and
+    items without a usable prediction are subtracted.
     """
     shape = (design.K.size, design.width)
     cells = design.K.size * design.width
@@ -1084,14 +1087,14 @@ def _by_answers(design: Design, y: AnyIntArray) -> IntArray:
 
 
 def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray:
-    """Count failures and successes of the items `mine` by group and number of other options asked about.
+    """Count failures and successes of the items at positions `mine`, by group and by the options asked about.
 
     The result has shape (G, width, 2). Column 0 counts items whose prediction was confirmed (success) or
     refused (failure). A yes about another option is also a failure in column 0 if all questions about the
-    item were certain (propensity 1). Column m counts items with m answers, all about other options: a failure
-    if one of them is yes. An item is left out if its questions were certain and the question about the
-    prediction has no answer. This can bias the estimate if the prediction was asked about only after
-    refusals; the abstention check bounds the bias.
+    item were certain (propensity 1). Column m counts items with m answers, all about options other than the
+    prediction: a failure if one of them is yes. An item is left out if its questions were certain and the
+    question about the prediction has no answer. This can bias the estimate if the prediction was asked about
+    only after refusals; the abstention check bounds the bias.
 
     Raises
     ------

@@ -91,7 +91,10 @@ def prior_working(c: FloatArray, propensities: FloatArray, own: BoolArray) -> Fl
 
 
 def _describe(c: FloatArray, propensities: FloatArray, own: BoolArray) -> list[FloatArray]:
-    """Return the features of log q whose coefficients are γ, δ, β and η; shape (N, K) each."""
+    """Return four features of the options, shape (N, K) each: log q is linear in them.
+
+    In the module docstring, their coefficients are γ, δ, β and η.
+    """
     total = np.where(own, propensities, 0.0).sum(axis=1, keepdims=True)
     share = np.divide(propensities, total, out=np.zeros_like(propensities), where=total > 0)
     log_share, named = np.log(np.maximum(share, _LEAST)), np.abs(c)
@@ -135,7 +138,7 @@ def _mix(start: NDArray[np.uint64], *values: NDArray[np.uint64]) -> NDArray[np.u
 def _find_mode(
     features: list[FloatArray], own: BoolArray, asked: IntArray, yes: FloatArray, count: FloatArray
 ) -> FloatArray:
-    """Find the posterior mode of γ, δ, β and η, by Fisher scoring with step-size control."""
+    """Find the posterior mode of the parameters γ, δ, β, η of q by Fisher scoring with step-size control."""
     row = np.arange(len(asked))
     told = np.stack([x[row, asked] for x in features])
     precision = _PRIOR_SD**-2.0
@@ -276,7 +279,7 @@ def tilt_items(
     EstimateError
         If there is no item, or an item was asked about an option with propensity 0.
     NotIdentified
-        If two options of an item that are never asked about differ in c.
+        If an item has several options that are never asked about, and their coefficients c differ.
     """
     n, width = c.shape
     if n == 0:
@@ -461,7 +464,7 @@ class Null:
     Attributes
     ----------
     theta, gap, variance
-        θ(λ), U(λ) and W(λ).
+        θ(λ), U(λ) and W(λ), as in the module docstring.
     step
         Amount by which |U| may exceed t √W because outcomes are skewed (`skewed_step`); 0 without clusters.
     """
@@ -531,7 +534,7 @@ def _outcomes(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, Fl
 def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
     """Return squared deviations from stratum means, unbiased for the variance; shape (R,).
 
-    `centred` holds values minus the overall mean, so the deviation of a stratum's only item is from 0.
+    `centred` holds values minus the overall mean. If a stratum has only one item, its value is its deviation.
     """
     size = np.bincount(rows.stratum, rows.count)
     total, several = np.bincount(rows.stratum, rows.count * centred), size > 1
