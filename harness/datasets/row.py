@@ -284,7 +284,7 @@ class CsvPortion(Portion):
     records: Sequence[list[str]]
 
     def attempts(self) -> Iterator[Row | DataError]:
-        """Yield rows and errors as `Portion.attempts` does."""
+        """Yield each record as a row, or as an error if its number of values differs from the header's."""
         header = self.header
         for line, record in zip(self.lines, self.records, strict=True):
             if len(record) == len(header):
@@ -309,7 +309,7 @@ class JsonPortion(Portion):
     texts: Sequence[str]
 
     def attempts(self) -> Iterator[Row | DataError]:
-        """Yield rows and errors as `Portion.attempts` does."""
+        """Yield the row of every line, or the error of a malformed line."""
         for line, text in zip(self.lines, self.texts, strict=True):
             try:
                 fields = parse_json(text, self.file, line)

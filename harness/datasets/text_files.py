@@ -201,7 +201,7 @@ def find_encoding(path: Path) -> str:
 
 
 def _find_marked(path: Path) -> str:
-    """Return UTF-16 if the file begins with its byte order mark, otherwise UTF-8."""
+    """Return the name of UTF-16 if the file begins with its byte order mark, otherwise of UTF-8."""
     with suppress(OSError, EOFError, zlib.error), _open(path) as stream:
         return "utf-16" if stream.read(2) in UTF_16_MARKS else _UTF_8
     return _UTF_8
@@ -292,7 +292,7 @@ def _number_lines(records: Sequence[list[str]], start: int) -> Iterator[int]:
 
 
 def no_file(path: Path) -> DataError:
-    """Make the error for a path without a file: it may be a folder, or a similar name may exist."""
+    """Make the error for a path without a file, with a hint if it is a folder or has a near match."""
     if path.is_dir():
         return DataError("is a folder; name a file in it", file=path)
     beside = path.parent.iterdir() if path.parent.is_dir() else iter(())

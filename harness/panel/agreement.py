@@ -181,9 +181,9 @@ def pairwise(panel: Panel) -> Pairwise:
 
 
 def _split_by_class(panel: Panel) -> Iterator[IntArray]:
-    """Split rating rows by class into groups, so that arrays of `_chance` have about `CELLS` cells at most.
+    """Split the rows of ratings into groups of whole classes, so that `_chance` needs little memory.
 
-    An array can be larger by the cells of one class, because a class is never split.
+    For a group, an array in `_chance` has at most about `CELLS` cells plus the cells of one class.
     """
     A, m = len(panel.annotators), np.bincount(panel.item)
     cells = np.minimum(A * A, np.bincount(panel.label, weights=m[panel.item], minlength=panel.K))
@@ -250,14 +250,14 @@ class AnnotatorAgreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AgreementReport(Displayable):
-    """Every coefficient of a panel.
+    """All agreement coefficients of a panel.
 
     Attributes
     ----------
     alpha
         Krippendorff's α at the chosen level of measurement, with its interval; None if undefined.
     observed
-        Mean share of agreeing pairs.
+        Share of an item's pairs of ratings that agree, averaged over items.
     fleiss, ac1, mean_cohen
         Fleiss' κ, Gwet's AC1, and the mean of Cohen's κ over pairs of annotators for whom κ is defined; None
         if undefined.
@@ -268,8 +268,8 @@ class AgreementReport(Displayable):
     undefined
         Coefficient → reason why it is None.
     clusters, assumptions
-        Number of clusters of items (None if items are independent), and the assumptions of the interval.
-        Clusters are the independent units of the interval.
+        Number of clusters of items (None if items are independent), and the assumptions of α's interval. If
+        clusters exist, the interval treats them, not the items, as independent.
     unreliable
         Classes with α below 0.8.
 

@@ -33,7 +33,8 @@ class Panel:
     Attributes
     ----------
     items, annotators, classes
-        Names; items and annotators in order of first appearance, classes as given, otherwise sorted.
+        Names: items and annotators in order of first appearance; classes in the given order, or sorted if
+        none was given.
     item, annotator, label
         Shape (R,): one row per rating, as positions in the three tuples. No annotator rates an item twice;
         a rating that was not given has no row.
@@ -161,7 +162,7 @@ class Panel:
         )
 
     def positions(self, annotators: Iterable[str]) -> list[int]:
-        """Return the positions of annotators by name.
+        """Return the positions of the named annotators in `Panel.annotators`.
 
         Raises
         ------
@@ -374,7 +375,7 @@ TIE = 1e-9
 
 
 def plurality(scores: IntArray | FloatArray) -> BoolArray:
-    """Return which classes have the most votes, shape (N, K): several per row if tied, none without votes."""
+    """Return a mask of the classes with the most votes on each item, shape (N, K); none without votes."""
     best = scores.max(axis=1, keepdims=True)
     winners: BoolArray = (scores >= best - TIE * np.maximum(1, np.abs(best))) & (best > 0)
     return winners

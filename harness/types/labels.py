@@ -28,8 +28,8 @@ class ProtocolStatement:
     needs
         What must exist, besides the items, before questions are drawn.
     answers
-        What can be estimated: ``"accuracy"`` of a model, ``"difference"`` of two models; ``"later models"``
-        if this includes models that are run after the questions were drawn.
+        What can be estimated: ``"accuracy"`` of a model, ``"difference"`` of two models. ``"later models"``
+        means that models run after the questions were drawn can be estimated too.
     asks_on
         Whether answers determine which questions are asked next.
 
@@ -54,7 +54,7 @@ class ProtocolStatement:
 
     @property
     def is_panel(self) -> bool:
-        """Whether annotators choose among all options, without yes/no questions."""
+        """Whether annotators choose among all options instead of answering yes/no questions."""
         return self.estimator == "ratings"
 
 
@@ -116,7 +116,7 @@ class LabelDesign:
 
     @property
     def statement(self) -> ProtocolStatement:
-        """The most restrictive statement; see `deciding_statement`."""
+        """The most restrictive of the protocols' statements; see `deciding_statement`."""
         return deciding_statement(self.statements)
 
 
@@ -176,7 +176,7 @@ class Labels(Sequence[Label]):
     def drawn_from(
         self, strata: Mapping[str, str], *, pool_size: int, weights: Mapping[str, float] | None = None
     ) -> Labels:
-        """Return the same labels with a design in which items were drawn from a larger pool, by strata.
+        """Return the labels with a design that says how the items were drawn from a larger, stratified pool.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ _PLAIN = LabelDesign(statements=(), asked=frozenset())
 
 
 def design_of(labels: Sequence[Label]) -> LabelDesign:
-    """Return the design of labels; for a plain list, an empty design."""
+    """Return the design that labels carry; for a plain list of labels, an empty design."""
     return labels.design if isinstance(labels, Labels) else _PLAIN
 
 

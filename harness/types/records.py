@@ -517,12 +517,12 @@ class SharedOptions(list[_Record]):
 
 
 def refuse_other_options(lists: Iterable[object]) -> None:
-    """Check that all lists whose options are known have the same options in the same order.
+    """Raise an error if some lists know the options shared by their items, and these options differ.
 
     Raises
     ------
     EstimateError
-        If the options differ; the message names them.
+        If the options or their order differ; the message names them.
     """
     known = {each.options for each in lists if isinstance(each, SharedOptions) and each.options}
     if len(known) > 1:

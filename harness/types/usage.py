@@ -10,7 +10,7 @@ from oversight.harness.types.records import Source
 
 @dataclass(slots=True)
 class Usage:
-    """Usage of model calls, or an upper bound of it; a difference of usages may be negative.
+    """Usage of model calls, or an upper bound of it; fields of a difference of two usages may be negative.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ def read_overview(study: Study, store: Store) -> dict[str, Any]:
 
 
 def describe_report(report: StudyReport) -> dict[str, Any]:
-    """Return a report as the page shows it."""
+    """Return a report's estimates, counts and assumptions as JSON data for the page."""
     return {
         **study_to_json(report),
         "seed": report.seed,

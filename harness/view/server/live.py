@@ -18,7 +18,7 @@ _SILENCE = 15.0
 
 
 class ChangeFeed:
-    """The successive versions of a study's database, as numbers.
+    """Numbers the versions of a study's database, so that pages notice a change.
 
     Parameters
     ----------

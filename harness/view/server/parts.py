@@ -91,7 +91,7 @@ class Parts:
         return write_json({**found, "behind": behind})
 
     async def prepare(self) -> None:
-        """Read the columns for filters after the page's frame was read and before a request needs them."""
+        """Read the page's first part and its filters' columns in advance, so that requests need not wait."""
         await self._feed.begun()
         await self.read_part("frame", {})
         if not (self._study.experts.is_panel or self._study.is_open):
