@@ -665,7 +665,9 @@ class Study(Section):
         return Path(self.folder) / name
 
     def refuse_own_file(self, name: str) -> None:
-        """Raise an error if a file must not be overwritten: TOML, the database, or a file in study.toml.
+        """Raise an error if a file must not be overwritten.
+
+        Protected are all TOML files, the database, and the files that study.toml names.
 
         Raises
         ------

@@ -101,7 +101,7 @@ def _place_letter(answer: str | None, options: Sequence[str]) -> str | int | Non
 
 
 def _read_shuffled(answer: ForeignAnswer, scores: list[dict[str, Any]], *, shuffles: bool) -> ForeignAnswer:
-    """Decide how to read a reply in which no scorer found an answer; its choices may be shuffled.
+    """Decide how to read a reply without a scorer's answer, because the choices may have been shuffled.
 
     inspect-ai restores the original order of the choices only if a scorer read an answer. If the scorer
     recorded the order that the model saw, the options get this order. Otherwise the letters have no meaning,

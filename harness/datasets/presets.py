@@ -154,7 +154,7 @@ def _draw_distractors(row: Row, seed: int) -> Fields | str:
 
 
 def edinet(row: Row, _seed: int) -> Fields:
-    """Read an item: the report in ``summary, bs, pl, cf``, with ``industry`` (one of sixteen) as answer."""
+    """Read the report in ``summary, bs, pl, cf`` as text, and ``industry`` (one of sixteen) as answer."""
     industry = _text(row, "industry")
     if industry not in EDINET_INDUSTRIES:
         raise row.error("industry", f"{industry!r} is not one of {', '.join(EDINET_INDUSTRIES)}")
@@ -165,7 +165,7 @@ def edinet(row: Row, _seed: int) -> Fields:
 
 
 def _filled(row: Row, options: Sequence[Any]) -> list[Any]:
-    """Return a row's options; raise an error if one is empty, because the answer counts all options."""
+    """Return a row's options; raise an error if one is empty, because the answer is a position among them."""
     if None in options:
         raise row.error("options", f"option {options.index(None) + 1} is empty")
     return list(options)
@@ -279,7 +279,8 @@ class PresetReading:
     split
         The split that was read; None for a file.
     printed
-        Number of items that the paper reports; None if the paper reports no number or used another split.
+        Number of items that the paper reports; None if it reports none, or if the rows are from another split
+        than the paper's.
     """
 
     items: list[Item]

@@ -292,7 +292,10 @@ def _number_lines(records: Sequence[list[str]], start: int) -> Iterator[int]:
 
 
 def no_file(path: Path) -> DataError:
-    """Make the error for a path without a file, with a hint if it is a folder or has a near match."""
+    """Make the error for a missing file.
+
+    The message says if the path is a folder, or names a file with a similar name.
+    """
     if path.is_dir():
         return DataError("is a folder; name a file in it", file=path)
     beside = path.parent.iterdir() if path.parent.is_dir() else iter(())

@@ -127,7 +127,10 @@ def shuffled(grid: IntArray, seed: int) -> IntArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowthPoint:
-    """L and the ceilings for `annotators` labels per item, averaged over shuffles; None for one label."""
+    """L and the ceilings for `annotators` labels per item, averaged over shuffles.
+
+    With one label per item, the ceilings are None.
+    """
 
     annotators: int
     L: float

@@ -53,7 +53,7 @@ def bin_names(edges: tuple[float, ...]) -> tuple[str, ...]:
 
 
 def split_by_certainty(p_d: FloatArray, edges: tuple[float, ...]) -> dict[str, BoolArray]:
-    """Return bin's name → mask of the items in this bin, with the shape of `p_d`; empty bins are left out."""
+    """Return the names of the non-empty bins, each with a mask of its items (same shape as `p_d`)."""
     place = assign_bins(p_d, edges)
     return {name: place == b for b, name in enumerate(bin_names(edges)) if (place == b).any()}
 
@@ -75,7 +75,7 @@ def stratify_by_certainty(panel: Panel) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
-    """The choices to be judged, one row per item and human rater; all attributes have one entry per row.
+    """The choices to be judged, one row per item and human rater; every attribute has one entry per row.
 
     Attributes
     ----------
@@ -98,11 +98,11 @@ class Judgements:
     model: IntArray
 
     def select(self, rows: BoolArray) -> Judgements:
-        """Return each row's P(`chosen` = reference) if ties are broken at random; shape (rows,)."""
+        """Return the rows that the mask `rows` selects."""
         return Judgements(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
     def right(self, chosen: IntArray) -> FloatArray:
-        """Return P(choice = reference) if ties are broken at random; shape (rows,)."""
+        """Return each row's P(`chosen` = reference) if ties are broken at random; shape (rows,)."""
         return agreement_with(self.reference > 0, chosen)
 
 

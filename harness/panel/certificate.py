@@ -320,12 +320,12 @@ def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
 
 
 def _different(all_pairs: float, m: int) -> float:
-    """Return the confidence S against one ceiling, and the split point u, which is None if S is 0."""
+    """Convert the agreement of all pairs of m annotators into the agreement of different annotators."""
     return max(0.0, (all_pairs * m - 1) / (m - 1))
 
 
 def _against(p_L: PValue, p_U: PValue) -> tuple[float, float | None]:
-    """Return S against one ceiling, and its split point u; None for u if S is 0.
+    """Return the confidence S against one ceiling, and the split point u, which is None if S is 0.
 
     p_L increases and p_U decreases in u, so max(p_L, p_U) is smallest where they cross.
     """
@@ -359,13 +359,13 @@ def margin_score(t_u: float, L: float, U: float, N: int) -> float:
 
 
 def heuristic_score(L: float, U: float, N: int) -> float | None:
-    """Return the score OMS as published: S after the gradient ascent of Algorithm 2; None if L ≤ U."""
+    """Return the score HMS: S with t_u = (L − U)/2, half of the margin (Algorithm 1); None if L ≤ U."""
     _check_score(L, U, N)
     return margin_score((L - U) / 2, L, U, N) if L > U else None
 
 
 def published_score(L: float, U: float, N: int) -> float | None:
-    """Return OMS as published: S after the gradient ascent of Algorithm 2; None if L ≤ U."""
+    """Return the score OMS as published: S after the gradient ascent of Algorithm 2; None if L ≤ U."""
     _check_score(L, U, N)
     if L <= U:
         return None

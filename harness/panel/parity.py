@@ -290,11 +290,11 @@ class ParityBin(ResultWithNotes):
     items, judgements
         Number of items, and number of rows (one per item and rater).
     clusters
-        Number of clusters of these items, which every interval and test treats as independent; None if the
-        items themselves are independent.
+        Number of clusters of these items; every interval and test treats the clusters as independent. None if
+        items are independent.
     p_d
-        Mean certainty over the rows. An expert who gives the majority label with this probability has this
-        expected accuracy.
+        Mean certainty over the rows, which is the expected accuracy of an expert who gives the majority label
+        with this probability.
     at_least_80
         Probability that an expert with accuracy p_d scores at least 80 % on this number of items; None for
         items in clusters, because it assumes independent items.

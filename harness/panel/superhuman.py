@@ -110,7 +110,7 @@ class AssumptionCheck:
         return self.model_right >= self.model_repeats
 
     def overstated(self, level: float) -> float:
-        """Return an upper confidence bound on agreement with the aggregate minus the model's accuracy.
+        """Return an upper confidence bound on the model's agreement with the aggregate minus its accuracy.
 
         This difference is P(the model repeats an error of the aggregate) − P(the model is right and the
         aggregate is wrong), over all items with an oracle label. Theorem 3 assumes that it is at most 0. The

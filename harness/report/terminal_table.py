@@ -256,7 +256,7 @@ def _warnings(models: Sequence[ModelReport]) -> list[str]:
 
 
 def _plain_lines(study: StudyReport, options: EstimateOptions) -> list[str]:
-    """Return the lines below the table: remarks, then notes on estimates, while `_MOST_LINES` leaves room."""
+    """Return the lines below the table: remarks, then as many notes on estimates as `_MOST_LINES` allows."""
     models = study.models
     estimated = {m.name: m.accuracy for m in models if m.accuracy is not None}
     # the first line contains only counts, and the further lines are warnings

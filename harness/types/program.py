@@ -83,9 +83,9 @@ class Standing:
         on these items, which is not clipped to [0, 1].
     mean, sd, low, high
         Posterior mean and standard deviation of the accuracy, and an interval of about 95 %. All candidates
-        share an uncertain mean level; `sd` excludes its uncertainty. The interval includes it, and the
-        probability of a large improvement. Failed answers count as wrong for the lower end and as right for
-        the upper end. Candidates are ranked by the mean.
+        share an uncertain mean level. `sd` excludes the uncertainty of this level; the interval includes it,
+        and also the probability of a large improvement. Failed answers count as wrong for the lower end and
+        as right for the upper end. Candidates are ranked by the mean.
     p_best
         Posterior probability that the candidate is the best in the archive.
     p_better, verdict

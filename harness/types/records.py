@@ -517,7 +517,9 @@ class SharedOptions(list[_Record]):
 
 
 def refuse_other_options(lists: Iterable[object]) -> None:
-    """Raise an error if some lists know the options shared by their items, and these options differ.
+    """Raise an error if lists of predictions or labels have different options, or the same in another order.
+
+    Lists whose options are unknown are ignored.
 
     Raises
     ------

@@ -10,7 +10,9 @@ from oversight.harness.types.records import Source
 
 @dataclass(slots=True)
 class Usage:
-    """Usage of model calls, or an upper bound of it; fields of a difference of two usages may be negative.
+    """Usage of model calls, or an upper bound of the usage.
+
+    If one usage is subtracted from another, fields may become negative.
 
     Attributes
     ----------

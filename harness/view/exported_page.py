@@ -79,8 +79,8 @@ def write_parts(
     Parameters
     ----------
     parts
-        Part of the page → its data. A part is named ``frame`` (required), or with a query like
-        ``closing?model=a``.
+        Name of each part of the page → the part's data. ``frame`` is required. A name can contain a query, as
+        in ``closing?model=a``.
     items
         Items with all details, in the order of their positions. With ``texts=False``, the caller must already
         have removed the items' texts.

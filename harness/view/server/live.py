@@ -18,7 +18,7 @@ _SILENCE = 15.0
 
 
 class ChangeFeed:
-    """Numbers the versions of a study's database, so that pages notice a change.
+    """Counts the changes of a study's database, so that pages can wait for the next change.
 
     Parameters
     ----------
