@@ -130,8 +130,8 @@ def _read_labelled(answer: ForeignAnswer, labels: tuple[str, ...]) -> ForeignAns
     """Read the label that a completion names.
 
     A completion with other words than the label is usually left to the parser of replies, which distinguishes
-    letters from words more reliably. It is read here if the labels are not A, B, … in this order, or if an
-    option looks like a label.
+    letters from words more reliably. Such a completion is read here only if the labels are not A, B, … in
+    this order, or if an option looks like a label.
     """
     are_letters = [strip_label(label) for label in labels] == [chr(ord("a") + j) for j in range(len(labels))]
     are_mixed_up = any(map(is_label, answer.options))

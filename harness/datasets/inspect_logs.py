@@ -201,7 +201,7 @@ def how_log_ended(path: str | Path) -> str:
     Raises
     ------
     DataError
-        If the file is not such a log.
+        If the file is not a log of inspect-ai.
     """
     path = Path(path)
     status = _header(path).text("status") or ("" if path.suffix == ".json" else "started")

@@ -199,7 +199,7 @@ def iterate_fields(
 def read_key(
     source: Source, items: Sequence[Item], *, id_column: str = "id", label_column: str = "label"
 ) -> dict[str, int]:
-    """Read the sealed key: item id → index of the true option among the source's options, from 0.
+    """Read the sealed key: item id → position of the true option in source order, counted from 0.
 
     A label is the text of an option. Only simulated experts and the final check read the key; it is never
     stored with a study. Rows of other items are ignored.

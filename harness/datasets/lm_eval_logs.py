@@ -184,8 +184,8 @@ def _match_options(
 ) -> tuple[Sequence[int], tuple[str, ...]]:
     """Return, for each continuation, the position of the option that it denotes, and the options.
 
-    Continuations denote the document's options if they are labels, if all are the same (and the prompts
-    differ), or if each contains an option and other text.
+    Continuations denote the document's options in three cases: they are labels; all are the same, and the
+    prompts differ; or each continuation contains an option and other text.
     """
     document, k = row.need("doc", dict), len(said)
     folded = list(map(fold_text, said))

@@ -144,7 +144,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class WideCell(Row):
-    """One rating from a table with one column per annotator, read like a row of a table of single ratings.
+    """One rating from a table with one column per annotator, read as if the table had one row per rating.
 
     Attributes
     ----------

@@ -43,12 +43,13 @@ _ENCODING = (
 
 
 def refuse_other_kinds(path: Path, kind: str) -> None:
-    """Raise an error if the beginning of a file does not match its ending.
+    """Raise an error if a file's content does not match the ending of its name.
 
     Raises
     ------
     DataError
-        If the file has another format, or is a web page, a Git LFS pointer, or JSON that is not JSON Lines.
+        If the file's format is not the one that its ending names, for example if it is a web page, a Git LFS
+        pointer, or JSON that is not JSON Lines.
     """
     try:
         with _open(path) as stream:
@@ -102,8 +103,9 @@ def _find_json(text: str) -> Any:
 def read_csv_portions(path: Path, *, as_saved: bool = False) -> Iterator[Portion]:
     """Read a CSV file; the header line determines the separator.
 
-    A file `as_saved` by a spreadsheet program may be UTF-16 or Windows-1252, begin with empty lines or
-    ``sep=;``, and have empty columns at its end; its column names are normalised (`tidy_header`).
+    If `as_saved` is true, a spreadsheet program may have saved the file: it can be UTF-16 or Windows-1252,
+    begin with empty lines or ``sep=;``, and have empty columns at its end. Its column names are normalised
+    (`tidy_header`).
     """
     csv.field_size_limit(2**31 - 1)
     text = _lines(path, find_encoding(path) if as_saved else _find_marked(path))

@@ -114,8 +114,8 @@ def fleiss_kappa(votes: Any) -> float:
 def gwet_ac1(votes: Any) -> float:
     """Return Gwet's AC1 = (p_a − p_e)/(1 − p_e) with p_e = Σ_c π_c(1 − π_c)/(K − 1).
 
-    p_a is as in `fleiss_kappa`, and π as in `class_shares`. K counts all classes, including unused ones.
-    AC1 is 1 if all ratings are alike (p_e = 0).
+    p_a is the mean of `pair_agreement` as in `fleiss_kappa`, and π_c is the `class_shares` of class c. K
+    counts all classes, including unused ones. AC1 is 1 if all ratings are alike (p_e = 0).
     """
     check_votes(votes)
     shares = class_shares(votes)

@@ -297,7 +297,7 @@ class WeightedVotes:
     Raises
     ------
     EstimateError
-        If the level is unknown, or values are missing, not finite, or negative for ratio.
+        If the level is unknown, or values are missing, not finite, or negative at the ratio level.
     """
 
     def __init__(self, votes: Any, level: str, values: FloatArray | None) -> None:

@@ -114,7 +114,7 @@ def leave_rater_out(
     voters: list[int] | None = None,
     circular: bool = False,
 ) -> Judgements:
-    """Return the rating of every judged annotator with the vote of the other annotators as its reference.
+    """Return the ratings of all judged annotators, each with the other annotators' vote as its reference.
 
     Parameters
     ----------

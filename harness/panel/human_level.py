@@ -185,8 +185,8 @@ class HumanLevel(ResultWithNotes):
     measure
         Name of the score.
     test, correction, significance
-        Name of the test, the correction for multiple tests, and the level. Holm's correction covers all
-        people and both directions, separately for each system.
+        Name of the test, the correction for multiple tests, and the level. For each system, Holm's correction
+        covers its tests against all people in both directions.
     alphas
         Category → Krippendorff's α among the people; None if all ratings are alike. If items have one label,
         the only key is ``"all"``. If α is below 0.8, the category is not well defined.

@@ -117,7 +117,7 @@ class Panel:
         return replace(self, cluster=None if alone else cluster)
 
     def in_order(self, classes: Sequence[str]) -> Panel:
-        """Return the same ratings with the classes in a given order, which may include unused classes.
+        """Return the same ratings with the given classes, which may include unused ones, in that order.
 
         Raises
         ------

@@ -270,7 +270,7 @@ CEILING_NAMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Superhuman(ResultWithNotes, Displayable):
-    """Bounds, scores and the decision whether one model is better than the average annotator.
+    """Whether one model is better than the average annotator, with the bounds and scores that decide it.
 
     Attributes
     ----------
@@ -309,8 +309,8 @@ class Superhuman(ResultWithNotes, Displayable):
     conditions
         Untested assumptions of the certificate, the most important first; empty if nothing is certified.
     clusters
-        Number of clusters of the N items, which are the independent units of bounds and confidences; None
-        if items are independent.
+        Number of clusters of the N items; bounds and confidences treat the clusters as independent. None if
+        items are independent.
     undefined
         Name of each result that is withheld because items are in clusters → reason.
 
@@ -408,7 +408,8 @@ class Superhuman(ResultWithNotes, Displayable):
     def verdict(self) -> str:
         """Sentence on whether the model is certified.
 
-        If it is, the sentence names the conditions; otherwise, the number of items that would be needed.
+        For a certified model, the sentence names the conditions. Otherwise, it says how many items would be
+        needed.
         """
         if self.certified:
             found = f"better than the average annotator at {self.level:.0%}, by {', '.join(self.certified)}"

@@ -440,7 +440,7 @@ def method_text(estimate: Estimate) -> str:
 
 
 def note_lines(estimates: Mapping[str, Estimate], undefined: Mapping[str, str]) -> list[str]:
-    """Return the notes on estimates, each with its estimators, and the reasons why estimates are missing."""
+    """Return the notes, each with the estimators that it concerns, and reasons for missing estimates."""
     about: dict[str, list[str]] = {}
     for name, estimate in estimates.items():
         for note in estimate.all_notes:

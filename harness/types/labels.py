@@ -65,7 +65,7 @@ class LabelDesign:
     Attributes
     ----------
     statements
-        Statements of every protocol that drew one of the questions, by name.
+        Statement of each protocol that drew one of the questions, sorted by the protocol's name.
     asked
         Ids of the items with a question, answered or not.
     drawn
@@ -73,8 +73,8 @@ class LabelDesign:
     clusters
         Item id → cluster, for example the patient in an image; empty if items are independent.
     strata, pool_size, weights
-        For items drawn from a larger pool: stratum by id of each drawn item, number of items in the pool,
-        and weight by id of each drawn item; see `Labels.drawn_from`. Empty and 0 if there is no larger pool.
+        For items drawn from a larger pool: drawn item's id → stratum, number of items in the pool, and drawn
+        item's id → weight; see `Labels.drawn_from`. Without a larger pool, these are empty, 0 and empty.
 
     Examples
     --------

@@ -41,7 +41,7 @@ _LIGHT = ("frame", "progress")
 
 
 class Parts:
-    """Cache of the page's parts, as JSON, by name and parameters.
+    """Cache of the page's parts: name and parameters of a part → its data as JSON.
 
     Parameters
     ----------
