@@ -120,9 +120,9 @@ class OpenSection(Section):
     splitter
         Entry of ``[models]`` that finds the claims of an answer.
     draw
-        How questions are drawn: all units with the same probability (``"equal"``), in proportion to a
-        judge's uncertainty (``"judge"``), or unit by unit until the first no of an answer
-        (``"first no"``).
+        How questions are drawn: all units with the same probability (``"equal"``), in proportion to a judge's
+        uncertainty (``"judge"``), or one unit of an answer after the other until a unit gets a no (``"first
+        no"``).
     judge
         Source of the probability that a unit is met: an entry of ``[models]``, or a file with the columns
         item, model, unit, probability.

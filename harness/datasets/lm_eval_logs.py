@@ -165,7 +165,7 @@ def _read_metadata(document: dict[str, Any]) -> dict[str, str | float]:
 
 
 def _choose(row: Row, responses: Sequence[Any], k: int) -> tuple[int, float]:
-    """Return the likeliest of k continuations, and its normalised likelihood."""
+    """Return the likeliest of k continuations, and its share of the total likelihood."""
     field = "filtered_resps"
     try:
         scores = [float(pair[0]) for pair in responses]

@@ -56,7 +56,7 @@ class Row:
         return self.fields[column]
 
     def parsed(self, column: str, what: str) -> Any:
-        """Return the value in a column, parsed if it is a JSON text; errors name the expected `what`.
+        """Return the value in a column, parsed if it is a JSON text; errors say that `what` was expected.
 
         Raises
         ------

@@ -132,7 +132,7 @@ def _refuse_lost_cells(path: Path, title: str, columns: Sequence[str]) -> None:
 def _pick_sheet(path: Path, sheets: Sequence[Any], columns: Sequence[str]) -> list[Any]:
     """Return, as a list, the one of several sheets with content that has the required columns.
 
-    Raises DataError if no sheet or more than one has them.
+    Raises DataError if no sheet has these columns, or more than one.
     """
     fit = [sheet for sheet in sheets if columns and _has_columns(sheet, columns)]
     if len(fit) != 1:

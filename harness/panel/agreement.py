@@ -195,7 +195,7 @@ def _split_by_class(panel: Panel) -> Iterator[IntArray]:
 def _chance(panel: Panel, rows: IntArray, rated: Any) -> FloatArray:
     """Return Σ_c n_ac n_bc for all pairs of annotators a and b, over the classes c of the given rating rows.
 
-    n_ac is the number of ratings of class c that a gave on the items that both a and b rated.
+    n_ac is the number of ratings of class c that annotator a gave on the items that both annotators rated.
     """
     A, label, annotator = len(panel.annotators), panel.label[rows], panel.annotator[rows]
     kinds, label = np.unique(label, return_inverse=True)
@@ -236,8 +236,8 @@ class AnnotatorAgreement:
     ratings
         Number of items that the annotator rated.
     agreement
-        Share of the other annotators' ratings of these items that equal this annotator's rating; None without
-        such ratings.
+        Share of the other annotators' ratings of these items that equal this annotator's rating; None if
+        nobody else rated them.
     median_kappa
         Median of Cohen's κ with each other annotator; None if every κ is undefined.
     """

@@ -7,8 +7,8 @@ j. H₀: statistic ≥ ε is tested one-sided by Student's t; ε is the disadvan
 model costs less. The false discovery rate over annotators is at most q (Benjamini & Yekutieli 2001).
 
 The winning rate is the share of annotators against whom H₀ is rejected; the model passes if it is at least ½.
-The advantage probability is the mean share of items on which the model agrees at least as much as the
-annotator.
+The advantage probability is the mean share of items on which the model agrees with the other annotators at
+least as much as annotator j.
 
 Source: Calderon, Reichart & Dror 2025, The Alternative Annotator Test for LLM-as-a-Judge, ACL. With fewer
 than 30 items the t-test is unreliable, so such an annotator is not tested, and `AnnotatorDuel.why` says so.

@@ -73,12 +73,12 @@ def theoretical(x: float, annotators: float) -> float:
 
 
 def pool_ceiling(x: float, C: int) -> float:
-    """Return U* = [1 + √((C − 1)(C x − 1))]/C for C ≥ 2 classes; 1/C if x is below 1/C (guessing)."""
+    """Return the ceiling U* = [1 + √((C − 1)(C x − 1))]/C for C ≥ 2 classes; 1/C (guessing) if x < 1/C."""
     return (1 + math.sqrt((C - 1) * max(0.0, C * x - 1))) / C
 
 
 def pool_agreement(u: float, C: int) -> float:
-    """Return the x at which U* = u: u² + (1 − u)²/(C − 1) for u in [1/C, 1]; 1/C for smaller u."""
+    """Return the agreement x at which U* is u: u² + (1 − u)²/(C − 1) for u in [1/C, 1]; 1/C if u < 1/C."""
     v = max(u, 1 / C)
     return v * v + (1 - v) ** 2 / (C - 1)
 

@@ -223,7 +223,7 @@ def lower_bound(e: Evidence, level: float = 0.95) -> float:
 
 
 def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
-    """Return the u between `likely` and `unlikely` at which p(u) falls to α.
+    """Return the u between `likely` and `unlikely` at which the p-value p(u) falls to `alpha`.
 
     Return `likely` if p(`likely`) ≤ α, and `unlikely` if p(`unlikely`) > α.
     """

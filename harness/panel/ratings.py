@@ -179,14 +179,14 @@ class Panel:
     def numbered_within_items(self, *labels: IntArray) -> tuple[Panel, list[IntArray]]:
         """Return the panel and further labels with the classes renumbered 0, 1, … within every item.
 
-        This makes the (N, K) votes small if there are thousands of classes but few per item. It suits
-        functions that only compare labels of the same item.
+        This makes the (N, K) votes small if there are thousands of classes but few per item. Use the result
+        only with functions that compare labels of the same item.
 
         Parameters
         ----------
         labels
-            Shape (N,) each: a class per item, negative if none exists; the same holds for the returned
-            labels.
+            Each of shape (N,): a class per item, negative if the item has no label. The returned labels have
+            the same form.
 
         Raises
         ------

@@ -54,7 +54,7 @@ def draw_unit_more(draws: int, seed: int) -> FloatArray:
 def find_ends(
     lowered: FloatArray, raised: FloatArray, level: float, effective: float | None = None
 ) -> tuple[float, float]:
-    """Return the ends of an interval from draws of a score to which an extreme unit was added.
+    """Return the ends of an interval from random draws of a score that include one extreme unit.
 
     Parameters
     ----------

@@ -333,7 +333,7 @@ def _option_lines(models: Sequence[ModelReport], options: EstimateOptions) -> li
 
 
 def _missing_lines(models: Sequence[ModelReport], names: Sequence[str], what: str, of: int) -> list[str]:
-    """Return lines that say why estimates with these names are missing, one per reason."""
+    """Return one line per reason why the estimates `names` are missing for some models."""
     missing = [(m.name, m.undefined[name]) for name in names for m in models if name in m.undefined]
     return [f"{what}{_who(whom, of)}: {why}" for why, whom in _group(missing)]
 

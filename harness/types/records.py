@@ -110,7 +110,9 @@ class PredictionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A question with K options, exactly one of which is true, or with one option (see `is_statement`).
+    """A question with K options, exactly one of which is true.
+
+    An item with only one option is a statement or an open question (`is_statement`).
 
     Attributes
     ----------
@@ -208,7 +210,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An expert's answer to a question: `expert` answered it, `question.expert` was asked first.
+    """An expert's answer to a question.
+
+    `question.expert` was asked first; `expert` is the person who answered.
 
     Examples
     --------

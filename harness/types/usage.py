@@ -69,7 +69,7 @@ class Usage:
 
     @classmethod
     def sum(cls, parts: Iterable[Usage]) -> Usage:
-        """Return the sum of all parts; its source is `Source.CALL`."""
+        """Return the sum of several usages; the sum has the source `Source.CALL`."""
         total = cls()
         for part in parts:
             total.add(part)

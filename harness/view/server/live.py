@@ -74,7 +74,10 @@ class ChangeFeed:
             await self._next.wait()
 
     async def versions(self) -> AsyncIterator[int | None]:
-        """Yield the present version, then each later one until `end`; None if nothing changed for a while."""
+        """Yield the present version, then each later one until `end` is called.
+
+        None is yielded if nothing changed for a while.
+        """
         await self.begun()
         seen = self.version
         yield seen

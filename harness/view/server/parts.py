@@ -60,7 +60,7 @@ class Parts:
         self._one_at_a_time = asyncio.Semaphore(1)  # computing a part takes much memory
 
     async def read_part(self, name: str, params: Mapping[str, str]) -> bytes:
-        """Return a part as JSON.
+        """Return a part of the page as JSON.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class _ItemsAsRead:
 
 
 def make_part(study: Study, store: Store, name: str, params: Mapping[str, str]) -> bytes:
-    """Return a part that depends only on the study, as JSON.
+    """Return as JSON a part of the page that is computed from the study and its database alone.
 
     Raises
     ------
