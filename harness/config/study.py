@@ -184,8 +184,8 @@ class SearchSection(Section):
         of transformed answers (``"transformed"``), or the share of answers that experts do not refute
         (``"raw"``).
     parity
-        Repeats the published agent search, with ``"raw"`` or ``"transformed"`` as its score; if unset, this
-        project's search is used.
+        Score (``"raw"`` or ``"transformed"``) of the published agent search, which is then repeated; if
+        unset, this project's search runs.
     labels
         Experts' answers that the search uses: all answers (``"all"``), or only noes. With ``"no"``, items
         with a yes are left out; with ``"drawn"``, a yes is replaced by a no about a random wrong option.
@@ -526,8 +526,8 @@ class EstimateSection(Section):
         ``jeffreys``, ``clopper_pearson``, ``hoeffding``, ``bernstein``.
     strata
         Column of the items, or ``"confidence"`` for the model's confidence. Each stratum is estimated
-        separately, and the strata are weighted by size. Not for a study that is a panel. If items lack the
-        column, it is read from the metadata of imported logs.
+        separately, and the strata are weighted by size. A study that is a panel cannot use this setting. If
+        items lack the column, it is read from the metadata of imported logs.
     panel
         File of a panel's ratings; the strata are then bins of the certainty of the panel's vote on each item.
     looks

@@ -183,7 +183,7 @@ def pairwise(panel: Panel) -> Pairwise:
 def _split_by_class(panel: Panel) -> Iterator[IntArray]:
     """Split the rows of ratings into groups of whole classes, so that `_chance` needs little memory.
 
-    For a group, an array in `_chance` has at most about `CELLS` cells plus the cells of one class.
+    For each group, the arrays of `_chance` have at most about `CELLS` cells plus the cells of one class.
     """
     A, m = len(panel.annotators), np.bincount(panel.item)
     cells = np.minimum(A * A, np.bincount(panel.label, weights=m[panel.item], minlength=panel.K))

@@ -44,7 +44,10 @@ Tangent = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
 def root(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return value and slope of c(x) = √x at every x0 (at least 0.001), for the ceilings U(e) and U(t)."""
+    """Return the value and the slope of c(x) = √x, for the ceilings U(e) and U(t), at points `x`.
+
+    Points below 0.001 count as 0.001.
+    """
     c = np.sqrt(np.maximum(x, 1e-3))
     return c, 1 / (2 * c)
 
@@ -66,7 +69,7 @@ def pool_tangent(C: int) -> Tangent:
 
 
 def itself(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the value and the slope of the function c(x) = x, which is the ceiling U(p), at points x0."""
+    """Return the value and the slope of the function c(x) = x, which is the ceiling U(p), at points `x`."""
     return x, np.ones_like(x)
 
 

@@ -24,7 +24,10 @@ EDGES = (0.7, 0.9)
 
 
 def compute_certainty(votes: IntArray) -> FloatArray:
-    """Return p_d of every item, the vote share of its most frequent class, shape (N,); nan without votes."""
+    """Return every item's certainty p_d, the vote share of its most frequent class; shape (N,).
+
+    The certainty of an item without votes is nan.
+    """
     m = votes.sum(axis=1)
     return divide(votes.max(axis=1), m, where=m > 0)
 

@@ -8,8 +8,8 @@ truth), or neither is right. For N compared items:
     accuracy of the model − accuracy of the average annotator = (wins − losses)/N
 
 If the accuracies are equal, wins are Binomial(wins + losses, ½), which gives the exact sign test. The test
-assumes nothing about the annotators' errors. It can show that a model is better even if `superhuman`, which
-uses only agreement, cannot certify this.
+assumes nothing about the annotators' errors. It can show that a model is better even if the module
+`superhuman`, which uses only agreement, cannot certify it.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class DirectResult:
     level
         Confidence level of the interval.
     wins, losses, neither, unsettled
-        Number of items on which only the model is right, only the annotator is right, neither is right, and
-        experts abstained.
+        Numbers of items on which, in this order: only the model is right, only the annotator is right,
+        neither is right, experts abstained.
     screened
         Number of items on which model and annotator were compared.
 
@@ -171,7 +171,8 @@ def direct_result(
     Parameters
     ----------
     wins, losses, neither
-        Number of items on which only the model is right, only the annotator is right, and neither is right.
+        Numbers of items on which, in this order: only the model is right, only the annotator is right,
+        neither is right.
     unsettled
         Number of items on which experts abstained.
     screened

@@ -124,7 +124,9 @@ def hlpi(machines: list[float], people: list[float]) -> float:
 
 
 def hlpri(better_than: int, worse_than: int) -> float:
-    """Return HLPRI = (b + 1)/(w + 1) of a system: b = `better_than` people, w = `worse_than` people.
+    """Return HLPRI = (b + 1)/(w + 1) for b = `better_than` and w = `worse_than`.
+
+    The system is significantly better than b people and significantly worse than w people.
 
     Raises
     ------
@@ -152,8 +154,8 @@ class HumanLevelStanding:
     hlpi
         HLPI of this system alone; None if undefined.
     better_than, on_par, worse_than
-        Number of people than whom the system is significantly better, from whom it is not significantly
-        different, and than whom it is significantly worse.
+        Numbers of people whom the system significantly exceeds, who do not differ significantly from it, and
+        who significantly exceed it.
     p_better, p_worse
         Person → one-sided p-value, corrected for multiple tests, of "the system is not better than this
         person" or of "the system is not worse".
@@ -306,8 +308,8 @@ def human_level_tagging(
         Name → array of shape (N items, C categories): 1 if the person assigns the category to the item,
         otherwise 0.
     reference
-        Shape (N, C): 1 or 0 as for people, by experts; −1 if these experts did not agree. The item is then
-        left out of the category.
+        Shape (N, C): the experts' labels, 1 or 0; −1 if the experts did not agree. The item is then left out
+        of the category.
     systems
         Name → array of shape (N, C): the system's score of each category for each item; a higher score means
         that the system is more certain of the category.

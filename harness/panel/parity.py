@@ -450,7 +450,7 @@ def measure_parity(
     predicted
         Shape (N,): the model's class; negative if its answer is unreadable, which counts as wrong.
     humans, voters
-        Annotators who are judged, and annotators whose votes form the reference; by default, both are all
+        Annotators who are judged, and annotators whose votes form the reference; both default to all
         annotators. The vote of an annotator in both groups is left out of the reference for this annotator.
     circular
         Whether the reference includes the judged annotator's own vote, as in the paper.

@@ -1,10 +1,10 @@
 """Certify, without ground truth, that a model is better than the average annotator.
 
 A model's agreement with an aggregate of the annotators is a lower bound of its accuracy only if the model
-does not share the aggregate's errors. The annotators' labels cannot show this: a model that copies the
-annotators' plurality agrees with it on every item, but is not more often right. Only ground truth on items on
-which the aggregate is wrong can show whether the model shares its errors (`check_assumptions`). A certificate
-lists its untested assumptions (`Condition`).
+does not share the aggregate's errors. The annotators' labels cannot show whether the model shares errors: a
+model that copies the annotators' plurality agrees with it on every item, but is not more often right. Only
+ground truth on items on which the aggregate is wrong can show whether the model shares its errors
+(`check_assumptions`). A certificate lists its untested assumptions (`Condition`).
 
 Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023); Table 1 and Appendix B for the check. The
 paper's scores are computed as published (`hms`, `oms`), but the decision uses the valid confidence of the
@@ -59,9 +59,9 @@ class AssumptionCheck:
     oracle_items
         Number of items with an oracle label.
     right_given_right, right
-        Let ℓ_i be annotator i's label of an item, and ℓ* the oracle label: P(ℓ_i = ℓ* | ℓ_j = ℓ*) over pairs
-        of different annotators i and j, and P(ℓ_i = ℓ*). Theorem 1 assumes that `right_given_right` ≥
-        `right`; its bound U(e) needs this assumption, its bound U(t) does not. A fixed panel of annotators
+        P(ℓ_i = ℓ* | ℓ_j = ℓ*) over pairs of different annotators i and j, and P(ℓ_i = ℓ*), where ℓ_i is
+        annotator i's label of an item, and ℓ* is the oracle label. Theorem 1 assumes that `right_given_right`
+        ≥ `right`; its bound U(e) needs this assumption, its bound U(t) does not. A fixed panel of annotators
         with unequal skill can violate the assumption although their errors are independent.
         `right_given_right` is None if no item has two labels.
     model_right, model_repeats, model_wrong

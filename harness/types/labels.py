@@ -74,7 +74,8 @@ class LabelDesign:
         Item id → cluster, for example the patient in an image; empty if items are independent.
     strata, pool_size, weights
         For items drawn from a larger pool: drawn item's id → stratum, number of items in the pool, and drawn
-        item's id → weight; see `Labels.drawn_from`. Without a larger pool, these are empty, 0 and empty.
+        item's id → weight; see `Labels.drawn_from`. Without a larger pool, `strata` and `weights` are empty,
+        and `pool_size` is 0.
 
     Examples
     --------
