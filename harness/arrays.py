@@ -23,7 +23,7 @@ NO_LABEL = -1
 
 
 def divide(over: Any, under: Any, where: BoolArray, empty: float = np.nan) -> FloatArray:
-    """Return over/under where `where` is true, else `empty`; `over` is an array of this shape or a number."""
+    """Return over/under where `where` is true, else `empty`; the result has the shape of `under`."""
     quotient: FloatArray = np.divide(over, under, out=np.full(np.shape(under), empty), where=where)
     return quotient
 

@@ -61,7 +61,7 @@ def example_panel() -> Panel:
 
 
 def example_judge() -> tuple[FloatArray, JudgeProbabilities, JudgedQuestions]:
-    """Return a judge's probabilities of yes to 200 questions, the judge, and the experts' answers.
+    """Return a judge's probabilities of yes as an array and as `JudgeProbabilities`, and experts' answers.
 
     Examples
     --------

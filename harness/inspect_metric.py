@@ -32,9 +32,9 @@ def _register() -> Any:
 def _expert_accuracy(
     level: float | None = None, estimator: str = "ml"
 ) -> Callable[[Sequence[Any]], dict[str, float]]:
-    """Make the metric. Arguments are as in `oversight.accuracy`.
+    """Make the metric for inspect-ai; arguments are as in `oversight.accuracy`.
 
-    If `level` is None, the level of the study is used.
+    If `level` is None, the level stored with the scores is used, which is the study's.
     """
 
     def measure(scores: Sequence[Any]) -> dict[str, float]:

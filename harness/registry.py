@@ -1,4 +1,4 @@
-"""Tables of protocols and of parts of the page, by name; each is imported when it is first used.
+"""Protocols and parts of the page by name; the module of each is imported when it is first used.
 
 CONTRIBUTING.md lists what a new protocol needs.
 """
@@ -91,5 +91,5 @@ def state_protocols(names: Iterable[str]) -> tuple[ProtocolStatement, ...]:
 
 
 def name_protocol(class_name: str) -> str:
-    """Return the protocol's name under which a class is registered."""
+    """Return the name under which a protocol's class is registered."""
     return next(name for name, place in PROTOCOLS.items() if place.endswith(f":{class_name}"))

@@ -60,11 +60,12 @@ class EndpointSection(Section):
     tokens_per_minute
         Largest number of tokens per minute, for each model; if unset, there is no limit.
     shared_limits
-        Whether these limits apply to all models of the endpoint together.
+        Whether the limits above apply to all models of the endpoint together.
     timeout
         Seconds to wait for one answer, including the time to connect.
     tries
-        Number of calls for one answer before it counts as failed; three times as many under a rate limit.
+        Number of calls for one answer before it counts as failed. If the endpoint reports a rate limit, three
+        times as many calls are made.
     api_version
         API version of an Azure deployment; calls then use the openai SDK.
     limit_as
@@ -124,7 +125,8 @@ class ModelSection(Section):
     timeout
         Seconds to wait for one answer, including the time to connect.
     tries
-        Number of calls for one answer before it counts as failed; three times as many under a rate limit.
+        Number of calls for one answer before it counts as failed. If the endpoint reports a rate limit, three
+        times as many calls are made.
     """
 
     # Errors in study.toml are reported in the order of these fields.

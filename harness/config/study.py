@@ -39,19 +39,21 @@ class ItemsSection(Section):
     limit
         Use only the first items, up to this number; if unset, use all.
     id
-        Column with a unique id; without the default column, the id is a hash of text and options.
+        Column with a unique id. If this is unset and there is no column ``id``, the id is a hash of text and
+        options.
     text
         Column with the text of the question.
     classes
-        Options of every item, each a class with its expert; leave it out if items have their own options.
+        Classes that are the options of every item; each class has its own expert. Leave it out if options
+        differ between items.
     options
         Without classes: a column with a list of options, or several columns with one option each.
     meta
         Columns that are kept with the items, for estimates by stratum.
     cluster
         Column whose equal values mark dependent items, for example the patient of several images; estimates,
-        comparisons and panels then treat clusters as the independent units. ``"@text"`` is not a column: it
-        joins items with the same text and options under different ids.
+        comparisons and panels then treat clusters instead of items as independent. ``"@text"`` is not a
+        column: it makes a cluster of items that have the same text and options but different ids.
     shuffle
         Whether options are shown in a random order, drawn for each item and stored with it.
     skip_bad
@@ -118,9 +120,9 @@ class OpenSection(Section):
     splitter
         Entry of ``[models]`` that finds the claims of an answer.
     draw
-        How questions are drawn: all units with the same probability (``"equal"``), in proportion to a
-        judge's uncertainty (``"judge"``), or unit by unit until the first no of an answer
-        (``"first no"``).
+        How questions are drawn: all units with the same probability (``"equal"``), in proportion to a judge's
+        uncertainty (``"judge"``), or one unit of an answer after the other until a unit gets a no (``"first
+        no"``).
     judge
         Source of the probability that a unit is met: an entry of ``[models]``, or a file with the columns
         item, model, unit, probability.
@@ -154,45 +156,46 @@ class SearchSection(Section):
         How workflows are proposed: by edits and crossover without a model (``"recombine"``), or by the
         optimiser (``"reflect"``, ``"aflow"``, ``"adas"``).
     model
-        Entry of ``[models]`` that answers the items; if empty, the first one.
+        Entry of ``[models]`` that the workflows call to answer the items; if empty, the first entry.
     optimiser
-        Entry of ``[models]`` that writes programs; needed by all policies but ``"recombine"``.
+        Entry of ``[models]`` that writes workflows; every policy except ``"recombine"`` needs it.
     optimiser_temperature
         Temperature of the optimiser's replies.
     optimiser_tokens
         Largest number of tokens of one reply of the optimiser.
     start
-        The workflow that you would use at present: a name of the library, a ``.py`` file, or a prompt in a
-        ``.txt`` or ``.md`` file. The winner is compared with it.
+        The workflow that you would use at present: the name of a workflow in the library, a ``.py`` file, or
+        a prompt in a ``.txt`` or ``.md`` file. The winner is compared with it.
     library
-        Other workflows to start from; if empty, all of the library.
+        Further workflows to start from; if empty, all workflows of the library.
     task
         Description of the task for the optimiser.
     candidates
         Number of proposals.
     in_flight
-        Number n of proposals made and raced at once; proposal s uses the results of proposals up to s − n.
-        If unset, n follows from the endpoint's concurrency.
+        Number of proposals that are made and raced at once. With n at once, proposal s uses only the results
+        of proposals up to s − n. If unset, the number follows from the endpoint's concurrency.
     rungs
-        Numbers of selection items after which proposals are cut.
+        Numbers of selection items after which the weakest proposals are dropped.
     keep
-        Share of all proposals that is kept after each rung.
+        Shares of all proposals that are kept after each rung.
     fitness
-        Score that proposals are ranked by: accuracy by maximum likelihood (``"ml"``), accuracy as the mean
+        Score by which proposals are ranked: accuracy by maximum likelihood (``"ml"``), accuracy as the mean
         of transformed answers (``"transformed"``), or the share of answers that experts do not refute
         (``"raw"``).
     parity
-        Score (``"raw"`` or ``"transformed"``) with which to repeat the published agent search; if unset, this
-        project's search is used.
+        Score (``"raw"`` or ``"transformed"``) of the published agent search, which is then repeated; if
+        unset, this project's search runs.
     labels
-        Answers that the search uses: all (``"all"``), or only noes. With ``"no"``, items with a yes are left
-        out; with ``"drawn"``, a yes is replaced by a no about a random wrong option.
+        Experts' answers that the search uses: all answers (``"all"``), or only noes. With ``"no"``, items
+        with a yes are left out; with ``"drawn"``, a yes is replaced by a no about a random wrong option.
     replicates
         Number of runs of every candidate on the same items.
     finalists
         Number of candidates that are confirmed; the winner is one of them.
     patience
-        Stop if the best three stayed the same over this number of proposals; with 0, never stop early.
+        Number of proposals after which the search stops if the best three candidates stayed the same; with 0,
+        it never stops early.
     split
         Shares of the labelled items for feedback to proposers, for selection, for confirmation, and for the
         final test.
@@ -235,7 +238,7 @@ class SearchSection(Section):
 
 
 class ExpertsSection(Section):
-    """The roster, the rule that routes items to experts, and known ranges of experts' error rates.
+    """The roster, the rule that draws questions for experts, and known ranges of experts' error rates.
 
     Attributes
     ----------
@@ -245,24 +248,25 @@ class ExpertsSection(Section):
         The yes/no question in the experts' language, where ``$option`` stands for the option; in a panel,
         the question about all options, without ``$option``. If unset, experts are asked in English.
     protocol
-        Rule by which questions are drawn, or items assigned to annotators; see docs/choose.md and
-        docs/panels.md.
+        Rule that draws questions (docs/choose.md) or, for a panel, assigns items to annotators
+        (docs/panels.md).
     options_per_item
         For partitioned questions: number of different options asked about per item.
     annotators_per_item
         For a panel: number of annotators per item, drawn from the experts with ``classes = ["*"]``; they
         choose among all options.
     models
-        Models whose predictions the rule uses; if empty, all that were run.
+        Models whose predictions the protocol uses; if empty, all models that were run.
     epsilon
-        Share of targeted draws that is uniform over the options, if the rule uses several models.
+        For targeted questions about several models: share of the questions whose option is drawn uniformly
+        from all options.
     questions
-        Number of questions; as many items are drawn as these questions are expected to decide. If unset,
-        every item is asked about.
+        Number of questions; the study draws as many items as these questions are expected to decide. If
+        unset, experts are asked about every item.
     draw
-        How these items are drawn: from strata of the models' agreement, in proportion to their sizes
-        (``"agreement"``), or with probabilities that follow the uncertainty of the study's judges
-        (``"deviation"``).
+        How items are drawn if `questions` is set: from strata of the models' agreement, in proportion to the
+        strata's sizes (``"agreement"``), or with probabilities that follow the uncertainty of the study's
+        judges (``"deviation"``).
     deadline
         Day by which answers are due; shown to experts and in reminders.
     reference
@@ -332,7 +336,7 @@ class ExpertsSection(Section):
 
     @model_validator(mode="after")
     def _can_insert_controls(self) -> ExpertsSection:
-        """Refuse control questions unless each question is asked once with a yes or no answer."""
+        """Refuse control questions if the protocol does not allow them."""
         named = [name for name in ("gold", "repeat", "overlap") if getattr(self, name)]
         if "gold_share" in self.model_fields_set and self.gold is None:
             raise ValueError('gold_share: there are no gold items; name their file, such as gold = "key.csv"')
@@ -435,7 +439,7 @@ class PromptSection(Section):
         most likely option is the answer. ``"free"`` requires no form.
     pattern
         Your own regular expression, whose group ``(?P<answer>…)`` matches the letter or text of the option.
-        Its last match is read. Without a match, only a reply that consists of an option is read.
+        The last match in a reply is read. A reply without a match is read only if it consists of an option.
     """
 
     template: str | None = None
@@ -521,10 +525,11 @@ class EstimateSection(Section):
         Kind of interval: ``exact``, or ``score``, ``likelihood_ratio``, ``wald``, ``blaker``, ``wilson``,
         ``jeffreys``, ``clopper_pearson``, ``hoeffding``, ``bernstein``.
     strata
-        Column of the items, or ``"confidence"``, whose strata are estimated separately and weighted; not with
-        a panel. If items lack the column, it is read from the metadata of imported logs.
+        Column of the items, or ``"confidence"`` for the model's confidence. Each stratum is estimated
+        separately, and the strata are weighted by size. A study that is a panel cannot use this setting. If
+        items lack the column, it is read from the metadata of imported logs.
     panel
-        File of ratings; the strata are then the certainty of the panel's vote on each item.
+        File of a panel's ratings; the strata are then bins of the certainty of the panel's vote on each item.
     looks
         Planned number L of interim analyses (``--look J/L``); if unset, the first analysis fixes it.
     metrics
@@ -557,7 +562,8 @@ class Study(Section):
     """A complete study.toml.
 
     `judges`, written ``judge = "name"`` (or a list of names) under ``[models]``, are models whose
-    probabilities narrow the estimates of the other models. They are not estimated themselves.
+    probabilities make the intervals of the other models narrower. The judges' own accuracies are not
+    estimated.
     """
 
     study: StudySection
@@ -659,7 +665,9 @@ class Study(Section):
         return Path(self.folder) / name
 
     def refuse_own_file(self, name: str) -> None:
-        """Refuse to write to a TOML file, a file that study.toml names, or the database.
+        """Raise an error if a file must not be overwritten.
+
+        Protected are all TOML files, the database, and the files that study.toml names.
 
         Raises
         ------

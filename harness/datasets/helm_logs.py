@@ -33,18 +33,19 @@ _Chosen = Mapping[_Key, int]
 
 
 def read_helm(path: Path) -> Iterator[ForeignAnswer]:
-    """Read the requests of a run; trials become samples of the same item.
+    """Read the requests of a run; if a question was asked in several trials, each trial gives one answer.
 
-    ``output_mapping`` says which option a label denotes. Without it, the references are the options, unless
-    all of them are right answers. Perturbed copies and further completions of a request are left out. If each
-    option was scored in a separate request (``request_mode`` "original" or "calibration"), the answer is
-    ``predicted_index`` in the run's ``per_instance_stats.json``. Without that file, it is the option with the
-    highest score, which is computed by HELM's formula from the log-probabilities of the option's tokens.
+    The options are those of ``output_mapping``, which says which option a label denotes. Without this field,
+    HELM's references are the options, unless all references are right answers. Perturbed copies of a question
+    are left out, and all but the first completion of a request. If each option was scored in a separate
+    request (``request_mode`` "original" or "calibration"), the answer is ``predicted_index`` in the run's
+    ``per_instance_stats.json``. Without that file, it is the option with the highest score, which is computed
+    by HELM's formula from the log-probabilities of the option's tokens.
 
     Raises
     ------
     DataError
-        If the file is not a HELM run, or the answer is in a file that does not exist.
+        If the file is not a HELM run, or the answers are in another file that does not exist.
     """
     whole = read_whole(path)
     if whole.find_field("request_states") is None:
@@ -109,7 +110,7 @@ def _question(state: Row) -> str:
 
 
 def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return labels and options in the order of the labels; the labels are () without ``output_mapping``."""
+    """Return labels and options in the order of the labels; without ``output_mapping``, no labels."""
     mapping = state.find_field("output_mapping")
     if mapping:
         labels, options = tuple(mapping), read_texts(state, "output_mapping", mapping.values())
@@ -129,8 +130,8 @@ def _read_labelled(answer: ForeignAnswer, labels: tuple[str, ...]) -> ForeignAns
     """Read the label that a completion names.
 
     A completion with other words than the label is usually left to the parser of replies, which distinguishes
-    letters from words more reliably. It is read here if the labels are not A, B, … in this order, or if an
-    option looks like a label.
+    letters from words more reliably. Such a completion is read here only if the labels are not A, B, … in
+    this order, or if an option looks like a label.
     """
     are_letters = [strip_label(label) for label in labels] == [chr(ord("a") + j) for j in range(len(labels))]
     are_mixed_up = any(map(is_label, answer.options))
@@ -168,10 +169,10 @@ def _compute_chosen(path: Path, states: list[Any]) -> _Chosen:
 
 
 def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, int, float]]:
-    """Return the contribution of a request to its option's score; empty if the request scores no option.
+    """Return what a request adds to the score of one option; empty if the request scores no option.
 
-    The score is the mean log-probability of the option's tokens. For calibrated requests, it is the sum of
-    the log-probabilities, minus the same sum for a request without the question.
+    An option's score is the mean log-probability of its tokens. If the run is calibrated, the score is the
+    sum of these log-probabilities, minus the sum from another request that leaves out the question.
     """
     if not state.find_field("request_mode") or state.find_field("instance.perturbation") or _failed(state):
         return []

@@ -37,16 +37,17 @@ _RESTORED = re.compile(r"\s*ANSWER: [A-Z](, [A-Z])*\s*")
 
 
 def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
-    """Read the samples of a log; epochs become samples of the same item.
+    """Read the samples of a log; if an item was run in several epochs, each epoch gives one answer.
 
-    If several scorers read an answer, the first scorer's answer is used. If none did, the model's reply is
-    parsed like any other reply. The question is the input's text, or the user turns of its messages.
-    Invalidated samples and further choices of an output are left out.
+    If several scorers extracted an answer from a reply, the first scorer's answer is used. If none did, the
+    reply is parsed like the reply of a model that this project calls. The question is the sample's input,
+    without system messages. Invalidated samples are left out, and all but the first choice of a model's
+    output.
 
     Raises
     ------
     DataError
-        If the file is not such a log, or a sample has no id.
+        If the file is not a log of inspect-ai, or a sample has no id.
     """
     header = _header(path)
     read = partial(_inspect_answers, shuffles=_shuffles(header))
@@ -100,10 +101,11 @@ def _place_letter(answer: str | None, options: Sequence[str]) -> str | int | Non
 
 
 def _read_shuffled(answer: ForeignAnswer, scores: list[dict[str, Any]], *, shuffles: bool) -> ForeignAnswer:
-    """Complete a reply from which no scorer read an answer and whose letters can name shuffled choices.
+    """Decide how to read a reply without a scorer's answer, because the choices may have been shuffled.
 
-    inspect-ai restores the order of the choices only if it read an answer. If its scorer recorded the shown
-    order, the options get this order. Otherwise the letters have no meaning, and the reply is unreadable.
+    inspect-ai restores the original order of the choices only if a scorer read an answer. If the scorer
+    recorded the order that the model saw, the options get this order. Otherwise the letters have no meaning,
+    and the reply is unreadable.
     """
     shown = [str(s.get("explanation")) for s in scores if str(s.get("explanation")).startswith(_SHUFFLED)]
     letters = [chr(ord("A") + place) for place in range(len(answer.options))]
@@ -154,7 +156,7 @@ def _question(sample: Row) -> tuple[str, str]:
 
 
 def _system_texts(sample: Row) -> str:
-    """Return the text of the input's system messages, which may be the question."""
+    """Return the text of the input's system messages, because some logs put the question there."""
     given = sample.find_field("input")
     messages = [m for m in given if m.get("role") == "system"] if isinstance(given, list) else []
     return "\n\n".join(_content(sample, message)[0] for message in messages)
@@ -199,7 +201,7 @@ def how_log_ended(path: str | Path) -> str:
     Raises
     ------
     DataError
-        If the file is not such a log.
+        If the file is not a log of inspect-ai.
     """
     path = Path(path)
     status = _header(path).text("status") or ("" if path.suffix == ".json" else "started")

@@ -39,10 +39,10 @@ class ItemMapping:
         Column with a unique id. If the file has no such column and the name is the default, the id is a
         hash of text and options, so that it does not depend on the order of rows.
     classes
-        Fixed classes, which are the options of every item; each class is a domain with its own expert.
+        Classes that are the options of every item; each class has its own expert.
     options
-        Without fixed classes: one column with a list of options, or several columns with one option each
-        (empty cells are left out, so items can have different numbers of options).
+        Without `classes`: one column with a list of options, or several columns with one option each. Empty
+        cells are left out, so items can have different numbers of options.
     meta
         Columns kept with the item, for stratified estimates.
     shuffle
@@ -50,7 +50,7 @@ class ItemMapping:
     seed
         Seed of the shuffle.
     skip_bad
-        Whether bad rows are left out and counted; otherwise they are an error.
+        Whether bad rows are left out and counted; otherwise a bad row raises an error.
     is_open
         Whether items have no options, because answers are texts. The text of an item may then be a list of
         messages, each with ``role`` and ``content``.
@@ -199,7 +199,7 @@ def iterate_fields(
 def read_key(
     source: Source, items: Sequence[Item], *, id_column: str = "id", label_column: str = "label"
 ) -> dict[str, int]:
-    """Read the sealed key: item id → index of the true option among the source's options, from 0.
+    """Read the sealed key: item id → position of the true option in source order, counted from 0.
 
     A label is the text of an option. Only simulated experts and the final check read the key; it is never
     stored with a study. Rows of other items are ignored.

@@ -55,10 +55,10 @@ _TEXTS, _LABELS = ("text", "value", "atext", "content"), ("label", "key", "id", 
 def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
     """Read samples of generation and multiple-choice tasks.
 
-    The item's id is the document's ``id`` or, without one, its number. Only the first filter in the file
-    and the first reply to a request count. For multiple choice, the answer is the continuation with the
-    highest likelihood, and the confidence is its normalised likelihood. Continuations that are letters or
-    numbers denote the options of the document.
+    The item's id is the document's ``id`` or, without one, its number. If a file has several filters, only
+    the first is read, and only the first reply to each request. For multiple choice, the answer is the
+    continuation with the highest likelihood, and the confidence is this continuation's share of the total
+    likelihood. If continuations are letters or numbers, they denote the options of the document.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def _read_metadata(document: dict[str, Any]) -> dict[str, str | float]:
 
 
 def _choose(row: Row, responses: Sequence[Any], k: int) -> tuple[int, float]:
-    """Return the likeliest of k continuations, and its normalised likelihood."""
+    """Return the likeliest of k continuations, and its share of the total likelihood."""
     field = "filtered_resps"
     try:
         scores = [float(pair[0]) for pair in responses]
@@ -184,8 +184,8 @@ def _match_options(
 ) -> tuple[Sequence[int], tuple[str, ...]]:
     """Return, for each continuation, the position of the option that it denotes, and the options.
 
-    Continuations denote the document's options if they are labels, if all are the same (and the prompts
-    differ), or if each contains an option and other text.
+    Continuations denote the document's options in three cases: they are labels; all are the same, and the
+    prompts differ; or each continuation contains an option and other text.
     """
     document, k = row.need("doc", dict), len(said)
     folded = list(map(fold_text, said))
@@ -291,7 +291,7 @@ def _find_listed(row: Row, text: str) -> tuple[str, ...]:
 
 
 def _place_answer(answer: str | None, labels: Sequence[str], k: int) -> str | int | None:
-    """Return the position (0..k−1) of the option whose label or letter is the answer.
+    """Return the position (0 to k − 1) of the option that an answer names by its label or letter.
 
     An answer that is neither a label nor a letter is returned unchanged.
     """

@@ -85,7 +85,9 @@ def read_label(text: str, labels: Sequence[str], *, with_words: bool) -> int | N
 
 
 def find_listed_options(text: str, labels: Sequence[str]) -> tuple[str, ...]:
-    r"""Return the texts of the last list with these labels, one per line; empty if there is no list.
+    r"""Return the options that a text lists under these labels, one per line; empty if there is no such list.
+
+    If the text contains several such lists, the last one is read.
 
     >>> find_listed_options("Which?\nOptions:\n(A) red\n(B) blue", ["A", "B"])
     ('red', 'blue')
@@ -141,7 +143,7 @@ def read_texts(record: Row, field: str, values: Iterable[Any]) -> tuple[str, ...
 
 
 def read_metadata(fields: Any, without: Container[str] = ()) -> dict[str, str | float]:
-    """Return the fields that can be a column of items: short texts, numbers and truth values."""
+    """Return the fields of a log that can be metadata of an item: short texts, numbers and truth values."""
     named = fields.items() if isinstance(fields, dict) else ()
     return {
         name: value

@@ -33,12 +33,12 @@ _ASKED = ("question", "text")
 
 
 def read_table(path: Path) -> Iterator[ForeignAnswer]:
-    """Read rows; ``prediction`` is an option's text or letter, or empty if nothing could be read.
+    """Read the rows of a table; ``prediction`` is an option's text or letter, empty for an unreadable answer.
 
     The table needs a column ``id`` or ``text``, and a column ``prediction`` or ``raw``. A column ``question``
     replaces ``text``. ``error``, ``confidence``, ``sample``, ``input_tokens`` and ``output_tokens`` are read
     if present; other columns are metadata. Exports of a study (``item_id``, ``status``, ``option_text``, …)
-    are read unchanged.
+    are read without renaming columns.
 
     Raises
     ------
@@ -112,7 +112,7 @@ READERS: dict[str, Callable[[Path], Iterator[ForeignAnswer]]] = {
 
 
 def format_of(path: str | Path) -> str:
-    """Infer the format from the file's name.
+    """Infer the format of a log from the file's name.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def _why_left_out(answer: ForeignAnswer, model: str) -> str:
 
 
 def _choose_model(answers: Iterator[ForeignAnswer], path: Path, model: str | None) -> str:
-    """Return the model whose answers to read from a log of several models; empty if the log names none."""
+    """Return the name of the model to read from a log of several models; empty if the log names no model."""
     first = next((answer for answer in answers if not answer.left_out), None)
     if first is None or not first.model:
         return ""

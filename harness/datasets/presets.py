@@ -59,7 +59,7 @@ EDINET_INDUSTRIES = (
 
 
 def medical_abstracts(row: Row, _seed: int) -> Fields:
-    """Read ``condition_label`` (1 to 5) and ``medical_abstract``; every item has the same five classes."""
+    """Read columns ``condition_label`` (1 to 5) and ``medical_abstract``; the five classes are fixed."""
     answer = row.count("condition_label") - 1 if row.value("condition_label") is not None else -1
     if not 0 <= answer < len(MEDICAL_ABSTRACTS_CLASSES):
         raise row.error("condition_label", f"must be 1 to 5, is {shorten(row.value('condition_label'))}")
@@ -67,7 +67,7 @@ def medical_abstracts(row: Row, _seed: int) -> Fields:
 
 
 def mmlu_pro(row: Row, _seed: int) -> Fields | str:
-    """Read ``question_id, question, options`` (a list), ``answer`` (a letter) and ``category``.
+    """Read columns ``question_id, question, options`` (a list), ``answer`` (a letter) and ``category``.
 
     As in the paper, questions that do not have exactly ten options are left out, so that K is the same for
     all.
@@ -84,7 +84,7 @@ def mmlu_pro(row: Row, _seed: int) -> Fields | str:
 
 
 def medqa(row: Row, _seed: int) -> Fields:
-    """Read ``question, options`` (by letter) and ``answer_idx`` (or ``answer``, if that is the letter)."""
+    """Read columns ``question, options`` (by letter) and ``answer_idx`` (or a letter in ``answer``)."""
     options = row.value("options")
     if isinstance(options, str):
         try:
@@ -100,7 +100,7 @@ def medqa(row: Row, _seed: int) -> Fields:
 
 
 def gpqa(row: Row, _seed: int) -> Fields:
-    """Read ``Question, Correct Answer, Incorrect Answer 1`` to ``3``, ``Record ID`` and the domain."""
+    """Read the question, correct answer, three incorrect answers, record id and domain of a row."""
     wrong = [_text(row, f"Incorrect Answer {j}") for j in (1, 2, 3)]
     return {
         "id": _text(row, "Record ID"),
@@ -154,7 +154,7 @@ def _draw_distractors(row: Row, seed: int) -> Fields | str:
 
 
 def edinet(row: Row, _seed: int) -> Fields:
-    """Read ``summary, bs, pl, cf`` (parts of a report) and ``industry``, one of sixteen industries."""
+    """Read the report in ``summary, bs, pl, cf`` as text, and ``industry`` (one of sixteen) as answer."""
     industry = _text(row, "industry")
     if industry not in EDINET_INDUSTRIES:
         raise row.error("industry", f"{industry!r} is not one of {', '.join(EDINET_INDUSTRIES)}")
@@ -165,7 +165,7 @@ def edinet(row: Row, _seed: int) -> Fields:
 
 
 def _filled(row: Row, options: Sequence[Any]) -> list[Any]:
-    """Return the options; an empty one is an error, because the answer is a position among the options."""
+    """Return a row's options; raise an error if one is empty, because the answer is a position among them."""
     if None in options:
         raise row.error("options", f"option {options.index(None) + 1} is empty")
     return list(options)
@@ -199,15 +199,15 @@ class Preset:
         Number of published rows, by configuration and split. The configuration is ``""`` if there is only
         one; configurations without an entry are not read.
     printed
-        Number of items printed in the paper; None if it prints none.
+        Number of items that the paper reports; None if it reports none.
     classes
         Fixed classes, if the options are the same for every item.
     meta
         Fields kept for stratification.
     distinct
-        Whether to leave out rows that repeat an earlier text and options, or that have an option twice, as
-        the paper does for its four benchmarks. If False, such rows are kept, and an item's id contains the
-        number of its row.
+        Whether to leave out rows that repeat both text and options of an earlier row, or that have an option
+        twice, as the paper does for its four benchmarks. If False, these rows are kept, and an item's id
+        contains the number of its row.
     """
 
     convert: Convert
@@ -267,19 +267,20 @@ class PresetReading:
     Attributes
     ----------
     items, truth
-        The items, and their sealed key (item id → true option, in source order).
+        The items, and the sealed answer key (item id → position of the true option in source order).
     rows
         Number of rows that were read.
     left_out
         Number of rows that were left out, by reason.
     whole
-        Whether the source was read to its end; false if `limit` ended it.
+        Whether the source was read to its end; false if reading stopped at `limit`.
     published
         Number of rows that the authors published, by split; empty if unknown.
     split
         The split that was read; None for a file.
     printed
-        Number of items in the paper; None if the paper prints no number or another split was read.
+        Number of items that the paper reports; None if it reports none, or if the rows are from another split
+        than the paper's.
     """
 
     items: list[Item]
@@ -316,7 +317,7 @@ class PresetReading:
 def read_preset(
     name: str, file: str | Path | None = None, **options: Any
 ) -> tuple[list[Item], dict[str, int]]:
-    r"""Read the items of a benchmark and, separately, the sealed key (item id → true option).
+    r"""Read the items of a benchmark and, separately, its sealed key (item id → position of the true option).
 
     Parameters
     ----------
@@ -363,7 +364,7 @@ def load_preset(
     split: str | None = None,
     revision: str | None = None,
 ) -> PresetReading:
-    """Read a benchmark with the counts of its rows; see `read_preset`."""
+    """Read a benchmark as `read_preset` does, and count the rows that were read and left out."""
     if name not in PRESETS:
         raise BadInput(f"there is no preset {name!r}; known are {', '.join(PRESETS)}")
     if limit is not None and limit < 1:

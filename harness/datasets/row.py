@@ -56,7 +56,7 @@ class Row:
         return self.fields[column]
 
     def parsed(self, column: str, what: str) -> Any:
-        """Return the value in a column, parsed if it is a JSON text; errors name the expected `what`.
+        """Return the value in a column, parsed if it is a JSON text; errors say that `what` was expected.
 
         Raises
         ------
@@ -144,7 +144,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class WideCell(Row):
-    """One rating from a table with one column per annotator, read like a row of a table of single ratings.
+    """One rating from a table with one column per annotator, read as if the table had one row per rating.
 
     Attributes
     ----------
@@ -284,7 +284,7 @@ class CsvPortion(Portion):
     records: Sequence[list[str]]
 
     def attempts(self) -> Iterator[Row | DataError]:
-        """Yield rows and errors as `Portion.attempts` does."""
+        """Yield each record as a row, or as an error if its number of values differs from the header's."""
         header = self.header
         for line, record in zip(self.lines, self.records, strict=True):
             if len(record) == len(header):
@@ -309,7 +309,7 @@ class JsonPortion(Portion):
     texts: Sequence[str]
 
     def attempts(self) -> Iterator[Row | DataError]:
-        """Yield rows and errors as `Portion.attempts` does."""
+        """Yield the row of every line, or the error of a malformed line."""
         for line, text in zip(self.lines, self.texts, strict=True):
             try:
                 fields = parse_json(text, self.file, line)

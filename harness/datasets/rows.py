@@ -176,7 +176,7 @@ T = TypeVar("T")
 def read_ahead(portions: Iterable[list[T]]) -> Iterator[list[T]]:
     """Read all portions of tuples now, and yield them later from a temporary file.
 
-    This way, the database is not locked while a source is read, and not opened if the source is bad. Tuples
+    This way, the database is not locked while a source is read, and is not opened if reading fails. Tuples
     may contain texts, numbers, tuples, dictionaries and None, which `marshal` writes fast.
     """
     given = _read_and_give(portions)

@@ -103,7 +103,7 @@ def labels_from_frame(
 
 
 def _refuse_unequal_draw(items: Iterable[Sequence[tuple[Row, int]]]) -> None:
-    """Refuse a propensity other than m/K, where an item has m rows and K options."""
+    """Raise an error if a propensity is not m/K for an item with m rows and K options (a uniform draw)."""
     for rows in items:
         for row, options in rows:
             drawn = row.number("propensity")
@@ -182,8 +182,8 @@ def predictions_from_frame(
         Frame or file with columns for the item's id and the text of the predicted option; an empty prediction
         is read as unreadable and counts as wrong. The column with the confidence in [0, 1] is optional.
     items
-        The items; an item without a row counts as not asked about. If all items have the same options, a list
-        of these options may be given instead; then any id is accepted.
+        The items. If an item has no row, the model counts as not run on it. If all items have the same
+        options, a list of these options may be given instead; then any id is accepted.
 
     Raises
     ------
@@ -247,15 +247,15 @@ def read_ratings(
         annotator, and its cells are labels. An empty label is a missing rating: it is left out, and a later
         row may contain the rating.
     classes
-        All classes; other labels are then errors.
+        All classes. If given, any other label is an error.
 
     Raises
     ------
     DataError
         If a column is missing, an item or annotator is empty, a label is not a class, an annotator rates an
-        item twice, or there is no rating; if a table has one row per item and one of its columns does not
-        look like an annotator's ratings; or if `classes` are not given and a label can stand for a missing
-        label, or two labels differ only in case. The message names file, line and field.
+        item twice, or there is no rating. For a table with one row per item: if a column does not look like
+        an annotator's ratings. Without `classes`: if a label can stand for a missing label, or two labels
+        differ only in case. The message names file, line and field.
 
     Examples
     --------
@@ -340,10 +340,10 @@ def _split_rows(rows: Iterable[Row], item: str, annotator: str, label: str) -> I
 
 
 def _refuse_other_columns(ratings: Sequence[Rating], file: object, *, are_known: bool) -> None:
-    """Refuse columns whose name or labels suggest that they are no annotator's ratings.
+    """Raise an error if a column's name or labels suggest that it does not contain an annotator's ratings.
 
-    Labels suggest this if most of them occur in no other column. They are not checked if `are_known` says
-    that they were already compared with given classes.
+    A column's labels suggest this if most of them occur in no other column. If `are_known` is true, labels
+    were already compared with given classes and are not checked again.
     """
     for name in dict.fromkeys(rating.annotator for rating in ratings):
         if name.casefold() in _NO_PEOPLE:

@@ -133,9 +133,9 @@ class TextCheck:
     _shown: list[_Contradiction] = field(default_factory=list)
 
     def compare(self, line: int, item_id: str, ours: str, theirs: str, shown: str = "") -> None:
-        """Compare an item's text with the log's text; contradictions are reported by `refuse`.
+        """Compare an item's text with the log's text, and report a contradiction with `refuse`.
 
-        `shown` is the rest of the prompt; no contradiction is reported if it contains the item's text.
+        `shown` is the rest of the log's prompt. If it contains the item's text, no contradiction is reported.
         """
         if ours == theirs:
             self.checked += 1

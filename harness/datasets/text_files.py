@@ -43,12 +43,13 @@ _ENCODING = (
 
 
 def refuse_other_kinds(path: Path, kind: str) -> None:
-    """Raise an error if the beginning of a file does not match its ending.
+    """Raise an error if a file's content does not match the ending of its name.
 
     Raises
     ------
     DataError
-        If the file has another format, or is a web page, a Git LFS pointer, or JSON that is not JSON Lines.
+        If the file's format is not the one that its ending names, for example if it is a web page, a Git LFS
+        pointer, or JSON that is not JSON Lines.
     """
     try:
         with _open(path) as stream:
@@ -102,8 +103,9 @@ def _find_json(text: str) -> Any:
 def read_csv_portions(path: Path, *, as_saved: bool = False) -> Iterator[Portion]:
     """Read a CSV file; the header line determines the separator.
 
-    A file `as_saved` by a spreadsheet program may be UTF-16 or Windows-1252, begin with empty lines or
-    ``sep=;``, and have empty columns at its end; its column names are normalised (`tidy_header`).
+    If `as_saved` is true, a spreadsheet program may have saved the file: it can be UTF-16 or Windows-1252,
+    begin with empty lines or ``sep=;``, and have empty columns at its end. Its column names are normalised
+    (`tidy_header`).
     """
     csv.field_size_limit(2**31 - 1)
     text = _lines(path, find_encoding(path) if as_saved else _find_marked(path))
@@ -201,7 +203,7 @@ def find_encoding(path: Path) -> str:
 
 
 def _find_marked(path: Path) -> str:
-    """Return UTF-16 if the file begins with its byte order mark, otherwise UTF-8."""
+    """Return the name of UTF-16 if the file begins with its byte order mark, otherwise of UTF-8."""
     with suppress(OSError, EOFError, zlib.error), _open(path) as stream:
         return "utf-16" if stream.read(2) in UTF_16_MARKS else _UTF_8
     return _UTF_8
@@ -292,7 +294,10 @@ def _number_lines(records: Sequence[list[str]], start: int) -> Iterator[int]:
 
 
 def no_file(path: Path) -> DataError:
-    """Make the error for a path without a file: it may be a folder, or a similar name may exist."""
+    """Make the error for a missing file.
+
+    The message says if the path is a folder, or names a file with a similar name.
+    """
     if path.is_dir():
         return DataError("is a folder; name a file in it", file=path)
     beside = path.parent.iterdir() if path.parent.is_dir() else iter(())

@@ -27,10 +27,11 @@ _LOST = re.compile(rb"<f[ >/]|<mergeCell ")
 
 
 def read_workbook_portions(path: Path, columns: Sequence[str] = ()) -> Iterator[Portion]:
-    """Read the only sheet with content; its first row with content has the column names.
+    """Read the only sheet with content; the first row with content contains the column names.
 
-    If `columns` are required, names are normalised (`tidy_header`), and several sheets can have content. The
-    only sheet with these columns is read; a sheet of instructions, for example, is left out.
+    If `columns` are given, column names are normalised (`tidy_header`), and several sheets can have content.
+    The sheet that has all these columns is read, and others, for example a sheet of instructions, are left
+    out.
 
     Raises
     ------
@@ -49,7 +50,7 @@ def read_workbook_portions(path: Path, columns: Sequence[str] = ()) -> Iterator[
 
 
 def _read_records(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield number and texts of every row, beginning with the first row that has content."""
+    """Yield the number and the cell texts of every row, beginning with the first row that has content."""
     book, sheets = _open_book(path)
     if columns:
         sheets = [sheet for sheet in sheets if sheet.title != INSTRUCTIONS] or sheets
@@ -131,7 +132,7 @@ def _refuse_lost_cells(path: Path, title: str, columns: Sequence[str]) -> None:
 def _pick_sheet(path: Path, sheets: Sequence[Any], columns: Sequence[str]) -> list[Any]:
     """Return, as a list, the one of several sheets with content that has the required columns.
 
-    Raises DataError if no sheet or more than one has them.
+    Raises DataError if no sheet has these columns, or more than one.
     """
     fit = [sheet for sheet in sheets if columns and _has_columns(sheet, columns)]
     if len(fit) != 1:

@@ -177,7 +177,7 @@ def say(text: str) -> None:
 
 
 def show(renderable: RenderableType) -> None:
-    """Print on standard output with rich; texts are made printable, colours remain."""
+    """Print on standard output with rich; unprintable characters are escaped, colours are kept."""
     from rich.console import Console
     from rich.segment import Segment
 

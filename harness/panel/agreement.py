@@ -114,8 +114,8 @@ def fleiss_kappa(votes: Any) -> float:
 def gwet_ac1(votes: Any) -> float:
     """Return Gwet's AC1 = (p_a − p_e)/(1 − p_e) with p_e = Σ_c π_c(1 − π_c)/(K − 1).
 
-    p_a is as in `fleiss_kappa`, and π as in `class_shares`. K counts all classes, including unused ones.
-    AC1 is 1 if all ratings are alike (p_e = 0).
+    p_a is the mean of `pair_agreement` as in `fleiss_kappa`, and π_c is the `class_shares` of class c. K
+    counts all classes, including unused ones. AC1 is 1 if all ratings are alike (p_e = 0).
     """
     check_votes(votes)
     shares = class_shares(votes)
@@ -181,9 +181,9 @@ def pairwise(panel: Panel) -> Pairwise:
 
 
 def _split_by_class(panel: Panel) -> Iterator[IntArray]:
-    """Split rating rows by class into groups, so that arrays of `_chance` have about `CELLS` cells at most.
+    """Split the rows of ratings into groups of whole classes, so that `_chance` needs little memory.
 
-    An array can be larger by the cells of one class, because a class is never split.
+    For each group, the arrays of `_chance` have at most about `CELLS` cells plus the cells of one class.
     """
     A, m = len(panel.annotators), np.bincount(panel.item)
     cells = np.minimum(A * A, np.bincount(panel.label, weights=m[panel.item], minlength=panel.K))
@@ -195,7 +195,7 @@ def _split_by_class(panel: Panel) -> Iterator[IntArray]:
 def _chance(panel: Panel, rows: IntArray, rated: Any) -> FloatArray:
     """Return Σ_c n_ac n_bc for all pairs of annotators a and b, over the classes c of the given rating rows.
 
-    n_ac is the number of ratings of class c that a gave on the items that both a and b rated.
+    n_ac is the number of ratings of class c that annotator a gave on the items that both annotators rated.
     """
     A, label, annotator = len(panel.annotators), panel.label[rows], panel.annotator[rows]
     kinds, label = np.unique(label, return_inverse=True)
@@ -236,8 +236,8 @@ class AnnotatorAgreement:
     ratings
         Number of items that the annotator rated.
     agreement
-        Share of the other annotators' ratings of these items that equal this annotator's rating; None without
-        such ratings.
+        Share of the other annotators' ratings of these items that equal this annotator's rating; None if
+        nobody else rated them.
     median_kappa
         Median of Cohen's κ with each other annotator; None if every κ is undefined.
     """
@@ -250,14 +250,14 @@ class AnnotatorAgreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AgreementReport(Displayable):
-    """Every coefficient of a panel.
+    """All agreement coefficients of a panel.
 
     Attributes
     ----------
     alpha
         Krippendorff's α at the chosen level of measurement, with its interval; None if undefined.
     observed
-        Mean share of agreeing pairs.
+        Share of an item's pairs of ratings that agree, averaged over items.
     fleiss, ac1, mean_cohen
         Fleiss' κ, Gwet's AC1, and the mean of Cohen's κ over pairs of annotators for whom κ is defined; None
         if undefined.
@@ -268,8 +268,8 @@ class AgreementReport(Displayable):
     undefined
         Coefficient → reason why it is None.
     clusters, assumptions
-        Number of clusters of items (None if items are independent), and the assumptions of the interval.
-        Clusters are the independent units of the interval.
+        Number of clusters of items (None if items are independent), and the assumptions of α's interval. If
+        clusters exist, the interval treats them, not the items, as independent.
     unreliable
         Classes with α below 0.8.
 

@@ -1,7 +1,8 @@
 """Krippendorff's α: agreement beyond chance for any number of annotators, with missing ratings.
 
-α = 1 − D_o/D_e with D_o = Σ_ck o_ck δ²_ck / n and D_e = Σ_ck n_c n_k δ²_ck / (n(n − 1)), n ratings. Source:
-Krippendorff, "Content Analysis" (2004), ch. 11, and "Computing Krippendorff's Alpha-Reliability" (2011).
+α = 1 − D_o/D_e with D_o = Σ_ck o_ck δ²_ck / n and D_e = Σ_ck n_c n_k δ²_ck / (n(n − 1)), for n ratings.
+Source: Krippendorff, "Content Analysis" (2004), ch. 11, and "Computing Krippendorff's Alpha-Reliability"
+(2011).
 
 If all ratings are alike, D_e = 0 and α = 0/0, because annotators who agree cannot be distinguished from
 annotators who always give the same label. Other implementations return 1 or nan, or raise an error; this one
@@ -49,7 +50,8 @@ class Agreement(ResultWithNotes):
     value
         α; at most 1, and negative if agreement is below chance.
     low, high
-        Ends of the interval, whose units are items or clusters; None if it is withheld.
+        Ends of the interval; None if it is withheld. The interval treats items, or clusters of items, as
+        independent.
     level
         Confidence level of the interval.
     pairable
@@ -89,11 +91,11 @@ def krippendorff_alpha(
     confidence: float = 0.95,
     cluster: IntArray | None = None,
 ) -> Agreement:
-    """Compute α with an interval whose units are items, or clusters of items.
+    """Compute α with an interval over items or, if items are in clusters, over clusters.
 
-    The interval gives units random weights and adds one unit that lowers or raises α most (module
-    `weighted_units`). In simulations the interval has its nominal coverage from 5 items on, also with rare
-    classes and if all ratings agree.
+    The interval gives items or clusters random weights, and adds one invented item that lowers or raises α
+    most (module `weighted_units`). In simulations with 5 or more items, the interval has its nominal
+    coverage, also with rare classes or if all ratings agree.
 
     Parameters
     ----------
@@ -107,16 +109,15 @@ def krippendorff_alpha(
         Shape (K,): numeric values of the classes, for the interval and ratio levels. At the ordinal level
         only their order counts, and classes with equal values are tied.
     bootstrap
-        Number of draws of random weights; 0 for no interval. The weights are per item, which is valid if
-        items are a random sample.
+        Number of draws of random weights; 0 for no interval. Without `cluster`, each item has a weight, which
+        is valid if items are a random sample.
     seed
         Seed of the random weights.
     confidence
         Confidence level of the interval.
     cluster
-        Shape (N,): index of the item's cluster (`Panel.cluster`). The weights are then per cluster, which
-        is valid if clusters are a random sample. With fewer than 4 effective clusters the interval is
-        withheld.
+        Shape (N,): index of the item's cluster (`Panel.cluster`). Each cluster then has a weight, which is
+        valid if clusters are a random sample. With fewer than 4 effective clusters, the interval is withheld.
 
     Raises
     ------
@@ -190,10 +191,11 @@ def _distinct(votes: Any) -> tuple[Any, IntArray, IntArray]:
 
 
 def _extreme_rows(votes: Any) -> Any:
-    """Return votes of invented items with full agreement on a class, or with strong disagreement.
+    """Return the votes of invented items on which annotators agree fully or disagree strongly.
 
-    The sparse array has shape (number of invented items, K). Each item has the mean number of ratings.
-    Its ratings are all in one class, half in each of two classes, or spread evenly over all classes.
+    The sparse array has shape (number of invented items, K). Each invented item has as many ratings as an
+    item of `votes` has on average. These ratings are all in one class, half in each of two classes, or spread
+    evenly over all classes.
     """
     K, m = votes.shape[1], max(2, round(float(votes.sum(axis=1).mean())))
     classes = np.argsort(votes.sum(axis=0), kind="stable")
@@ -210,20 +212,21 @@ def _extreme_rows(votes: Any) -> Any:
 def _draw(
     together: WeightedVotes, units: tuple[IntArray, IntArray], size: float, times: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Draw α of units with random weights and one extra unit; return two arrays of shape (times,).
+    """Draw α with random weights of the units and one extra unit; return two arrays of shape (times,).
 
-    The extra unit is the extreme row of `together` that lowers α most (first array) or raises it most (second
-    array). Units with equal votes share one gamma-distributed weight. It has the distribution of the sum of
-    their weights, and drawing it once is much faster.
+    In the first array, the extra unit is the extreme row of `together` that lowers α most; in the second, the
+    one that raises α most. For units with equal votes, only the sum of their weights is drawn, from its gamma
+    distribution, which is much faster than drawing each weight.
 
     Parameters
     ----------
     together
-        R rows of votes, followed by the extreme rows.
+        R rows of votes, followed by the extreme rows (`_extreme_rows`).
     units
-        How many units share each weight, shape (U,), and the position of every row's weight, shape (R,).
+        Two arrays: the number of units that share each weight, shape (U,), and the position of every row's
+        weight among these, shape (R,).
     size
-        Weight that makes an extreme row as large as the mean unit.
+        Weight with which an extreme row counts as much as a unit of mean size.
     """
     counts, place = units
     R, rows = len(place), together.votes.shape[0]
@@ -246,9 +249,10 @@ def _draw(
 
 
 def _with_unit(drawn: FloatArray, rows: int, one: IntArray, weight: FloatArray | float) -> FloatArray:
-    """Append columns for extreme rows to the drawn weights; the result has shape (draws, rows).
+    """Append the weights of the extreme rows to the drawn weights; the result has shape (draws, rows).
 
-    `one` is the position of one extreme row per draw. It gets `weight`; all other extreme rows get 0.
+    `one` contains, for each draw, the position of one extreme row. This row gets `weight`; all other extreme
+    rows get 0.
     """
     found = np.zeros((len(drawn), rows))
     found[:, : drawn.shape[1]] = drawn
@@ -257,7 +261,7 @@ def _with_unit(drawn: FloatArray, rows: int, one: IntArray, weight: FloatArray |
 
 
 def category_alphas(votes: Any) -> dict[int, float | None]:
-    """Return α of every class against all other classes; None if no rating or every rating has the class."""
+    """Return class → α of the class against all others; None if no rating or every rating has the class."""
     check_votes(votes)
     kept, _ = _pairable(votes)
     m = kept.sum(axis=1)
@@ -293,7 +297,7 @@ class WeightedVotes:
     Raises
     ------
     EstimateError
-        If the level is unknown, or values are missing, not finite, or negative for ratio.
+        If the level is unknown, or values are missing, not finite, or negative at the ratio level.
     """
 
     def __init__(self, votes: Any, level: str, values: FloatArray | None) -> None:
@@ -311,9 +315,10 @@ class WeightedVotes:
             self._fixed = self._within_rows()
 
     def alphas(self, weights: FloatArray, n: float) -> FloatArray:
-        """Return α under each of B weightings of the R rows, shape (B,); `weights` has shape (B, R).
+        """Return α for each of B weightings of the R rows, shape (B,); `weights` has shape (B, R).
 
-        Each weighting is scaled to n ratings. Its weighted ratings must include two different values.
+        The weights are scaled so that the weighted number of ratings is `n`. The rows with positive weight
+        must contain two different values.
         """
         found = np.empty(len(weights))
         step = max(1, CELLS // max(*self.votes.shape, self.votes.nnz))
@@ -323,12 +328,12 @@ class WeightedVotes:
         return found
 
     def refuse_alike(self, weights: FloatArray) -> None:
-        """Refuse weights of the rows, shape (R,), under which all ratings are alike.
+        """Raise an error if all ratings in the rows with positive weight are alike; `weights` has shape (R,).
 
         Raises
         ------
         NotIdentified
-            If all ratings in rows with positive weights are alike.
+            If all these ratings are alike, so that α is 0/0.
         """
         if len(np.unique(self.values[np.flatnonzero(self.votes.T @ weights)])) < 2:
             raise NotIdentified(
@@ -372,7 +377,8 @@ class WeightedVotes:
     def _spread_within(self, x: FloatArray) -> FloatArray:
         """Return Σ_ck v_c v_k (x_c − x_k)² / (m − 1) of every row, shape (B, R); x has shape (B, K).
 
-        x is measured from its value at the row's first class, so that a row with one class gives exactly 0.
+        The value of the row's first class is subtracted from all x, so that a row with one class gives
+        exactly 0.
         """
         starts, classes, counts = self.votes.indptr[:-1], self.votes.indices, self.votes.data
         first = np.repeat(classes[starts], np.diff(self.votes.indptr))

@@ -7,8 +7,8 @@ j. H₀: statistic ≥ ε is tested one-sided by Student's t; ε is the disadvan
 model costs less. The false discovery rate over annotators is at most q (Benjamini & Yekutieli 2001).
 
 The winning rate is the share of annotators against whom H₀ is rejected; the model passes if it is at least ½.
-The advantage probability is the mean share of items on which the model agrees at least as much as the
-annotator.
+The advantage probability is the mean share of items on which the model agrees with the other annotators at
+least as much as annotator j.
 
 Source: Calderon, Reichart & Dror 2025, The Alternative Annotator Test for LLM-as-a-Judge, ACL. With fewer
 than 30 items the t-test is unreliable, so such an annotator is not tested, and `AnnotatorDuel.why` says so.
@@ -45,13 +45,14 @@ class AnnotatorDuel:
         Number of items that the model, the annotator and at least one other annotator labelled.
     model
         Share of these items on which the model agrees with the other annotators at least as much as this
-        annotator does; None without items.
+        annotator agrees with them; None without items.
     human
-        Share of these items on which this annotator agrees at least as much as the model; None without items.
+        Share of these items on which this annotator agrees with the others at least as much as the model
+        does; None without items.
     p
-        p-value of H₀ (see the module); None if the test is not made.
+        p-value of the test that the model may replace this annotator; None if the test is not made.
     won
-        Whether H₀ is rejected at the false discovery rate.
+        Whether the model wins, which means that the test is significant at the false discovery rate.
     why
         Reason why the test is not made; empty if it is made.
     """
@@ -72,14 +73,16 @@ class Alternative:
     Attributes
     ----------
     passed
-        Whether the winning rate is at least ½; None if too few annotators could be tested.
+        Whether the winning rate is at least ½, so that the model may replace the annotators; None if too few
+        annotators could be tested.
     winning_rate, advantage
-        Winning rate ω and advantage probability ρ; None if `passed` is None.
+        Share of the annotators against whom the model wins, and mean share of items on which it agrees with
+        the other annotators at least as much as the annotator who is left out; None if `passed` is None.
     winning_interval
-        95 % Clopper–Pearson interval of ω, which treats the annotators as a random sample; None if `passed`
-        is None.
+        95 % Clopper–Pearson interval of the winning rate, which treats the annotators as a random sample;
+        None if `passed` is None.
     epsilon, false_discovery
-        ε and q of the test (see the module).
+        Accepted disadvantage ε of the model, and false discovery rate q, as given to `assess_alternative`.
     annotators
         One entry per annotator of the panel, also for those who could not be tested.
     why
@@ -108,9 +111,9 @@ def assess_alternative(
     predicted
         Shape (N,): the model's label; −1 if none exists, and the item is then left out.
     epsilon
-        ε in [0, 1): how far the model may fall behind an annotator and still be preferred.
+        ε in [0, 1): disadvantage against an annotator that is accepted because the model costs less.
     false_discovery
-        q in (0, 1): largest expected share of false rejections among the rejections of H₀.
+        q in (0, 1): largest expected share of false wins among the annotators against whom the model wins.
 
     Raises
     ------

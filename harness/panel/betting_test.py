@@ -44,7 +44,10 @@ Tangent = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
 def root(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return value and slope of c(x) = √x at every x0 (at least 0.001), for the ceilings U(e) and U(t)."""
+    """Return the value and the slope of c(x) = √x, for the ceilings U(e) and U(t), at points `x`.
+
+    Points below 0.001 count as 0.001.
+    """
     c = np.sqrt(np.maximum(x, 1e-3))
     return c, 1 / (2 * c)
 
@@ -52,8 +55,8 @@ def root(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 def pool_tangent(C: int) -> Tangent:
     """Return the tangent function of the ceiling U* for C classes.
 
-    The function receives points x0. For an x0 near 1/C or below, the tangent at a point slightly above 1/C is
-    used, because the slope is finite there.
+    The returned function receives points at which the ceiling is approximated. For a point near 1/C or below,
+    it uses the tangent at a point slightly above 1/C, where the slope is finite.
     """
 
     def tangent(x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -66,7 +69,7 @@ def pool_tangent(C: int) -> Tangent:
 
 
 def itself(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return value and slope of c(x) = x at every x0, for the ceiling U(p)."""
+    """Return the value and the slope of the function c(x) = x, which is the ceiling U(p), at points `x`."""
     return x, np.ones_like(x)
 
 
@@ -86,7 +89,7 @@ def betting_confidence(
     hits
         Shape (n,): agreement of model and aggregate, in [0, 1].
     x
-        Shape (n,): the argument X of the ceiling on the same items, in [0, 1].
+        Shape (n,): X of the same items, in [0, 1]; the ceiling is a function of the mean of X.
     tangent
         Function that returns the value and the slope of the ceiling's tangent.
     seed

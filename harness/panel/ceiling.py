@@ -1,14 +1,15 @@
 """Upper bounds on the accuracy of annotators from their agreement, without ground truth.
 
-X is the share of an item's pairs of annotators that agree, and x = E X:
+An item has m annotators. X is the share of its pairs of annotators that agree, and x = E X is the mean over
+items:
 
     U(e) = √x                                  pairs of different annotators, Definition 1
     U(t) = √(1/m + (m − 1)/m · x)              all pairs of m annotators, Theorem 1
     U*   = [1 + √((C − 1)(C x − 1))]/C         annotators drawn from a pool, C classes
     U(p) = E max_c v_c/m                       the given annotators, v_c votes for class c
 
-U(p) needs no assumption: whatever the truth, the share of an item's annotators who name it is at most the
-share of the most frequent class. U(t) needs no assumption either, although the paper derives it from its
+U(p) needs no assumption: whatever the true class, the share of an item's annotators who name it is at most
+the share of the most frequent class. U(t) needs no assumption either, although the paper derives it from its
 assumption (2): its square is E Σ_c (v_c/m)² ≥ E (share of right annotators)² ≥ (average accuracy)². U(e)
 needs assumption (2) and exchangeable slots (annotators drawn from a pool): with fixed accuracies a, mean(a)²
 may exceed x by var(a)/(m − 1). U* needs the pool, but no assumption on the truth: if an item's annotators are
@@ -67,26 +68,26 @@ def empirical(x: float) -> float:
 
 
 def theoretical(x: float, annotators: float) -> float:
-    """Return the ceiling U(t) = √(1/m + (m − 1)/m · x) for m = `annotators` ≥ 2 and x in [0, 1]."""
+    """Return the ceiling U(t) = √(1/m + (m − 1)/m · x) for m = `annotators` ≥ 2 and agreement `x`."""
     return math.sqrt(1 / annotators + (annotators - 1) / annotators * x)
 
 
 def pool_ceiling(x: float, C: int) -> float:
-    """Return U* = [1 + √((C − 1)(C x − 1))]/C for C ≥ 2 classes; 1/C if x is below 1/C (guessing)."""
+    """Return the ceiling U* = [1 + √((C − 1)(C x − 1))]/C for C ≥ 2 classes; 1/C (guessing) if x < 1/C."""
     return (1 + math.sqrt((C - 1) * max(0.0, C * x - 1))) / C
 
 
 def pool_agreement(u: float, C: int) -> float:
-    """Return the x at which U* = u: u² + (1 − u)²/(C − 1) for u in [1/C, 1]; 1/C for smaller u."""
+    """Return the agreement x at which U* is u: u² + (1 − u)²/(C − 1) for u in [1/C, 1]; 1/C if u < 1/C."""
     v = max(u, 1 / C)
     return v * v + (1 - v) ** 2 / (C - 1)
 
 
 def ceilings(votes: IntArray, C: int | None = None) -> Ceiling:
-    """Compute all bounds; every item with at least two votes has the same weight.
+    """Compute all ceilings, with the same weight for every item that has at least two votes.
 
-    The number of annotators may vary if labels are missing independently of their values. `C` is the total
-    number of classes, which must be given if the classes of `votes` are numbered within items.
+    The number of annotators may differ between items if labels are missing independently of their values. `C`
+    is the total number of classes, which must be given if the classes of `votes` are numbered within items.
 
     Raises
     ------
@@ -126,7 +127,10 @@ def shuffled(grid: IntArray, seed: int) -> IntArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowthPoint:
-    """Bounds from `annotators` labels per item, averaged over shuffles; ceilings are None for one label."""
+    """L and the ceilings for `annotators` labels per item, averaged over shuffles.
+
+    With one label per item, the ceilings are None.
+    """
 
     annotators: int
     L: float
@@ -183,7 +187,7 @@ def _point(k: int, L: float, *bounds: float) -> GrowthPoint:
 
 
 def _bounds(slots: IntArray, K: int, C: int, predicted: IntArray) -> tuple[float, float, float, float, float]:
-    """Return L and the bounds; labels are numbered 0 to K − 1 within items, and C counts all classes."""
+    """Return L and the ceilings; items' labels are numbered 0 to K − 1, and C counts all classes."""
     votes = np.stack([(slots == c).sum(axis=1) for c in range(K)], axis=1)
     L = float(np.nanmean(agreement_with(plurality(votes), predicted)))
     if slots.shape[1] < 2:

@@ -1,8 +1,9 @@
 """Certainty p_d of an item's label, which is the vote share of its most frequent class, and bins of p_d.
 
-If the majority that scores a rater, and the certainty that bins the items, include the rater's own vote, the
-rater has an advantage over a model: at p_d → 1 every rater is right by construction. `leave_rater_out`
-removes the rater's vote from majority and certainty, for the scores of the rater and of the model.
+A rater is scored by the majority label, and items are put in bins by certainty. If both include the rater's
+own vote, the rater has an advantage over a model: at p_d → 1, every rater is right by construction.
+`leave_rater_out` removes the rater's vote from the majority and the certainty with which rater and model are
+scored.
 
 Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500), section 2; the
 leave-one-out form is this project's.
@@ -23,7 +24,10 @@ EDGES = (0.7, 0.9)
 
 
 def compute_certainty(votes: IntArray) -> FloatArray:
-    """Return p_d = max_c v_nc/m_n of every item, shape (N,); nan for an item without votes."""
+    """Return every item's certainty p_d, the vote share of its most frequent class; shape (N,).
+
+    The certainty of an item without votes is nan.
+    """
     m = votes.sum(axis=1)
     return divide(votes.max(axis=1), m, where=m > 0)
 
@@ -52,13 +56,13 @@ def bin_names(edges: tuple[float, ...]) -> tuple[str, ...]:
 
 
 def split_by_certainty(p_d: FloatArray, edges: tuple[float, ...]) -> dict[str, BoolArray]:
-    """Return the name of each non-empty bin → mask of the items in this bin, with the shape of `p_d`."""
+    """Return the names of the non-empty bins, each with a mask of its items (same shape as `p_d`)."""
     place = assign_bins(p_d, edges)
     return {name: place == b for b, name in enumerate(bin_names(edges)) if (place == b).any()}
 
 
 def stratify_by_certainty(panel: Panel) -> dict[str, str]:
-    """Return item → name of the bin that contains its certainty p_d, computed from all votes of the panel.
+    """Return item → name of the bin of its certainty p_d, the share of votes for its most frequent class.
 
     Examples
     --------
@@ -74,19 +78,20 @@ def stratify_by_certainty(panel: Panel) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
-    """One row per pair of item and judged rater; attributes have shape (rows,), except `reference`.
+    """The choices to be judged, one row per item and human rater; every attribute has one entry per row.
 
     Attributes
     ----------
     item
         Position of the item.
     p_d
-        Certainty of the vote against which the row is judged.
+        Certainty of the vote with which the row's choices are compared.
     reference
-        Shape (rows, K): weight of every class: 1 for the winner of the vote, or 1/t for each of t tied
-        winners; 0 for every other class.
+        Shape (rows, K): weight of every class. It is 1 for the winner of the vote, 1/t for each of t tied
+        winners, and 0 for every other class.
     human, model
-        Class that the rater, or the model, chose; negative if the model's answer is unreadable.
+        Class that the human rater chose, and class that the model chose (negative if its answer is
+        unreadable).
     """
 
     item: IntArray
@@ -100,7 +105,7 @@ class Judgements:
         return Judgements(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
     def right(self, chosen: IntArray) -> FloatArray:
-        """Return P(choice = reference) if ties are broken at random; shape (rows,)."""
+        """Return each row's P(`chosen` = reference) if ties are broken at random; shape (rows,)."""
         return agreement_with(self.reference > 0, chosen)
 
 
@@ -112,7 +117,7 @@ def leave_rater_out(
     voters: list[int] | None = None,
     circular: bool = False,
 ) -> Judgements:
-    """Return the rating of every judged annotator with the vote of the other annotators as its reference.
+    """Return the ratings of all judged annotators, each with the other annotators' vote as its reference.
 
     Parameters
     ----------

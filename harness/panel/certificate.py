@@ -69,21 +69,21 @@ class Units:
     fullness: float = 1.0
 
     def at_most(self, mean: float, bound: float) -> float:
-        """Return an upper bound on the p-value of "θ is at most `bound`"; `mean` is the mean over items."""
+        """Return an upper bound on the p-value of "θ ≤ `bound`", given the observed `mean` over items."""
         return chernoff_high(self._over_units(mean, bound), self.number, bound)
 
     def at_least(self, mean: float, bound: float) -> float:
-        """Return an upper bound on the p-value of "θ is at least `bound`"; `mean` is the mean over items."""
+        """Return an upper bound on the p-value of "θ ≥ `bound`", given the observed `mean` over items."""
         return chernoff_low(self._over_units(mean, bound), self.number, bound)
 
     def highest(self, mean: float, alpha: float) -> float:
-        """Return the upper confidence bound of θ: the value at which `at_least` falls to α."""
+        """Return the upper confidence bound of θ, at which the p-value `at_least` falls to `alpha`."""
         if mean >= 1:
             return 1.0
         return find_root(lambda bound: self.at_least(mean, bound) - alpha, mean, 1.0)
 
     def lowest(self, mean: float, alpha: float) -> float:
-        """Return the lower confidence bound of θ: the value at which `at_most` falls to α."""
+        """Return the lower confidence bound of θ, at which the p-value `at_most` falls to `alpha`."""
         return 1 - self.highest(1 - mean, alpha)
 
     def _over_units(self, mean: float, bound: float) -> float:
@@ -111,12 +111,13 @@ PValue = Callable[[float], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Agreements and counts on N items, from which confidences are computed.
+    """Agreement and counts on N items, from which the certificate's confidences are computed.
 
     Attributes
     ----------
     L
-        Share of items on which the model gives the aggregate's class (a tie counts in part).
+        Share of items on which the model gives the aggregate's class. If several classes are tied, the item
+        counts in part.
     x
         Share of agreeing pairs of different annotators per item, averaged over items.
     N, C
@@ -124,10 +125,11 @@ class Evidence:
     m
         Number of annotators per item; 0 if it varies.
     whole
-        Whether agreement with the aggregate is 0 or 1 on every item.
+        Whether the model's agreement with the aggregate is 0 or 1 on every item, which means that no tie
+        counts in part.
     x_t, largest
-        Mean agreement of all pairs, including each annotator with itself, and mean share of an item's most
-        frequent class. None if only published counts are known.
+        Mean agreement of all pairs, where each annotator is also paired with itself; and mean share of the
+        votes for an item's most frequent class. None if only published counts are known.
     N_x
         Number of items with two or more labels; None means N.
     clusters, clusters_x
@@ -171,7 +173,7 @@ class Certainty:
     high
         One-sided upper confidence bound of the ceiling at the chosen level.
     confidence
-        S (see the module), in [0, 1).
+        The confidence S, in [0, 1); the module defines S, p_L and p_U.
     split
         Split point u that minimises max(p_L(u), p_U(u)); None if the confidence is 0.
     tails
@@ -221,7 +223,7 @@ def lower_bound(e: Evidence, level: float = 0.95) -> float:
 
 
 def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
-    """Return the u between `likely` and `unlikely` at which p(u) falls to α.
+    """Return the u between `likely` and `unlikely` at which the p-value p(u) falls to `alpha`.
 
     Return `likely` if p(`likely`) ≤ α, and `unlikely` if p(`unlikely`) > α.
     """
@@ -237,7 +239,8 @@ def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
 def lower_tail(e: Evidence) -> tuple[PValue, str]:
     """Return the function p_L and the name of the method that computes it.
 
-    p_L(u) is the p-value of "model and aggregate agree on at most the share u of the items".
+    p_L(u) is the p-value of "the model and the annotators' aggregate label agree on at most the share u of
+    the items".
     """
     if e.whole and not e.clusters:
         hits = round(e.L * e.N)
@@ -249,7 +252,7 @@ def lower_tail(e: Evidence) -> tuple[PValue, str]:
 def agreement_tail(e: Evidence) -> tuple[PValue, str]:
     """Return the function p_x and the name of the method that computes it.
 
-    p_x(x0) is the p-value of "pairs agree at least at the rate x0".
+    p_x(x0) is the p-value of "the expected share of agreeing pairs is at least x0".
     """
     units, least = e.units_x, two_point(e)
     if least is not None and e.clusters:
@@ -269,9 +272,9 @@ def agreement_tail(e: Evidence) -> tuple[PValue, str]:
 
 
 def two_point(e: Evidence) -> float | None:
-    """Return the only value below 1 that an item's share of agreeing pairs can have.
+    """Return the share of agreeing pairs below 1, if an item can have only one such value; otherwise None.
 
-    Return None if it can have several values below 1.
+    This is so for two annotators (value 0), and for three annotators of two classes (value 1/3).
     """
     if e.m == 2:
         return 0.0
@@ -281,7 +284,7 @@ def two_point(e: Evidence) -> float | None:
 def _upper_tail(ceiling: str, e: Evidence) -> tuple[float, PValue, str]:
     """Return a ceiling's estimate, the function p_U, and the name of the method that computes p_U.
 
-    p_U(u) is the p-value of "the ceiling is at least u".
+    p_U(u) is the p-value of "the true ceiling is at least u".
     """
     p_x, tail = agreement_tail(e)
     if ceiling == "U_e":
@@ -322,7 +325,7 @@ def _different(all_pairs: float, m: int) -> float:
 
 
 def _against(p_L: PValue, p_U: PValue) -> tuple[float, float | None]:
-    """Return S against one ceiling, and its split point u; None for u if S is 0.
+    """Return the confidence S against one ceiling, and the split point u, which is None if S is 0.
 
     p_L increases and p_U decreases in u, so max(p_L, p_U) is smallest where they cross.
     """
@@ -356,13 +359,13 @@ def margin_score(t_u: float, L: float, U: float, N: int) -> float:
 
 
 def heuristic_score(L: float, U: float, N: int) -> float | None:
-    """Return HMS, which is S at half of the margin, t_u = (L − U)/2 (Algorithm 1); None if L ≤ U."""
+    """Return the score HMS: S with t_u = (L − U)/2, half of the margin (Algorithm 1); None if L ≤ U."""
     _check_score(L, U, N)
     return margin_score((L - U) / 2, L, U, N) if L > U else None
 
 
 def published_score(L: float, U: float, N: int) -> float | None:
-    """Return OMS as published: S after the gradient ascent of Algorithm 2; None if L ≤ U."""
+    """Return the score OMS as published: S after the gradient ascent of Algorithm 2; None if L ≤ U."""
     _check_score(L, U, N)
     if L <= U:
         return None
@@ -375,7 +378,7 @@ def published_score(L: float, U: float, N: int) -> float | None:
 
 
 def optimal_score(L: float, U: float, N: int) -> float | None:
-    """Return OMS at its true optimum: the maximum of S over t_u in [0, L² − U²]; None if L ≤ U."""
+    """Return the score OMS at its true optimum, the maximum of S over t_u in [0, L² − U²]; None if L ≤ U."""
     _check_score(L, U, N)
     if L <= U:
         return None
@@ -389,7 +392,7 @@ def optimal_score(L: float, U: float, N: int) -> float | None:
 
 
 def _slope(t_u: float, L: float, U: float, N: int) -> float:
-    """Return dS/dt_u, for t_u + U² > 0."""
+    """Return the derivative dS/dt_u of the score S (`margin_score`), for t_u + U² > 0."""
     root = math.sqrt(t_u + U * U)
     t_l = L - root
     return 4 * N * (t_u * math.exp(-2 * N * t_u**2) - t_l * math.exp(-2 * N * t_l**2) / (2 * root))

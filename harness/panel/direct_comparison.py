@@ -3,13 +3,13 @@
 Draw one annotator per item at random. If the model gives the same label as this annotator, both are right or
 both are wrong, so the item adds 0 to the difference of their accuracies. Only items with two different labels
 need an expert. On such an item the model wins (its label is the truth), loses (the annotator's label is the
-truth), or neither is right:
+truth), or neither is right. For N compared items:
 
     accuracy of the model − accuracy of the average annotator = (wins − losses)/N
 
 If the accuracies are equal, wins are Binomial(wins + losses, ½), which gives the exact sign test. The test
-assumes nothing about the annotators' errors. It can show that a model is better even if bounds from agreement
-cannot certify this.
+assumes nothing about the annotators' errors. It can show that a model is better even if the module
+`superhuman`, which uses only agreement, cannot certify it.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ MOST, POWER = 20_000, 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectPlan:
-    """Expected cost of a sign test with 80 % power.
+    """Expected cost of a sign test between a model and an annotator, with 80 % power.
 
     Attributes
     ----------
     win_share
         Assumed P(model right | exactly one of model and annotator is right).
     questions
-        Number of items about which an expert is asked.
+        Number of items on which model and annotator disagree; an expert is asked about each.
     decisive
-        Number of these items on which exactly one of model and annotator is right.
+        Number of disagreements in which either the model or the annotator is right.
     screened
-        Number of items to compare in order to find `questions` disagreements.
+        Number of items on which model and annotator must be compared to find `questions` disagreements.
     """
 
     win_share: float
@@ -53,20 +53,20 @@ class DirectPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectResult:
-    """Result of the sign test.
+    """Result of the sign test between a model and an annotator.
 
     Attributes
     ----------
     difference, low, high
-        Accuracy of the model minus that of the average annotator, and its two-sided interval, which is valid
-        whatever the truth on the unsettled items.
+        Accuracy of the model minus accuracy of the average annotator, and the two-sided interval of this
+        difference, which is valid whatever the truth on the items on which experts abstained.
     p_value
-        One-sided p-value of "the model is not better"; unsettled items count as losses.
+        One-sided p-value of "the model is not better"; items on which experts abstained count as losses.
     level
         Confidence level of the interval.
     wins, losses, neither, unsettled
-        Four numbers of items: the model is right, the annotator is right, neither is right, and experts
-        abstained.
+        Numbers of items on which, in this order: only the model is right, only the annotator is right,
+        neither is right, experts abstained.
     screened
         Number of items on which model and annotator were compared.
 
@@ -171,7 +171,8 @@ def direct_result(
     Parameters
     ----------
     wins, losses, neither
-        Three numbers of items: the model is right, the annotator is right, and neither is right.
+        Numbers of items on which, in this order: only the model is right, only the annotator is right,
+        neither is right.
     unsettled
         Number of items on which experts abstained.
     screened

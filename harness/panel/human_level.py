@@ -44,10 +44,10 @@ FEWEST, SIGNIFICANCE = 5, 0.05
 
 
 def paired_t(first: ArrayLike, second: ArrayLike) -> float:
-    """Return the one-sided p of "first is not better" by Student's paired t test over categories.
+    """Return the one-sided p-value of "`first` is not better", by Student's paired t test over categories.
 
     The test is valid if the categories are a random sample and their differences are nearly normal. If all
-    differences are equal, p is 0 if `first` is better and 1 otherwise.
+    differences are equal, the p-value is 0 if `first` is better and 1 otherwise.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def paired_t(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def sign(first: ArrayLike, second: ArrayLike) -> float:
-    """Return the one-sided p of "first is not better" by the exact sign test (McNemar).
+    """Return the one-sided p-value of "`first` is not better", by the exact sign test (McNemar).
 
     ``first`` and ``second`` have shape (N,): 1 if right, 0 if wrong, nan if not judged. Items on which
     ``first`` equals ``second`` do not count.
@@ -76,7 +76,7 @@ def sign(first: ArrayLike, second: ArrayLike) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedTest:
-    """A named test that returns the one-sided p of "first is not better" from scores on the same units."""
+    """A named test that computes the one-sided p-value of "`first` is not better" on the same units."""
 
     name: str
     p_value: Callable[[FloatArray, FloatArray], float]
@@ -87,7 +87,7 @@ SIGN = PairedTest(name="exact sign test", p_value=sign)
 
 
 def over_clusters(cluster: IntArray) -> PairedTest:
-    """Return Student's t test over clusters of items; `cluster` has shape (N,)."""
+    """Return a paired Student's t test that treats clusters as independent; `cluster` has shape (N,)."""
 
     def p_value(first: FloatArray, second: FloatArray) -> float:
         d = first - second
@@ -124,7 +124,9 @@ def hlpi(machines: list[float], people: list[float]) -> float:
 
 
 def hlpri(better_than: int, worse_than: int) -> float:
-    """Return (b + 1)/(w + 1) for a system that is better than b people and worse than w people.
+    """Return HLPRI = (b + 1)/(w + 1) for b = `better_than` and w = `worse_than`.
+
+    The system is significantly better than b people and significantly worse than w people.
 
     Raises
     ------
@@ -152,10 +154,11 @@ class HumanLevelStanding:
     hlpi
         HLPI of this system alone; None if undefined.
     better_than, on_par, worse_than
-        Three numbers of people: compared with them, the system is significantly better, not significantly
-        different, and significantly worse.
+        Numbers of people whom the system significantly exceeds, who do not differ significantly from it, and
+        who significantly exceed it.
     p_better, p_worse
-        Person → corrected one-sided p of "the system is not better", or of "the system is not worse".
+        Person → one-sided p-value, corrected for multiple tests, of "the system is not better than this
+        person" or of "the system is not worse".
     """
 
     name: str
@@ -184,8 +187,8 @@ class HumanLevel(ResultWithNotes):
     measure
         Name of the score.
     test, correction, significance
-        Name of the test, the correction for multiple tests, and the level. Holm's correction covers all
-        people and both directions, separately for each system.
+        Name of the test, the correction for multiple tests, and the level. For each system, Holm's correction
+        covers its tests against all people in both directions.
     alphas
         Category → Krippendorff's α among the people; None if all ratings are alike. If items have one label,
         the only key is ``"all"``. If α is below 0.8, the category is not well defined.
@@ -302,11 +305,14 @@ def human_level_tagging(
     Parameters
     ----------
     people
-        Name → shape (N, C): 1 if the person assigns the category to the item, otherwise 0.
+        Name → array of shape (N items, C categories): 1 if the person assigns the category to the item,
+        otherwise 0.
     reference
-        Shape (N, C): 1 or 0; −1 if the experts did not agree, which leaves the item out of that category.
+        Shape (N, C): the experts' labels, 1 or 0; −1 if the experts did not agree. The item is then left out
+        of the category.
     systems
-        Name → shape (N, C): score of each category for each item; a higher score means more certain.
+        Name → array of shape (N, C): the system's score of each category for each item; a higher score means
+        that the system is more certain of the category.
     order
         Order of items with equal scores, for example the 0/1 labels of people: ``"expected"``, ``"best"`` or
         ``"worst"`` (`average_precision`). The source reports ``"best"`` and ``"worst"``.
@@ -316,7 +322,7 @@ def human_level_tagging(
     Raises
     ------
     EstimateError
-        If shapes differ, there are fewer than 2 categories, or an option is unknown.
+        If shapes differ, there are fewer than 2 categories, or `order` or `correction` is unknown.
     NotIdentified
         If a category has no relevant item.
 
@@ -410,7 +416,7 @@ def _alpha(labels: list[IntArray], K: int) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AveragePrecision:
-    """Average precision under three orders of tied documents; the three values are equal without ties.
+    """Average precision for the best, worst and random order of tied documents; without ties, all are equal.
 
     `chance` is the expected average precision of a random ranking. It is near the share of relevant
     documents, and above this share if there are few documents.

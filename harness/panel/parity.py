@@ -4,8 +4,8 @@ Overall "parity" can be caused by uncertain items, on which nobody can score wel
 this module reports human and model accuracy with intervals, Δ = human − model with a test, and the expected
 score of an expert. It also reports precision, recall and F1 of a positive class (`Detection`).
 
-Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500). The paper scores raters by a
-majority that includes their own vote, in bins of an agreement that also includes it. Even if raters and model
+Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500). The paper compares raters with
+a majority that includes their own vote. Its bins are also computed with this vote. Even if raters and model
 behave identically, this scoring shows a human lead of ten points or more in the certain bins. By default this
 module leaves the rater out of both the majority and the bins; ``circular=True`` computes the published form.
 
@@ -51,7 +51,7 @@ from oversight.harness.types import Displayable, HtmlTable, Note, NoteKind, Resu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """Expected scores of an expert who gives the majority label, whichever it is, with probability p_d."""
+    """Scores to expect of an expert who gives the majority label with probability p_d (`expected_scores`)."""
 
     accuracy: float
     precision: float
@@ -86,7 +86,8 @@ class Detection:
     expected
         Expected scores of an expert (`Expected`), computed from the mean certainty and `positive`.
     delta_f1
-        F1 of the human − F1 of the model; None if an F1 is undefined, or if the difference is withheld.
+        F1 of the human minus F1 of the model; None if one of them is undefined, or if the difference is
+        withheld.
     undefined
         ``"delta_f1"`` → reason why `delta_f1` is None; empty if `delta_f1` is given.
     """
@@ -137,7 +138,7 @@ def measure_detection(
     bootstrap: int,
     seed: int,
 ) -> Detection:
-    """Estimate precision, recall and F1 of the class `target`, with intervals from random weights of units.
+    """Estimate precision, recall and F1 of class `target`, with intervals from randomly weighted units.
 
     Parameters
     ----------
@@ -200,16 +201,17 @@ def _estimate(
     seen: float,
     level: float,
 ) -> Share | str:
-    """Return a score with its interval, or the reason why it is undefined.
+    """Return a score, or the difference of two scores, with its interval; or the reason why it is undefined.
 
     Parameters
     ----------
     parts
-        One pair (0 for the human or 1 for the model, name of the score), or two pairs for their difference.
+        For one score, a list with one pair: 0 for the human or 1 for the model, and the name of the score.
+        For a difference, a list with two pairs.
     nothing
         Reason to return if the score's denominator is 0.
     size, seen
-        Mean number of rows per unit over all bins, and in this bin.
+        Mean number of rows per independent unit: over all bins, and in the bin that is estimated.
     """
     over, under = np.zeros((2, len(parts), 6))
     for j, (who, name) in enumerate(parts):
@@ -234,17 +236,17 @@ def _estimate(
 
 
 def expected_scores(p_d: float, positive: float) -> Expected:
-    """Return the scores that are expected of an expert who gives the majority label with probability p.
+    """Return the scores that are expected of an expert who gives the majority label with probability `p_d`.
 
-    Accuracy and recall are p, precision is m p/(m p + (1 − m)(1 − p)), and F1 follows from precision and
-    recall.
+    With p = `p_d` and m = `positive`, accuracy and recall are p, precision is m p/(m p + (1 − m)(1 − p)), and
+    F1 follows from precision and recall.
 
     Parameters
     ----------
     p_d
-        p, in [0, 1].
+        Probability of the majority label, in [0, 1].
     positive
-        m, share of positive items, in [0, 1].
+        Share of positive items, in [0, 1].
 
     Raises
     ------
@@ -281,25 +283,25 @@ def probability_at_least(p_d: float, n: int, threshold: float = 0.8) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParityBin(ResultWithNotes):
-    """Results in one bin of certainty.
+    """Results in one bin of the vote's certainty.
 
     Attributes
     ----------
     items, judgements
         Number of items, and number of rows (one per item and rater).
     clusters
-        Number of clusters of these items. Clusters are the independent units of every interval and test;
-        None if items are independent.
+        Number of clusters of these items; every interval and test treats the clusters as independent. None if
+        items are independent.
     p_d
-        Mean certainty over the rows, which is the expected accuracy of an expert who draws from the same
-        votes.
+        Mean certainty over the rows, which is the expected accuracy of an expert who gives the majority label
+        with this probability.
     at_least_80
-        P(accuracy ≥ 80 % on this number of items | p_d); None for items in clusters, because the
-        probability assumes independent items.
+        Probability that an expert with accuracy p_d scores at least 80 % on this number of items; None for
+        items in clusters, because it assumes independent items.
     human, model
         Accuracy against the reference, on the same rows.
     delta, p_value
-        Human accuracy − model accuracy, paired by unit, and the two-sided p-value of no difference.
+        Human accuracy minus model accuracy on the same items, and the two-sided p-value of "no difference".
     detection
         Precision, recall and F1 of the positive class; None if no positive class was given.
     notes
@@ -438,7 +440,7 @@ def measure_parity(
     bootstrap: int = 1000,
     seed: int = 0,
 ) -> Parity:
-    """Compare human and model by bins of certainty.
+    """Compare the accuracy of humans and the model within bins of the vote's certainty.
 
     Parameters
     ----------
@@ -448,10 +450,10 @@ def measure_parity(
     predicted
         Shape (N,): the model's class; negative if its answer is unreadable, which counts as wrong.
     humans, voters
-        Annotators that are judged, and annotators whose votes form the reference; by default all. If an
-        annotator is in both groups, their own vote is left out of the reference by which they are judged.
+        Annotators who are judged, and annotators whose votes form the reference; both default to all
+        annotators. The vote of an annotator in both groups is left out of the reference for this annotator.
     circular
-        Whether to include the judged annotator's own vote in the reference, as published.
+        Whether the reference includes the judged annotator's own vote, as in the paper.
     edges
         Edges of the bins of certainty: (…, edges[0]], (edges[0], edges[1]], …
     positive
@@ -533,8 +535,9 @@ def _bin(
 ) -> ParityBin:
     """Compare human and model in one bin of certainty.
 
-    `size` is the mean number of rows per unit over all bins. The unit that intervals add to the sample has
-    this size, because a bin may contain only some rows of a unit.
+    `size` is the mean number of rows per independent unit over all bins. Each interval adds one invented unit
+    of this size to the sample. The size is not taken from the bin alone, which may contain only some rows of
+    a unit.
     """
     human, model = rows.right(rows.human), rows.right(rows.model)
     items = len(np.unique(rows.item))

@@ -33,7 +33,8 @@ class Panel:
     Attributes
     ----------
     items, annotators, classes
-        Names; items and annotators in order of first appearance, classes as given, otherwise sorted.
+        Names: items and annotators in order of first appearance; classes in the given order, or sorted if
+        none was given.
     item, annotator, label
         Shape (R,): one row per rating, as positions in the three tuples. No annotator rates an item twice;
         a rating that was not given has no row.
@@ -116,7 +117,7 @@ class Panel:
         return replace(self, cluster=None if alone else cluster)
 
     def in_order(self, classes: Sequence[str]) -> Panel:
-        """Return the same ratings with the classes in a given order, which may include unused classes.
+        """Return the same ratings with the given classes, which may include unused ones, in that order.
 
         Raises
         ------
@@ -161,7 +162,7 @@ class Panel:
         )
 
     def positions(self, annotators: Iterable[str]) -> list[int]:
-        """Return the positions of annotators by name.
+        """Return the positions of the named annotators in `Panel.annotators`.
 
         Raises
         ------
@@ -178,14 +179,14 @@ class Panel:
     def numbered_within_items(self, *labels: IntArray) -> tuple[Panel, list[IntArray]]:
         """Return the panel and further labels with the classes renumbered 0, 1, … within every item.
 
-        This makes the (N, K) votes small if there are thousands of classes but few per item. It suits
-        functions that only compare labels of the same item.
+        This makes the (N, K) votes small if there are thousands of classes but few per item. Use the result
+        only with functions that compare labels of the same item.
 
         Parameters
         ----------
         labels
-            Shape (N,) each: a class per item, negative if none exists; the same holds for the returned
-            labels.
+            Each of shape (N,): a class per item, negative if the item has no label. The returned labels have
+            the same form.
 
         Raises
         ------
@@ -374,7 +375,7 @@ TIE = 1e-9
 
 
 def plurality(scores: IntArray | FloatArray) -> BoolArray:
-    """Return which classes have the most votes, shape (N, K): several per row if tied, none without votes."""
+    """Return a mask of the classes with the most votes on each item, shape (N, K); none without votes."""
     best = scores.max(axis=1, keepdims=True)
     winners: BoolArray = (scores >= best - TIE * np.maximum(1, np.abs(best))) & (best > 0)
     return winners

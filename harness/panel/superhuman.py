@@ -1,10 +1,10 @@
 """Certify, without ground truth, that a model is better than the average annotator.
 
 A model's agreement with an aggregate of the annotators is a lower bound of its accuracy only if the model
-does not share the aggregate's errors. The annotators' labels cannot show this: a model that copies their
-plurality agrees with it on every item but is right no more often. Only ground truth on items where the
-aggregate is wrong can show it (`check_assumptions`). A certificate lists its untested assumptions
-(`Condition`).
+does not share the aggregate's errors. The annotators' labels cannot show whether the model shares errors: a
+model that copies the annotators' plurality agrees with it on every item, but is not more often right. Only
+ground truth on items on which the aggregate is wrong can show whether the model shares its errors
+(`check_assumptions`). A certificate lists its untested assumptions (`Condition`).
 
 Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023); Table 1 and Appendix B for the check. The
 paper's scores are computed as published (`hms`, `oms`), but the decision uses the valid confidence of the
@@ -52,21 +52,22 @@ LEAST = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssumptionCheck:
-    """Both assumptions of the certificate, tested on the items with an oracle label ℓ*.
+    """Both assumptions of the certificate, tested on the items with an oracle label.
 
     Attributes
     ----------
     oracle_items
         Number of items with an oracle label.
     right_given_right, right
-        P(ℓ_i = ℓ* | ℓ_j = ℓ*) over pairs of different annotators, and P(ℓ_i = ℓ*). Theorem 1 assumes that
-        `right_given_right` ≥ `right`; its bound U(e) needs this assumption, its bound U(t) does not. A fixed
-        panel of annotators with unequal skill can violate the assumption although their errors are
-        independent. `right_given_right` is None if no item has two labels.
+        P(ℓ_i = ℓ* | ℓ_j = ℓ*) over pairs of different annotators i and j, and P(ℓ_i = ℓ*), where ℓ_i is
+        annotator i's label of an item, and ℓ* is the oracle label. Theorem 1 assumes that `right_given_right`
+        ≥ `right`; its bound U(e) needs this assumption, its bound U(t) does not. A fixed panel of annotators
+        with unequal skill can violate the assumption although their errors are independent.
+        `right_given_right` is None if no item has two labels.
     model_right, model_repeats, model_wrong
-        On items where the aggregate is wrong: P(model = ℓ*), P(model = the aggregate's wrong label), and
-        P(model = any wrong label), with which the paper compares `model_right`. Theorem 3 needs `model_right`
-        ≥ `model_repeats`. None if the aggregate is never wrong.
+        On items on which the aggregate is wrong: P(model = ℓ*), P(model = the aggregate's wrong label), and
+        P(model = any wrong label). The paper compares `model_right` with the last of these. Theorem 3 needs
+        `model_right` ≥ `model_repeats`. None if the aggregate is never wrong.
     wrong_items
         Number of items where the aggregate is wrong; a tie counts with the share of its wrong classes.
     human_accuracy, model_accuracy, aggregate_accuracy
@@ -98,22 +99,22 @@ class AssumptionCheck:
 
     @property
     def first_holds(self) -> bool | None:
-        """Whether Theorem 1's assumption holds on these items; None if this cannot be tested."""
+        """Whether assumption 1 (Theorem 1) holds on the items with oracle labels; None if untested."""
         return None if self.right_given_right is None else self.right_given_right >= self.right
 
     @property
     def second_holds(self) -> bool | None:
-        """Whether `model_right` ≥ `model_repeats`, as Theorem 3's proof needs; None if one is None."""
+        """Whether `model_right` ≥ `model_repeats`, as Theorem 3's proof needs; None if one is unknown."""
         if self.model_right is None or self.model_repeats is None:
             return None
         return self.model_right >= self.model_repeats
 
     def overstated(self, level: float) -> float:
-        """Return an upper confidence bound on the agreement with the aggregate minus the model's accuracy.
+        """Return an upper confidence bound on the model's agreement with the aggregate minus its accuracy.
 
-        The difference is P(the model repeats an error of the aggregate) − P(the model is right where the
-        aggregate is wrong), over all items with an oracle label. Theorem 3 assumes that it is at most 0.
-        The bound is one-sided at `level`.
+        This difference is P(the model repeats an error of the aggregate) − P(the model is right and the
+        aggregate is wrong), over all items with an oracle label. Theorem 3 assumes that it is at most 0. The
+        bound is one-sided at `level`.
         """
         repeats = self.wrong_items * (self.model_repeats or 0.0)
         right = self.wrong_items * (self.model_right or 0.0)
@@ -132,7 +133,7 @@ def check_assumptions(
     *,
     cluster: IntArray | None = None,
 ) -> AssumptionCheck:
-    """Test both assumptions on the items with an oracle label, as in Table 1 of the paper.
+    """Test both assumptions of a certificate on the items with an oracle label, as in Table 1 of the paper.
 
     Parameters
     ----------
@@ -217,9 +218,9 @@ def list_conditions(
     check
         Test of the assumptions on oracle labels; None without oracle labels.
     margin
-        Lower confidence bound of the agreement minus the upper confidence bound of the lowest ceiling.
-        Oracle labels support the assumption on shared errors if the agreement overstates the accuracy by at
-        most `margin`.
+        Lower confidence bound of the model's agreement with the aggregate, minus the upper confidence bound
+        of the lowest ceiling. Oracle labels support the assumption that the model does not share the
+        annotators' errors if this agreement exceeds the model's accuracy by at most `margin`.
     """
     if not certified:
         return ()
@@ -269,7 +270,7 @@ CEILING_NAMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Superhuman(ResultWithNotes, Displayable):
-    """Bounds, scores and the decision whether one model is better than the average annotator.
+    """Whether one model is better than the average annotator, with the bounds and scores that decide it.
 
     Attributes
     ----------
@@ -308,8 +309,8 @@ class Superhuman(ResultWithNotes, Displayable):
     conditions
         Untested assumptions of the certificate, the most important first; empty if nothing is certified.
     clusters
-        Number of clusters of the N items, which are the independent units of bounds and confidences; None
-        if items are independent.
+        Number of clusters of the N items; bounds and confidences treat the clusters as independent. None if
+        items are independent.
     undefined
         Name of each result that is withheld because items are in clusters → reason.
 
@@ -407,7 +408,8 @@ class Superhuman(ResultWithNotes, Displayable):
     def verdict(self) -> str:
         """Sentence on whether the model is certified.
 
-        If it is, the sentence names the conditions; otherwise, the number of items that would be needed.
+        For a certified model, the sentence names the conditions. Otherwise, it says how many items would be
+        needed.
         """
         if self.certified:
             found = f"better than the average annotator at {self.level:.0%}, by {', '.join(self.certified)}"
@@ -426,11 +428,11 @@ class Superhuman(ResultWithNotes, Displayable):
 def list_valid_ceilings(
     check: AssumptionCheck | None, *, fixed: bool
 ) -> tuple[tuple[str, ...], tuple[Note, ...]]:
-    """Return the ceilings that a certificate can use, and a note for each reason against other ceilings.
+    """Return the ceilings that a certificate can use, and notes with the reasons against the other ceilings.
 
-    U_e and U_star are left out if annotators are fixed and thus not drawn from a pool, or if oracle labels
-    refute assumption 1. No ceiling is valid if oracle labels refute assumption 2, because L is then not a
-    lower bound of the model's accuracy.
+    U_e and U_star are left out if the annotators are fixed instead of drawn from a pool, or if oracle labels
+    refute the method's assumption 1. No ceiling is valid if oracle labels refute assumption 2, because the
+    model's agreement with the aggregate, L, is then not a lower bound of its accuracy.
     """
     valid: tuple[str, ...] = ("U_star", "U_e", "U_panel", "U_t")
     notes = []
@@ -530,12 +532,13 @@ def assess_superhuman(
     oracle
         Shape (N,): the truth if known, otherwise negative; used to test the assumptions.
     pool
-        Whether the annotators of an item were drawn from a pool. If so, U_e and U_star hold for the pool's
-        average annotator. By default false if an item was rated by all annotators, otherwise true.
+        Whether the annotators of an item were drawn from a pool. If so, the ceilings U_e and U_star hold for
+        the pool's average annotator. By default, false if an item was rated by all annotators, otherwise
+        true.
     test
         ``"split"`` (module `certificate`) or ``"paired"`` (module `betting_test`, on items with two or more
-        labels, in an order drawn with `seed`). Choose the test before seeing results, because taking the
-        better of two results is wrong more often.
+        labels, in an order drawn with `seed`). Choose the test before seeing results, because the better of
+        two results is wrong more often than the result of one test.
 
     Raises
     ------
@@ -608,7 +611,7 @@ def _gather(panel: Panel, hits: FloatArray, bounds: Ceiling, m: IntArray, C: int
 def _paired(
     against: Mapping[str, Certainty], bounds: Ceiling, C: int, test: Callable[[FloatArray, Tangent], float]
 ) -> dict[str, Certainty]:
-    """Return the confidence against every ceiling by the paired betting test."""
+    """Return ceiling → confidence that the model beats it, computed with the paired betting test."""
     how: dict[str, tuple[FloatArray, Tangent]] = {
         "U_e": (bounds.pairs, root),
         "U_t": (bounds.pairs_t, root),
@@ -683,9 +686,10 @@ def _sampling(e: Evidence) -> str:
 
 
 def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
-    """Return the smallest number of items (within 1 %) that would certify with the present L and agreement.
+    """Return the number of items that would certify if L and the annotators' agreement stayed the same.
 
-    Return None if L does not exceed the ceiling, or if more than `MOST_ITEMS` items would be needed.
+    The number is the smallest one within 1 %. It is None if L does not exceed the ceiling, or if more than
+    `MOST_ITEMS` items would be needed.
     """
     if certify(e, (ceiling,))[ceiling].bound >= e.L:
         return None

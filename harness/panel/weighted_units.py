@@ -1,12 +1,11 @@
 """Intervals of scores that depend on sums over independent units: items, or clusters of items.
 
-The units get random weights (Bayesian bootstrap, Rubin 1981, Ann. Stat. 9), and one invented unit is added.
-For the lower end it is the possible unit that lowers the score most; for the upper end it is the one that
-raises the score most.
-So the interval has a positive width even for few units or if no unit is wrong. If each unit is right or wrong
-as a whole, the ends are those of Clopper & Pearson. For means with known bounds the ends are Gaffke's (2005,
-Math. Methods Stat. 14). No distribution is known for which their coverage is too low (Learned-Miller & Thomas
-2019, arXiv 1905.06208).
+The units get random weights (Bayesian bootstrap, Rubin 1981, Ann. Stat. 9), and one invented unit is added.
+Of all possible units, the lower end adds the one that lowers the score most, and the upper end the one that
+raises the score most. So the interval has a positive width even for few units or if no unit is wrong. If each
+unit is right or wrong as a whole, the ends are those of Clopper & Pearson. For means with known bounds, the
+ends are Gaffke's (2005, Math. Methods Stat. 14). No distribution is known for which Gaffke's interval covers
+the mean too rarely (Learned-Miller & Thomas 2019, arXiv 1905.06208).
 
 The unit of a share is an item with all its judgements, or a cluster of items.
 """
@@ -48,14 +47,14 @@ def explain_few_clusters(unit: IntArray) -> str:
 
 
 def draw_unit_more(draws: int, seed: int) -> FloatArray:
-    """Draw random weights of the one unit that is added to the sample; shape (draws,)."""
+    """Draw random weights of the one invented unit that an interval adds to the sample; shape (draws,)."""
     return np.random.default_rng([seed, 1]).standard_exponential(draws)
 
 
 def find_ends(
     lowered: FloatArray, raised: FloatArray, level: float, effective: float | None = None
 ) -> tuple[float, float]:
-    """Return the ends of an interval from draws of a score to which an extreme unit was added.
+    """Return the ends of an interval from random draws of a score that include one extreme unit.
 
     Parameters
     ----------
@@ -90,7 +89,7 @@ class WeightedUnits:
     drawn
         Shape (draws, q): sums over units with random weights.
     weight
-        Shape (draws,): random weight of the invented unit that intervals add to the sample.
+        Shape (draws,): random weight of the one invented unit that every interval adds to the sample.
     """
 
     total: FloatArray
@@ -99,10 +98,10 @@ class WeightedUnits:
 
     @classmethod
     def draw(cls, sums: FloatArray, draws: int, seed: int) -> WeightedUnits:
-        """Draw random weights of units.
+        """Draw random weights of units, and sum the units' contributions with these weights.
 
-        Units with equal contributions share one gamma-distributed weight. It has the distribution of the sum
-        of their weights, and drawing it once is much faster.
+        For units with equal contributions, only the sum of their weights is drawn, from its gamma
+        distribution, which is much faster than drawing each weight.
 
         Parameters
         ----------
@@ -135,8 +134,8 @@ class WeightedUnits:
         score
             Function that computes the score from sums.
         units
-            Shape (c, q): the c possible contributions of the added unit to the q sums. The added unit has
-            mean size.
+            Shape (c, q): the c contributions to the q sums that the one invented unit could make. This unit
+            has the mean size of the real units.
         level, effective
             As in `find_ends`.
         """
@@ -159,7 +158,8 @@ class Share:
     Attributes
     ----------
     low, high
-        Ends of the interval. In simulations the interval has its nominal coverage from 5 items on.
+        Ends of the interval. In simulations, the interval has its nominal coverage if there are 5 or more
+        items.
     why
         Reason why the interval may have less than its nominal coverage; empty if none exists.
 
@@ -190,16 +190,16 @@ def estimate_share(
     seed: int = 0,
     why: str = "",
 ) -> Share:
-    """Estimate a share Σ sums/Σ counts over units, with its interval.
+    """Estimate the share Σ sums/Σ counts of right rows, with an interval over independent units.
 
-    If all rows of each unit are alike, the interval is that of Clopper & Pearson for units.
+    If the rows of each unit are all right or all wrong, the interval is that of Clopper & Pearson for units.
 
     Parameters
     ----------
     sums, counts
         Shape (k,): number of right rows, and number of rows (> 0), of every unit.
     size
-        Mean number of rows per unit; by default the mean of `counts`.
+        Number of rows of the invented unit that the interval adds; by default the mean of `counts`.
     effective
         Effective number of clusters; None if units are items.
     seed
@@ -221,7 +221,7 @@ def make_share(
     effective: float | None,
     why: str = "",
 ) -> Share:
-    """Return the score of all units with its interval; arguments as in `WeightedUnits.find_interval`."""
+    """Return a score over all units with its interval; arguments as in `WeightedUnits.find_interval`."""
     value = float(score(weighted.total))
     low, high = weighted.find_interval(score, units, level, effective)
     return Share(value=value, low=min(value, low), high=max(value, high), why=why)

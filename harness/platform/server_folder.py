@@ -1,7 +1,8 @@
 """A background server process that is recognised by a file lock.
 
-The process inherits a locked file of its folder, and holds the lock until it ends for any reason. So it
-cannot be confused with another process that has the same id. Only one caller at a time can start or stop it.
+The server process inherits a locked file of its folder, and holds the lock until the process ends for any
+reason. So the process cannot be confused with a later one that has the same id. Only one caller at a time can
+start or stop the server.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ class ServerFolder(Generic[State]):
     def wait_ready(self, look: Callable[[], Found | None]) -> Found:
         """Wait until `look` finds the server.
 
-        If the process ends first or the deadline passes, stop it and raise an error with the end of its log.
+        If the server's process ends first or the deadline passes, stop the process and raise an error that
+        quotes the end of the server's log.
         """
         until = time.monotonic() + self.deadline
         while (found := look()) is None:

@@ -38,7 +38,7 @@ class _Drawn:
 
 
 def estimates(report: StudyReport | Results, axes: Axes | None = None) -> Axes:
-    """Draw every estimate of every model with its interval, and the true accuracy if the key was opened.
+    """Draw every estimate of every model with its interval; and the true accuracy if the key was unsealed.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ _CEILINGS = {"U_t": "U(t)", "U_e": "U(e)", "U_star": "U*", "U_panel": "U(p)"}
 
 
 def certificate(found: Superhuman, growth: Sequence[GrowthPoint] = (), axes: Axes | None = None) -> Axes:
-    """Draw the model's lower bound and the annotators' upper bounds, with their confidence bounds.
+    """Draw the model's lower bound and the annotators' ceilings, with the confidence bounds of each.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def _name_places(axes: Axes, found: Superhuman, growth: Sequence[GrowthPoint], r
 
 
 def parity(found: Parity, axes: Axes | None = None) -> Axes:
-    """Draw human and model accuracy with intervals by bin of certainty, and an expert's expected accuracy.
+    """Draw human and model accuracy, and an expert's expected accuracy, in each bin of the vote's certainty.
 
     Parameters
     ----------

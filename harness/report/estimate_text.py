@@ -193,8 +193,8 @@ def certificate_to_json(found: Superhuman, growth: Sequence[GrowthPoint]) -> dic
 def parity_to_json(found: Parity, level: HumanLevel | None) -> dict[str, Any]:
     """Return human and model in every bin as JSON, with notes, and human-level indices if given.
 
-    Every interval has ``holds``, and a reason ``why`` if it may not be valid; ``undefined`` has a reason for
-    each None.
+    Every interval has ``holds``, and a reason ``why`` if it may not be valid. ``undefined`` contains a reason
+    for each value that is None.
     """
     told: dict[str, Any] = _add_holds(to_json(found)) | {"human_level": to_json(level)}
     for shown, b in zip((told["overall"], *told["bins"]), (found.overall, *found.bins), strict=True):
@@ -259,7 +259,7 @@ def study_to_json(report: StudyReport) -> dict[str, Any]:
 
 
 def pool_to_json(pool: tuple[int, int] | None) -> dict[str, Any]:
-    """Return the numbers of items drawn from the pool and in the pool as JSON; empty without a pool."""
+    """Return as JSON how many items were drawn from the pool, and the pool's size; empty without a pool."""
     return {"items_drawn": {"drawn": pool[0], "of": pool[1]}} if pool else {}
 
 
@@ -319,12 +319,12 @@ def comparison_to_json(made: StudyComparison) -> dict[str, Any]:
 
 
 def gather_cautions(pairs: Sequence[Comparison]) -> list[str]:
-    """Return the reasons why intervals may not be valid, each with its pairs of models."""
+    """Return the reasons why intervals may not be valid, each with the pairs of models that it affects."""
     return _gather(pairs, lambda c: [] if c.holds else [f"(!) the interval may not hold: {c.why}"])
 
 
 def gather_notes(pairs: Sequence[Comparison]) -> list[str]:
-    """Return the notes on comparisons, each with its pairs of models."""
+    """Return the notes on comparisons of models, each note with the pairs of models to which it applies."""
     return _gather(pairs, lambda c: map(str, c.notes))
 
 

@@ -26,7 +26,7 @@ def requirement_text(check: GateCheck) -> str:
 
 
 def found_text(check: GateCheck) -> str:
-    """Return the value as text, for example ``84.1 %``, with its interval if known; ``–`` without a value."""
+    """Return a check's value, for example ``84.1 %``, with its interval if known; ``–`` without a value."""
     v = check.verdict
     sign = "+" if check.baseline else ""
     has_interval = not math.isnan(v.value) and not math.isnan(v.low)
@@ -54,7 +54,7 @@ def evidence_text(check: GateCheck) -> str:
 
 
 def explain_verdict(check: GateCheck) -> list[str]:
-    """Return lines on why a check is undecided, how many answers would probably decide it, and remarks."""
+    """Return lines: why a check is undecided, how many answers would probably decide it, and remarks."""
     v = check.verdict
     lines = [v.why] if v.why else []
     if v.further is not None:

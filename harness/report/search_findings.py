@@ -26,8 +26,8 @@ class SearchedCandidate:
     standing
         Score of the candidate; None while no answer to a labelled item can be scored.
     on_front
-        Whether the candidate answered all items and is on the Pareto front of score and tokens: no other
-        candidate that answered all items is at least as good in both and better in one of them.
+        Whether the candidate is on the Pareto front of score and tokens, among the candidates that answered
+        all items: none of these is at least as good in both and better in one of them.
     raced_out
         Whether the candidate was dropped before it had answered all items.
     diff
@@ -52,7 +52,7 @@ class SearchedCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedWinner:
-    """The winner of a search, compared with the start.
+    """The winner of a search, compared with the workflow or prompt from which the search started (the start).
 
     Attributes
     ----------
@@ -66,14 +66,15 @@ class SearchedWinner:
     untested
         Reason why the answers do not determine accuracies; empty if they do, or if there are no test items.
     truth, start_truth
-        Accuracies of winner and start by the sealed key; None if the key was not opened.
+        Accuracies of winner and start according to the sealed answer key; None if the key was not opened.
     unanswered
         Text with the numbers of test items on which winner or start gave no option (counted as wrong) or
         failed.
     why
         Reason why the interval from selection and confirmation may not be valid; empty if no check fails.
     reused
-        Text with the number of other searches that were tested on some of these items; empty if none was.
+        Text with the number of other searches whose winners were tested on some of the same test items; empty
+        if there are none.
     tokens, start_tokens
         Tokens of the winner, and of the start, per selection item; None without a score.
     """
@@ -101,7 +102,7 @@ class SearchedWinner:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SearchReport(Displayable):
-    """The state of a search.
+    """The state and results of a search.
 
     Attributes
     ----------
@@ -113,9 +114,10 @@ class SearchReport(Displayable):
     proposals, planned
         Number of proposals so far, and planned number.
     refused, duplicates
-        Reasons of refused proposals, and number of proposals that existed already.
+        Reasons why proposals were refused, and number of proposals whose program existed already.
     a_a
-        Text of the comparison of the start with itself by the same test.
+        Text of the A/A comparison: the start is compared with itself by the test that compares it with the
+        winner.
     power
         Lines on the statistical power of the labels, and on experts' observed errors.
     spent
@@ -172,7 +174,7 @@ class SearchReport(Displayable):
 
     @property
     def scale(self) -> str:
-        """Scale of scores: ``"accuracy"``, or ``"q"``, the share of refuted options that are avoided."""
+        """Scale of scores: ``"accuracy"``, or ``"q"``, the share of refuted options that answers avoid."""
         return "q" if self.fitness == "raw" else "accuracy"
 
     def by_id(self, name: str) -> SearchedCandidate:

@@ -108,9 +108,9 @@ def _pair_cells(c: Comparison, *, cost: bool = False) -> list[str]:
 
 
 def gate_screen(report: GateReport) -> RenderableType:
-    """Return the verdict, then each bar with its result.
+    """Return the gate's verdict, then each bar of the gate with its result.
 
-    For an undecided bar, the reason and what would decide it follow.
+    An undecided bar is followed by the reason and by what would decide it.
     """
     blocks = [f"{report.verdict.upper()}   gate of {report.study}"]
     for check in report.checks:
@@ -256,7 +256,7 @@ def _warnings(models: Sequence[ModelReport]) -> list[str]:
 
 
 def _plain_lines(study: StudyReport, options: EstimateOptions) -> list[str]:
-    """Return the lines below the table; notes on estimates come last, up to `_MOST_LINES` lines in all."""
+    """Return the lines below the table: remarks, then as many notes on estimates as `_MOST_LINES` allows."""
     models = study.models
     estimated = {m.name: m.accuracy for m in models if m.accuracy is not None}
     # the first line contains only counts, and the further lines are warnings
@@ -333,7 +333,7 @@ def _option_lines(models: Sequence[ModelReport], options: EstimateOptions) -> li
 
 
 def _missing_lines(models: Sequence[ModelReport], names: Sequence[str], what: str, of: int) -> list[str]:
-    """Return lines that say why estimates with these names are missing, one per reason."""
+    """Return one line per reason why the estimates `names` are missing for some models."""
     missing = [(m.name, m.undefined[name]) for name in names for m in models if name in m.undefined]
     return [f"{what}{_who(whom, of)}: {why}" for why, whom in _group(missing)]
 

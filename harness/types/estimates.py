@@ -222,15 +222,16 @@ class Counts:
     abstained
         Questions that the expert answered with "unsure" or skipped (missing labels).
     unreadable
-        Labelled items whose prediction named no option; they count as wrong.
+        Labelled items on which the model's reply named no option; they count as wrong.
     failed
-        Labelled items without a prediction because every call failed; excluded.
+        Labelled items without a prediction because every call failed; they are excluded.
     unlabelled
-        Predicted items with a question and without a label.
+        Predicted items about which experts were asked, but without a label.
     unasked
-        Predicted items without a question. If only labels are known, such items count as unlabelled.
+        Predicted items about which no expert was asked. If only labels are known, these items count as
+        unlabelled.
     unpredicted
-        Items with a question on which the model was not run.
+        Items about which experts were asked, but on which the model was not run.
     """
 
     ordinary: int = 0
@@ -401,7 +402,7 @@ ESTIMATOR_NAMES = {
 
 
 def estimator_name(name: str) -> str:
-    """Return the name of an estimator in tables and plots."""
+    """Return the name that tables and plots show for an estimator."""
     return "Accuracy" if name == "accuracy" else ESTIMATOR_NAMES.get(name, name)
 
 
@@ -439,7 +440,7 @@ def method_text(estimate: Estimate) -> str:
 
 
 def note_lines(estimates: Mapping[str, Estimate], undefined: Mapping[str, str]) -> list[str]:
-    """Return the notes on estimates, each with its estimators, and the reasons why estimates are missing."""
+    """Return the notes, each with the estimators that it concerns, and reasons for missing estimates."""
     about: dict[str, list[str]] = {}
     for name, estimate in estimates.items():
         for note in estimate.all_notes:
@@ -503,7 +504,7 @@ def main_name(estimates: Mapping[str, Estimate]) -> str:
 
 
 def main_estimate(estimates: Mapping[str, Estimate]) -> Estimate | None:
-    """Return the one estimate to show (see `main_name`), or None."""
+    """Return the one estimate to show for a model (`main_name` chooses it), or None if there is none."""
     return estimates.get(main_name(estimates))
 
 

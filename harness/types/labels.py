@@ -28,8 +28,8 @@ class ProtocolStatement:
     needs
         What must exist, besides the items, before questions are drawn.
     answers
-        What can be estimated: ``"accuracy"`` of a model, ``"difference"`` of two models; ``"later models"``
-        if this includes models that are run after the questions were drawn.
+        What can be estimated: ``"accuracy"`` of a model, ``"difference"`` of two models. ``"later models"``
+        means that models run after the questions were drawn can be estimated too.
     asks_on
         Whether answers determine which questions are asked next.
 
@@ -54,7 +54,7 @@ class ProtocolStatement:
 
     @property
     def is_panel(self) -> bool:
-        """Whether annotators choose among all options, without yes/no questions."""
+        """Whether annotators choose among all options instead of answering yes/no questions."""
         return self.estimator == "ratings"
 
 
@@ -65,7 +65,7 @@ class LabelDesign:
     Attributes
     ----------
     statements
-        Statements of every protocol that drew one of the questions, by name.
+        Statement of each protocol that drew one of the questions, sorted by the protocol's name.
     asked
         Ids of the items with a question, answered or not.
     drawn
@@ -73,8 +73,9 @@ class LabelDesign:
     clusters
         Item id → cluster, for example the patient in an image; empty if items are independent.
     strata, pool_size, weights
-        For items drawn from a larger pool: stratum by id of each drawn item, number of items in the pool,
-        and weight by id of each drawn item; see `Labels.drawn_from`. Empty and 0 if there is no larger pool.
+        For items drawn from a larger pool: drawn item's id → stratum, number of items in the pool, and drawn
+        item's id → weight; see `Labels.drawn_from`. Without a larger pool, `strata` and `weights` are empty,
+        and `pool_size` is 0.
 
     Examples
     --------
@@ -116,7 +117,7 @@ class LabelDesign:
 
     @property
     def statement(self) -> ProtocolStatement:
-        """The most restrictive statement; see `deciding_statement`."""
+        """The most restrictive of the protocols' statements; see `deciding_statement`."""
         return deciding_statement(self.statements)
 
 
@@ -176,7 +177,7 @@ class Labels(Sequence[Label]):
     def drawn_from(
         self, strata: Mapping[str, str], *, pool_size: int, weights: Mapping[str, float] | None = None
     ) -> Labels:
-        """Return the same labels with a design in which items were drawn from a larger pool, by strata.
+        """Return the labels with a design that says how the items were drawn from a larger, stratified pool.
 
         Parameters
         ----------
@@ -205,7 +206,7 @@ _PLAIN = LabelDesign(statements=(), asked=frozenset())
 
 
 def design_of(labels: Sequence[Label]) -> LabelDesign:
-    """Return the design of labels; for a plain list, an empty design."""
+    """Return the design that labels carry; for a plain list of labels, an empty design."""
     return labels.design if isinstance(labels, Labels) else _PLAIN
 
 

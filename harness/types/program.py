@@ -79,13 +79,13 @@ class Standing:
     Attributes
     ----------
     n_items, value
-        Number of labelled selection items that the candidate answered, and its estimated accuracy on these
-        items, unclipped.
+        Number of labelled selection items that the candidate answered, and the candidate's estimated accuracy
+        on these items, which is not clipped to [0, 1].
     mean, sd, low, high
-        Posterior mean and standard deviation of the accuracy, and an interval of about 95 %. `sd` excludes
-        the uncertainty of the level that all candidates share. The interval includes that uncertainty and the
-        probability of a large improvement. Failed answers count as wrong for the lower end and as right for
-        the upper end. Candidates are ranked by the mean.
+        Posterior mean and standard deviation of the accuracy, and an interval of about 95 %. All candidates
+        share an uncertain mean level. `sd` excludes the uncertainty of this level; the interval includes it,
+        and also the probability of a large improvement. Failed answers count as wrong for the lower end and
+        as right for the upper end. Candidates are ranked by the mean.
     p_best
         Posterior probability that the candidate is the best in the archive.
     p_better, verdict
@@ -95,8 +95,8 @@ class Standing:
         Tokens per item, sent and received together.
     invalid_rate, error_rate
         Share of answers that named no option, and share of answers that failed at the same time as answers of
-        other programs. Answers without an option score 0; they include failures that the program may have
-        caused. Answers that failed together with those of other programs are excluded from the score.
+        other programs. Answers that named no option score 0; failures that the program may have caused count
+        among them. Answers that failed together with those of other programs are excluded from the score.
     """
 
     n_items: int

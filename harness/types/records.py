@@ -110,7 +110,9 @@ class PredictionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A question with K options, exactly one of which is true, or with one option (see `is_statement`).
+    """A question with K options, exactly one of which is true.
+
+    An item with only one option is a statement or an open question (`is_statement`).
 
     Attributes
     ----------
@@ -208,7 +210,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An expert's answer to a question: `expert` answered it, `question.expert` was asked first.
+    """An expert's answer to a question.
+
+    `question.expert` was asked first; `expert` is the person who answered.
 
     Examples
     --------
@@ -517,12 +521,14 @@ class SharedOptions(list[_Record]):
 
 
 def refuse_other_options(lists: Iterable[object]) -> None:
-    """Check that all lists whose options are known have the same options in the same order.
+    """Raise an error if lists of predictions or labels have different options, or the same in another order.
+
+    Lists whose options are unknown are ignored.
 
     Raises
     ------
     EstimateError
-        If the options differ; the message names them.
+        If the options or their order differ; the message names them.
     """
     known = {each.options for each in lists if isinstance(each, SharedOptions) and each.options}
     if len(known) > 1:

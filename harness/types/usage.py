@@ -10,7 +10,9 @@ from oversight.harness.types.records import Source
 
 @dataclass(slots=True)
 class Usage:
-    """Usage of model calls, or an upper bound of it; a difference of usages may be negative.
+    """Usage of model calls, or an upper bound of the usage.
+
+    If one usage is subtracted from another, fields may become negative.
 
     Attributes
     ----------
@@ -67,7 +69,7 @@ class Usage:
 
     @classmethod
     def sum(cls, parts: Iterable[Usage]) -> Usage:
-        """Return the sum of all parts; its source is `Source.CALL`."""
+        """Return the sum of several usages; the sum has the source `Source.CALL`."""
         total = cls()
         for part in parts:
             total.add(part)

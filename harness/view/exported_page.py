@@ -52,9 +52,10 @@ def write_page(
     Parameters
     ----------
     report
-        Estimates to show; None if none exists, and the page then says why.
+        Estimates to show. If None, the page says why no estimates exist.
     texts
-        Whether the file contains replies, comments, prompts, and the texts and own options of items.
+        Whether the file contains the models' replies, the experts' comments, the prompts, the items' texts,
+        and options that differ between items.
     """
     keep_keys(study)
     frame = read_frame(study, store)
@@ -73,15 +74,16 @@ def write_parts(
     of: int = 0,
     note: str = "",
 ) -> Path:
-    """Write a page of existing parts atomically, and return its path.
+    """Write a page from data that was already computed, atomically, and return the page's path.
 
     Parameters
     ----------
     parts
-        Data of each part by name, or by name and query as in ``closing?model=a``; ``frame`` is required.
+        Name of each part of the page → the part's data. ``frame`` is required. A name can contain a query, as
+        in ``closing?model=a``.
     items
-        Items in full, in the order of their positions. With ``texts=False``, the caller must have removed
-        their texts.
+        Items with all details, in the order of their positions. With ``texts=False``, the caller must already
+        have removed the items' texts.
     of
         Number of items in the study.
     note
@@ -102,7 +104,7 @@ def leave_out_texts(value: Any, *, own_options: bool = False) -> Any:
     Parameters
     ----------
     own_options
-        Whether items have their own options instead of classes; the options are then replaced by numbers.
+        Whether options differ between items. If so, they may contain texts, and are replaced by numbers.
     """
     if isinstance(value, Mapping):
         return {
@@ -152,7 +154,7 @@ def _read_parts(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterato
 
 
 def _read_strata(study: Study, store: Store, frame: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the strata of every model and column; models without answers have a reason instead."""
+    """Yield name and data of one page part per column and model: the model's accuracy in each stratum."""
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
     there = {model: store.run_columns.has_answer(newest[model]) for model in frame["models"]}
     together = [model for model, has_answer in there.items() if has_answer]

@@ -98,7 +98,7 @@ async def serving(
 
 
 async def _end_silent(runner: web.AppRunner, heard: set[asyncio.BaseProtocol], patience: float) -> None:
-    """Close connections that send no request for `patience` seconds; many of them would block all users."""
+    """Close connections that are silent for `patience` seconds; many of these would block all users."""
     silent = set[asyncio.BaseProtocol]()
     while True:
         await asyncio.sleep(patience)

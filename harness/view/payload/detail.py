@@ -32,9 +32,9 @@ def read_strata(study: Study, store: Store, *, model: str, column: str) -> dict[
 def read_strata_of(
     study: Study, store: Store, models: Sequence[str], column: str
 ) -> dict[str, dict[str, Any]]:
-    """Return model → its accuracy in every stratum, or the reason why strata cannot be estimated.
+    """Return model → the model's accuracy in every stratum, or the reason why it cannot be estimated.
 
-    If one of several models has no answers, the reason is returned for all of them.
+    If one model cannot be estimated, for example because it has no answers, every model gets the reason.
     """
     try:
         found = estimate_strata(study, store, models, column)

@@ -38,7 +38,7 @@ from oversight.harness.types import (
 
 
 def read_overview(study: Study, store: Store) -> dict[str, Any]:
-    """Return the output of ``oversight estimate --json`` with texts; if it fails, only the reason `why`."""
+    """Return what ``oversight estimate --json`` prints, with texts, or the reason `why` it fails."""
     try:
         report = report_study(store, study)
     except StoreError:  # not shown as a result, because the error may be temporary
@@ -49,7 +49,7 @@ def read_overview(study: Study, store: Store) -> dict[str, Any]:
 
 
 def describe_report(report: StudyReport) -> dict[str, Any]:
-    """Return a report as the page shows it."""
+    """Return a report's estimates, counts and assumptions as JSON data for the page."""
     return {
         **study_to_json(report),
         "seed": report.seed,
@@ -66,7 +66,7 @@ def describe_report(report: StudyReport) -> dict[str, Any]:
 
 
 def read_differences(study: Study, store: Store) -> dict[str, Any]:
-    """Return the output of ``oversight compare --json`` with warnings; if it fails, only the reason `why`."""
+    """Return what ``oversight compare --json`` prints, with warnings, or the reason `why` it fails."""
     try:
         made = compare_study(study, store=store)
     except StoreError:  # not shown as a result, because the error may be temporary

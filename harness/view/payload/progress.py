@@ -77,7 +77,7 @@ def read_progress(study: Study, store: Store) -> dict[str, Any]:
 def _describe_run(
     store: Store, prices: PriceTable, run: Mapping[str, Any], index: ItemIndex
 ) -> dict[str, Any]:
-    """Describe a run's answers, counting every sample; cached columns of the run are used if they exist."""
+    """Describe a run's answers (every sample counts as an answer) and its cost."""
     name: str = run["id"]
     if store.run_columns.is_kept(name):
         kept = store.run_columns.read_run(name, index)

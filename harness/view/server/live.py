@@ -18,7 +18,7 @@ _SILENCE = 15.0
 
 
 class ChangeFeed:
-    """The successive versions of a study's database, as numbers.
+    """Counts the changes of a study's database, so that pages can wait for the next change.
 
     Parameters
     ----------
@@ -74,7 +74,10 @@ class ChangeFeed:
             await self._next.wait()
 
     async def versions(self) -> AsyncIterator[int | None]:
-        """Yield the present version, then each later one until `end`; None if nothing changed for a while."""
+        """Yield the present version, then each later one until `end` is called.
+
+        None is yielded if nothing changed for a while.
+        """
         await self.begun()
         seen = self.version
         yield seen

@@ -41,7 +41,7 @@ _LIGHT = ("frame", "progress")
 
 
 class Parts:
-    """Cache of the page's parts, as JSON, by name and parameters.
+    """Cache of the page's parts: name and parameters of a part → its data as JSON.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Parts:
         self._one_at_a_time = asyncio.Semaphore(1)  # computing a part takes much memory
 
     async def read_part(self, name: str, params: Mapping[str, str]) -> bytes:
-        """Return a part as JSON.
+        """Return a part of the page as JSON.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Parts:
         return write_json({**found, "behind": behind})
 
     async def prepare(self) -> None:
-        """Read the columns for filters after the page's frame was read and before a request needs them."""
+        """Read the page's first part and its filters' columns in advance, so that requests need not wait."""
         await self._feed.begun()
         await self.read_part("frame", {})
         if not (self._study.experts.is_panel or self._study.is_open):
@@ -135,7 +135,7 @@ class _ItemsAsRead:
 
 
 def make_part(study: Study, store: Store, name: str, params: Mapping[str, str]) -> bytes:
-    """Return a part that depends only on the study, as JSON.
+    """Return as JSON a part of the page that is computed from the study and its database alone.
 
     Raises
     ------
