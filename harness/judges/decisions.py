@@ -127,8 +127,8 @@ def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> Asked
     Parameters
     ----------
     url
-        Base URL, or the name of a section under ``[endpoints]``, which can also name the environment variable
-        with the API key.
+        Base URL, or the name of a section under ``[endpoints]``. Such a section can also name the environment
+        variable with the API key.
     model
         Name of the model at the endpoint.
     name

@@ -259,7 +259,10 @@ class _Maker:
     widest: float
 
     def make(self, metric: str, model: str, other: str | None, field: str | None) -> OpenEstimate:
-        """Estimate a metric of a model, or the difference of two models; if withheld, give the reason."""
+        """Estimate a metric of a model, or the difference of two models.
+
+        If the estimate is withheld, its `withheld` gives the reason.
+        """
         sides = [self.models[name] for name in (model, other) if name is not None]
         if len(sides) == 2:
             common = np.intersect1d(sides[0].item, sides[1].item)
@@ -324,9 +327,9 @@ class _Maker:
     def _combine(
         self, named: OpenEstimate, sides: list[ModelUnits], *fills: str
     ) -> tuple[ItemMean, list[float]]:
-        """Return a model's mean or the difference of two models, and each model's `ItemMean.negative`.
+        """Return a model's mean or the difference of two models' means, and each model's `ItemMean.negative`.
 
-        `fills` says how missing judgements count for the first and the second model.
+        `fills` says for each model how its missing judgements count.
         """
         means = [
             _MEANS[named.metric](units, fill, named.field, self.items)
@@ -399,7 +402,7 @@ class _Maker:
 
 
 def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
-    """Return the estimate with its worst-case interval if `is_near`, otherwise with a reason for doubt.
+    """Return the estimate with its worst-case interval if `is_near`, otherwise with a reason in `why`.
 
     `is_near` says whether the worst-case interval is hardly wider than the reported one.
     """

@@ -94,8 +94,8 @@ class ErrorRates:
         Parameters
         ----------
         negatives
-            The mean n (see the class) of the model, or of the two models of a difference; 0 for a share of
-            met units.
+            The mean n, defined in the class's docstring, of one model, or of both models of a difference; 0
+            for a share of met units.
         """
         (s_low, s, s_high), (t_low, t, t_high) = self.yes_for_yes, self.no_for_no
         n = 1 - negatives[0] if len(negatives) == 1 else negatives[1] - negatives[0]
@@ -107,10 +107,10 @@ class ErrorRates:
 
 
 def find_rates(experts: Sequence[ExpertReplies]) -> tuple[ErrorRates, ...]:
-    """Return the error rates of all experts together: those from gold, and those from pairs of replies.
+    """Return the error rates of all experts together, computed from gold units and from pairs of replies.
 
-    Rates are left out if no error was observed. Gold determines error rates only if experts replied to units
-    with the truth "yes" and with the truth "no".
+    Rates without an observed error are left out. Gold units give rates only if experts replied to some with
+    the truth "yes" and to some with the truth "no".
     """
     both = next((found for found in experts if found.expert == ""), None)
     if both is None:

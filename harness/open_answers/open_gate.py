@@ -3,7 +3,7 @@
 Without a planned analysis, the interval is that of
 `oversight.harness.open_answers.intervals.betting_sequence`, which is valid however often the gate runs. A
 missing judgement counts against the verdict. A verdict is withheld if a model's answers have changed since
-the questions were drawn, or if many answers were missing then.
+the questions were drawn, or if many of its answers did not exist at that time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def gate_open_study(study: Study, bars: Bars, *, names: Sequence[str] | None = N
     ------
     BadInput
         If a bar is invalid, no question was drawn, a named model has no answers, no model is named although
-        several have answers, or a planned analysis is not the next one.
+        several have answers, or the bars name a planned analysis that is not the next one.
     """
     bars.check()
     level = study.estimate.level

@@ -127,7 +127,10 @@ def read_units(
 def _find_states(
     judgements: Judgements, first: IntArray, code: IntArray, item: IntArray, fields: int
 ) -> tuple[IntArray, BoolArray]:
-    """Return the state of every unit, and for every row whether an expert accepted its unit."""
+    """Return the state of every unit, and for every row of `judgements` whether the expert accepted the unit.
+
+    To accept a unit means to reply anything except "not my field".
+    """
     size, reply = len(first), judgements.reply
 
     def count(mask: BoolArray) -> IntArray:

@@ -236,7 +236,7 @@ class Judgements:
 
     @property
     def is_control(self) -> BoolArray:
-        """Whether each row measures its expert, and does not count for estimates of scores; shape (R,)."""
+        """Whether each row is a control question, which estimates of scores ignore; shape (R,)."""
         found: BoolArray = (self.expert != None) & np.isnan(self.propensity)  # noqa: E711
         return found
 

@@ -124,7 +124,7 @@ def _store_controls(
     gold: Sequence[GoldItem],
     draws: int,
 ) -> InsertedControls:
-    """Store new control questions under sealed ids and with places in the queues."""
+    """Store the control questions in `drawn` under sealed ids, each with a place in its expert's queue."""
     if drawn or wanted:
         sealed = seal_ids(store.controls.read_key(), [c.id for c in drawn])
         drawn = [replace(c, id=name) for c, name in zip(drawn, sealed, strict=True)]
@@ -144,7 +144,7 @@ def _store_controls(
 def _draw_missing(
     study: Study, store: Store, roster: Roster, gold: Sequence[GoldItem], before: Sequence[ControlQuestion]
 ) -> tuple[Counter[str], list[ControlQuestion]]:
-    """Draw control questions that were not drawn before; return the requested number per kind, and these."""
+    """Draw missing control questions. Returns the requested number per kind, and the new questions."""
     section, seed, questions = study.experts, study.study.seed, store.content.read_questions(second=False)
     queues, wanted = _Queues(roster, questions, before), Counter[str]()
     drawn = list[ControlQuestion]()
@@ -180,7 +180,10 @@ def _draw_again(
     queues: _Queues,
     find_able: Callable[[Question], Sequence[str]],
 ) -> tuple[list[ControlQuestion], int]:
-    """Return new control questions that repeat questions, and the number of questions selected for this.
+    """Repeat a random share of the questions as control questions. Returns the new ones.
+
+    Also returns the number of selected questions, which includes those without an expert and those repeated
+    before.
 
     Parameters
     ----------

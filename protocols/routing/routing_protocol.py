@@ -79,7 +79,7 @@ def put_question(
     propensity: float = 1.0,
     propensities: tuple[float, ...] = (),
 ) -> Question:
-    """Make the question for an expert about an item's option, which was drawn with this propensity."""
+    """Make the question for `expert` about an option that was drawn with this propensity."""
     name = question_id(rule.name, rule.seed, item.id, option)
     return Question(
         id=name,
@@ -128,7 +128,7 @@ def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray
 def multiply_by_judges(
     votes: NDArray[np.float64], items: Sequence[Item], judge_probabilities: OptionProbabilities
 ) -> NDArray[np.float64]:
-    """Multiply the votes' probabilities by the judges', and normalise rows to a sum of 1.
+    """Multiply probabilities from models' votes by judges' probabilities, and normalise rows to a sum of 1.
 
     An item without judges' probabilities keeps the votes' probabilities.
     """

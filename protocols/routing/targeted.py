@@ -90,7 +90,7 @@ class Targeted:
         return cls(roster, predictions, study.study.seed, study.experts.epsilon)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Return each option's probability of being true, by models' votes and judges' probabilities."""
+        """Return each option's probability of being true, given models' votes and judges' probabilities."""
         k = option_counts(items)
         votes = vote_posterior(predicted_matrix(items, self.predictions), k, int(k.max()))
         return multiply_by_judges(votes, items, self.judge_probabilities)
@@ -98,8 +98,8 @@ class Targeted:
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Return the probability with which each option is asked about, shape (items, largest K).
 
-        A row sums to 1, or to 0 if nothing is asked about the item. This happens if the only model's
-        prediction is unreadable, which is wrong for any truth.
+        A row sums to 1, or to 0 if nothing is asked about the item. Nothing is asked if there is only one
+        model and its prediction is unreadable, because this prediction is wrong whatever the true option is.
         """
         predicted, k = predicted_matrix(items, self.predictions), option_counts(items)
         alone = predicted.shape[1] == 1

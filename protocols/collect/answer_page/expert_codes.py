@@ -79,7 +79,7 @@ def make_codes(
 
 
 def list_codes(study: Study, store: Store) -> dict[str, AnswerLink | None]:
-    """Map each person with questions or a code to the link of their newest code, or None without a code.
+    """Return the link of each person's newest code; None for people who have questions but no code.
 
     Raises
     ------
@@ -149,7 +149,10 @@ def _check_secret(link: AnswerLink | None, secret: str, digest: str) -> AnswerLi
 
 
 def _check_asked(study: Study, store: Store, experts: Sequence[str]) -> list[str]:
-    """Return the named experts without duplicates, or all people with questions; refuse other names."""
+    """Return the named experts without duplicates, or all people with questions if nobody is named.
+
+    Names of people without questions are refused.
+    """
     check_drawn(study, store)
     known = [name for name in store.count_asked(panel=study.experts.is_panel) if not is_erased(name)]
     for name in experts:

@@ -1,4 +1,4 @@
-"""Send queued questions; after any interruption, the same command leaves one task per question.
+"""Send queued questions. After an interruption, repeat the command: each question still gets only one task.
 
 Tasks are recorded before they are sent. If no reply arrives, it is unknown whether the server has them. So
 the next push reads the project, adopts the tasks that it finds and sends the missing ones.

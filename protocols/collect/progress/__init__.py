@@ -1,1 +1,1 @@
-"""Progress of every expert, and the share of all queues that everybody has answered."""
+"""Progress of every expert, and the share of their queues that all experts have reached."""

@@ -28,7 +28,7 @@ class QueueShare:
     Attributes
     ----------
     share
-        Share of every queue, from its start, that all experts have reached.
+        Largest share such that every expert has reached it in the expert's own queue.
     passed
         Expert → ids of the questions that the expert passed over, in queue order.
     slowest
@@ -44,9 +44,9 @@ class QueueShare:
 
 
 def share_queues(store: Store) -> QueueShare:
-    """Compute the share of every queue's original questions that all experts have reached.
+    """Compute the largest share of their own queues that all experts have reached.
 
-    A reassigned question stays in the queue of the expert it was drawn for. Control questions and second
+    A reassigned question stays in the queue of the expert for whom it was drawn. Control questions and second
     questions are ignored.
     """
     order = store.columns.read_order()
@@ -103,7 +103,7 @@ class AnswerTimes:
 
 
 def sum_up_times(looks: Sequence[tuple[float, int]]) -> AnswerTimes:
-    """Summarise the times of answers, given as pairs: seconds, and length of the text in characters.
+    """Summarise answer times from pairs (seconds for the answer, characters in the question's text).
 
     Examples
     --------

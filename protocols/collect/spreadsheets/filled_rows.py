@@ -49,7 +49,7 @@ class WrongRows:
             raise self._found.error(good, _MEND)
 
     def raise_with(self, fatal: DataError, good: int) -> None:
-        """Raise an error that cannot be avoided by leaving out rows, together with the bad rows before it."""
+        """Raise an error that makes a whole file unreadable, together with the bad rows found before."""
         if not self._refuses or not self._found.number:
             raise fatal
         self._found.add(fatal)

@@ -95,7 +95,7 @@ class Client(Transport):
         return {str(u.email).lower(): int(u.id) for u in self.call_with_retries("users.list")}
 
     def read_invitation(self) -> str:
-        """Return the path, including its token, where an account can be created."""
+        """Return the path of the invitation link, with its token, where an account can be created."""
         link = urlsplit(str(self.call_with_retries("organizations.invites.get_invite_link").invite_url))
         return f"{link.path}?{link.query}"
 

@@ -107,8 +107,8 @@ def start_server(
     folder
         Folder for its data; by default a folder called `name` in the user's data directory.
     public_url
-        Address that others use, ``https://`` and a name, through a proxy on this machine with TLS; empty if
-        there is none.
+        Address for people on other machines: ``https://`` and the name of a TLS proxy on this machine; empty
+        if there is no proxy.
 
     Raises
     ------
@@ -183,9 +183,10 @@ def find_servers() -> Path:
 
 
 def _find_folder(name: str) -> Path:
-    """Return the folder of a server's data; an older version's data stay in the cache while the server runs.
+    """Return the folder of a server's data.
 
-    If the server is stopped, these data are moved from the cache to the data directory.
+    Data of an older version are in the cache. If that server is stopped, its data are moved to the data
+    directory; if it runs, its folder in the cache is returned.
     """
     place, before = find_servers() / name, cache_dir() / "label-studio" / "servers" / name
     if name and not place.exists() and before.is_dir():

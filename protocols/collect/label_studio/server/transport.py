@@ -1,7 +1,7 @@
 """Call a Label Studio server through its SDK; no other module uses the SDK.
 
 Every failure becomes an error of this project, with the token removed. Reading is retried while a server
-restarts. Writing is not retried, so callers first check what has arrived.
+restarts. Writing is not retried: after a failure, callers check what has arrived before they write again.
 
 `oversight doctor` checks a server step by step without the SDK, so that only the first problem (address,
 token, version or rights) is reported, with its solution.
