@@ -106,7 +106,7 @@ def _price(protocol: str, row: PlannedRow, costs: CostsSection, pool: int, judge
 
 
 def mix_sentence(row: PricedPlan) -> str:
-    """Return one line on a plan: its questions, side information and judged items, and what they cost.
+    """Return one line on a plan: its questions, side information and judged items, and the total cost.
 
     Examples
     --------

@@ -124,7 +124,7 @@ class JudgeQuestion:
     Attributes
     ----------
     judges, models
-        Names of judges and of models; None for the study's judges, and for all models that are not judges.
+        Names of judges and of models. If None, the study's judges, and all models that are not judges.
     against
         Study on which the calibration is fitted, to be tested on this study; None for no such test.
     by
@@ -171,7 +171,7 @@ class WeighedJudges(Judges):
         self._judges, self._votes, self._of = list(judges), dict(votes), ""
 
     def estimate(self, model: str, setting: Any) -> Estimate:
-        """Estimate a model's accuracy, and the number of questions that were saved; see `Judges.estimate`."""
+        """Estimate a model's accuracy, and the number of questions that judges and votes save."""
         self._of = model
         return super().estimate(model, setting)
 
@@ -260,7 +260,8 @@ def transport_verdict(groups: Sequence[TransportGroup], judge: str) -> str:
 def judge_verdict(quality: JudgeQuality) -> tuple[str, str]:
     """Return the verdicts on a judge's area under the curve and its calibration; both may be ``"undecided"``.
 
-    A judge is informative if the interval of its area lies above ½, and misleading if it lies below. A judge
+    A judge is informative if the interval of its area lies above ½, and misleading if that interval lies
+    below ½. A judge
     is calibrated if the interval of its calibration error lies below `TOLERANCE`, and miscalibrated if it
     lies above half of `TOLERANCE`.
     """

@@ -350,7 +350,8 @@ class _Maker:
     ) -> OpenEstimate:
         """Add the value corrected for experts' errors, and a reason for doubt if a correction matters.
 
-        If both gold and pairs of replies show errors, gold corrects the value, and both can cause doubt.
+        If gold units and pairs of replies both show errors, the correction uses the rates from gold units,
+        but each of the two rates can be a reason for doubt.
 
         Parameters
         ----------

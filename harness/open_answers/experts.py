@@ -75,7 +75,7 @@ class ErrorRates:
 
     @property
     def doubt(self) -> str:
-        """Text that says how often experts replied wrongly, or two experts replied differently."""
+        """Text that says how often experts replied wrongly or, without gold, two experts disagreed."""
         if self.is_gold:
             return f"experts gave {self.wrong} of {self.of} control questions a wrong reply"
         return f"two experts replied differently to {self.wrong} of {self.of} questions"

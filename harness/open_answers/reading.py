@@ -34,7 +34,7 @@ class ModelUnits:
     points, propensity, order
         As in `Judgements`.
     field
-        Field of the unit, or of the expert who accepted it; None if unknown.
+        Field of the unit or, if it has none, of the expert who accepted the unit; None if unknown.
     state
         GOOD, BAD, MISSING or UNASKED.
     judge

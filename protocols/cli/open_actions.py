@@ -80,7 +80,7 @@ def _store_frame(store: Store, frame: Frame) -> None:
 
 
 def simulate(args: argparse.Namespace, study: Study) -> None:
-    """Answer open questions from a file of right answers, until no new question follows."""
+    """Answer all questions from a file of true labels, including questions that follow."""
     if not args.key:
         raise BadInput("give the key with --key FILE (columns item, model, unit, label)")
     if args.sensitivity != 1 or args.specificity != 1:

@@ -244,10 +244,10 @@ def _draw_gold(
 ) -> Iterator[ControlQuestion]:
     """Yield questions on gold items in random order, half of them about the true option.
 
-    If more questions are needed than there are gold items, the items are used again: with a false option if
-    the true option was used, and the reverse. The option's expert is drawn as for the study's questions. So
-    experts' overall error rates on gold items are those on the study's questions, if both kinds of items are
-    similar.
+    If more questions are needed than there are gold items, each item is used a second time: with a false
+    option if the first question was about the true option, otherwise with the true option. The option's
+    expert is drawn as for the study's questions. So experts have the same overall error rates on gold items
+    and on the study's items, if these items are similar.
     """
     by_id = sorted(gold, key=lambda g: g.item.id)
     truth = {g.item.id: g.truth for g in by_id}
@@ -284,7 +284,7 @@ def _control(
 
 
 def _find_place(control: ControlQuestion, original: int | None, draws: int) -> int:
-    """Draw a place in the current draw; a repeat comes after the repeated question."""
+    """Draw a control question's place in the queue; a repeat comes after the repeated question."""
     place = draws * PLACES + draw_place(control.id)
     if control.kind is not ControlKind.REPEAT or original is None or place > original:
         return place

@@ -31,7 +31,7 @@ class DrawInformation:
     Attributes
     ----------
     predicted
-        Shape (N, M): option that each of M models predicts; −1 if it names none.
+        Shape (N, M): option that each of M models predicts; −1 if the model names none.
     n_options
         Shape (N,): number of options K.
     looked_at

@@ -46,7 +46,7 @@ def keep_drawn_items(store: Store, portions: Iterable[list[Item]]) -> Iterator[l
 
 
 def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | None, more: int | None) -> None:
-    """Draw the items for a number of questions, or add items for more questions.
+    """Draw enough items for `wanted` questions, or draw further items for `more` questions.
 
     Parameters
     ----------

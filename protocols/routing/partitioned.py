@@ -36,7 +36,7 @@ _Drawn = tuple[str, int, str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Partitioned:
-    """Draws one option per item (or m options) uniformly, and asks an expert of each drawn option.
+    """Draws m options per item uniformly (by default one), and asks an expert about each of them.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The interface of protocols: items become questions, answers become labels.
 
 For every item, a protocol draws the option to ask about, with a propensity that is fixed before any answer.
-It states what estimators may rely on (`RoutingProtocol.statement`).
+It states what estimators can rely on (`RoutingProtocol.statement`).
 """
 
 from __future__ import annotations

@@ -47,8 +47,9 @@ class SecondDraw:
     left
         Number of items for which a second answer would be informative.
     narrower
-        Expected standard error of the models' estimates with second questions, divided by that without them.
-        It assumes that the votes' probabilities are right; 1 without votes.
+        Expected standard error of the models' estimates with second questions, divided by their standard
+        error without them. The expectation uses probabilities from the models' votes; 1 if there are no
+        votes.
     """
 
     questions: Sequence[QuestionFields]

@@ -170,8 +170,8 @@ def next_assignments(
     Raises
     ------
     DataError
-        If an annotator would exceed their capacity. Nobody may replace the annotator, because that would
-        change the propensities.
+        If an annotator would get more items than their capacity. No other annotator is drawn instead, because
+        that would change the propensities.
     ConfigError
         If annotators, seed or rule changed. Balanced blocks are a single draw, so their items must not change
         either.

@@ -1,4 +1,4 @@
-"""Serve questions to the answer page and store answers, once per key and question.
+"""Serve questions to the answer page, and store each answer once, even if a browser sends it again.
 
 The page receives no truth, prediction, propensity or other person's answer, and does not reveal how or why an
 item was chosen. Options are identified by their positions on the page, because their order in a source may

@@ -188,7 +188,7 @@ async def _send_script(_request: web.Request) -> web.StreamResponse:
 
 @web.middleware
 async def _even_out(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Send a reply about questions at the next clock tick, to hide its processing time."""
+    """Delay a reply about questions to the next clock tick, so that its processing time stays hidden."""
     loop = asyncio.get_running_loop()
     begun = loop.time()
     try:

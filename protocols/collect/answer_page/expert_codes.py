@@ -126,7 +126,7 @@ def normalise_code(text: str) -> str:
 
 
 def derive_link_id(secret: str) -> str:
-    """Return the public id of the link that a normalised code opens; the stored hashes do not contain it."""
+    """Return the public id of the link that belongs to a normalised code; it is not part of a stored hash."""
     return hash_secret(f"oversight answer link {secret}")[:12]
 
 

@@ -106,7 +106,7 @@ def watch_campaign(
 
 
 def take_look(campaign: Campaign, until_width: float | None = None) -> Look:
-    """Pull, send follow-up questions and, unless the study is a panel, estimate from stored answers."""
+    """Pull answers, send follow-up questions and, unless the study is a panel, estimate from the answers."""
     difference, follow = campaign.pull(), campaign.push_next()
     study, store = campaign.study, campaign.store
     queues = QueueShare(passed={})

@@ -63,7 +63,7 @@ class Asked(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListedQuestions:
-    """Questions in memory, with their items if known, and the question text of the exported files."""
+    """Looks up asked questions in memory; `items` and `question_text` serve to compare exported texts."""
 
     questions: Mapping[str, Question]
     items: Mapping[str, Item]

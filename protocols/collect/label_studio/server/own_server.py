@@ -1,7 +1,7 @@
 """Start, find and stop a Label Studio server on this machine.
 
-Each server has a folder with its data and the files of an `oversight.harness.platform.ServerFolder`, whose
-state contains the admin's password and token.
+Each server has a folder with its data and the files of an `oversight.harness.platform.ServerFolder`. Its
+state file contains the admin's password and token.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class LabelStudioServer:
     admin
         The admin's e-mail address; password and token are only in ``server.json``.
     public_url
-        Address that others use through a proxy; empty without a proxy.
+        Address for people on other machines, through a proxy; empty without a proxy.
     """
 
     folder: str
@@ -249,7 +249,7 @@ def _launch(files: ServerFolder[LabelStudioServer], port: int, *, public_url: st
 
 
 def _make_public(url: str) -> dict[str, str]:
-    """Return the settings of a server that others reach through its proxy."""
+    """Return the settings of a server that people on other machines reach through a proxy."""
     if not url:
         return {}
     secure = {"CSRF_COOKIE_SECURE": "1", "SESSION_COOKIE_SECURE": "1"}
