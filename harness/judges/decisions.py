@@ -4,7 +4,7 @@ A request contains a state and named questions of one type. The reply contains a
 question. The type determines the questions about an item:
 
 ``choice``
-    One question: which option is right? The judge's probabilities are those of the options.
+    One question: which option is right? Its answer gives the judge's probability of each option.
 ``noul``
     One yes/no question per option; the options' probabilities need not sum to 1.
 ``score``

@@ -217,7 +217,7 @@ def _name_text(text: str) -> str:
 
 
 def show_answer(item: Item, answer: StoredAnswer, unit: StoredUnit) -> tuple[str, str]:
-    """Return the text that an expert reads, and the question about a unit; both hide model and points.
+    """Return the text that an expert reads, and the question about a unit; neither shows model or points.
 
     Examples
     --------

@@ -3,7 +3,8 @@
 The schemes "equal" and "judge" draw *cells*. A cell is either a criterion of an item or a claim. Questions
 about a criterion are asked for every distinct answer to the item, so that models are compared on the same
 criteria. A claim is asked about once for all answers that make it. All questions of a cell are drawn
-together, with one probability π. It is proportional to the largest size z of the cell in any answer, where
+together, with one probability π. A cell has a size z in each answer, and π is proportional to the largest of
+these sizes, where
 
     z = ⅔ u/Σu + ⅓/U       within an answer of U units
 

@@ -70,7 +70,7 @@ class OpenEstimate:
         Confidence level.
     items, judged, missing
         Numbers of items with a judged unit, of judged units, and of units that were asked about but have no
-        yes or no. For "no_error", `missing` is the number of answers that may or may not have an error.
+        yes or no. For "no_error", `missing` is the number of answers that missing judgements leave undecided.
     method
         Name of the method of the interval.
     corrected, corrected_low, corrected_high
@@ -190,9 +190,9 @@ def estimate_open(
     anytime
         Whether to compute intervals that stay valid if the results are inspected repeatedly.
     widest
-        Largest ratio of two widths: of the interval that allows for missing judgements, and of the interval
-        that leaves them out. Above this ratio, the latter interval is reported, and `OpenEstimate.why` says
-        that it may not be valid.
+        Largest ratio between the widths of two intervals: one that allows for missing judgements, and one
+        that leaves them out. Above this ratio, the interval that leaves them out is reported, and
+        `OpenEstimate.why` says that it may not be valid.
 
     Raises
     ------

@@ -29,9 +29,10 @@ class ExpertReplies:
         Share of right replies to control questions whose true reply is "yes", and to those whose true reply
         is "no"; None without such questions.
     agrees
-        Share of other experts' yes or no replies to the same questions that equal the expert's reply. For all
-        experts together, share of the pairs of replies to one question that are equal. None without such
-        replies. The interval assumes that pairs of replies are independent.
+        Among other experts' yes or no replies to questions that this expert answered, the share that equals
+        this expert's reply. For all experts together: among all pairs of replies to the same question, the
+        share of equal pairs. None if no question has two replies. The interval assumes that pairs of replies
+        are independent.
     """
 
     expert: str
@@ -51,7 +52,7 @@ class ErrorRates:
     Gladen 1978, Am. J. Epidemiol. 107). Units with positive points are bad if they are not met, other units
     if they are met. So an observed loss ℓ is corrected to
 
-        (ℓ − (1 − s) − (1 − t) n)/(s + t − 1),   n = mean of negative points divided by positive points,
+        (ℓ − (1 − s) − (1 − t) n)/(s + t − 1),   n = mean over items of |negative points| / positive points,
 
     and an observed score 1 − ℓ to (1 − ℓ − (1 − t)(1 − n))/(s + t − 1). The correction assumes the same rates
     for all units and experts.

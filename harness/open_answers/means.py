@@ -268,7 +268,10 @@ def share_met(units: ModelUnits, fill: str, field: str | None, names: list[Any])
 
 
 def without_error(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
-    """Return the share of answers without an error; undecided answers count as right if `fill` is HIGH."""
+    """Return the share of answers without an error.
+
+    Undecided answers count as free of errors if `fill` is HIGH, otherwise as answers with an error.
+    """
     del names
     if field is not None and not units.fields_known:
         raise Withheld(

@@ -121,7 +121,7 @@ def judge_score(found: OpenEstimate, bar: float, level: float, method: str = "")
     found
         Estimate whose interval allows for missing judgements: from `estimate_open` with ``widest=math.inf``.
     level
-        Level of the verdict; the interval of a planned analysis may have a higher level.
+        Level of the verdict. The interval of a planned analysis can have a higher level.
     method
         Text that names the planned analysis; empty for an interval that is valid at any time.
 
@@ -148,7 +148,7 @@ def judge_score(found: OpenEstimate, bar: float, level: float, method: str = "")
 
 
 def _check(judged: JudgedStudy, items: int, verdict: GateVerdict, model: str, baseline: str) -> GateCheck:
-    """Return the verdict with remarks; it is withheld if the judged answers are outdated or incomplete."""
+    """Add remarks to a verdict, and withhold it if the judged answers are outdated or incomplete."""
     answers = Counter(answer.model for answer in judged.frame.answers)
     whys = list[str]()
     for name in filter(None, [model, baseline]):

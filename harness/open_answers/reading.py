@@ -60,7 +60,10 @@ class ModelUnits:
         )
 
     def rows_of_field(self, field: str | None) -> IntArray:
-        """Return positions of a field's units and of missing units of unknown field; None means all units."""
+        """Return the positions of a field's units, and of missing units of unknown field.
+
+        If `field` is None, the positions of all units are returned.
+        """
         if field is None:
             return np.arange(len(self.item))
         may_be = (self.field == None) & (self.state == MISSING)  # noqa: E711

@@ -3,7 +3,7 @@
 An *answer* is the text that a model wrote for an item. A *unit* is a criterion of the item's rubric (met or
 not met; its points may be negative), or a claim of one answer (true or not; a whole answer can also be a
 claim). A *question* shows an answer and a unit to an expert. Equal claims in answers of several models are
-one question, and so is a criterion for several equal answers.
+one question. If several answers are equal, a criterion is asked about only once for all of them.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 For one model, the expert of the predicted option is asked, which is optimal. For several, one option per
 item is drawn with π ∝ √(n_k s_k). Here n_k is the number of models that predict option k, p_k is the
 probability that option k is true, and s_k = p_k(1 − p_k). A share ε of the draw is spread over all options,
-so that the answer serves every model, including later ones. For comparing two models, `Disagreement` asks
-only about items on which they differ, about one of the two predicted options at random.
+so that the answers can also be used for models added later. For comparing two models, `Disagreement` asks
+only about items on which they differ, and draws one of the two predicted options at random.
 """
 
 from __future__ import annotations

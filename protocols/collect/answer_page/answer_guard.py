@@ -71,7 +71,7 @@ class RequestLimit:
 
 
 def network_of(address: str) -> str:
-    """Return the address under which attempts are counted; for IPv6, its 64-bit network."""
+    """Return the address under which a client's attempts are counted; for IPv6, its 64-bit network."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -90,7 +90,7 @@ _SEEN_EVERY = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class AnswerGuard:
-    """Settings that requests are checked against.
+    """Checks that requests come from a signed-in browser, and limits their number.
 
     Attributes
     ----------

@@ -131,19 +131,22 @@ def derive_link_id(secret: str) -> str:
 
 
 def sign_in(store: Store, secret: str) -> AnswerLink | None:
-    """Return the link that a normalised code opens now; None if it opens no link."""
+    """Return the link that belongs to a normalised code; None if the code or the link is not valid."""
     link = store.people.find_link(derive_link_id(secret))
     return _check_secret(link, secret, "" if link is None else link.token_digest)
 
 
 def open_link(store: Store, link_id: str, session: str) -> AnswerLink | None:
-    """Return the link with this id if `session`, a cookie's value, opens it now, else None."""
+    """Return the link with this id; None if it is not valid, or `session` is not the value of its cookie."""
     link = store.people.find_link(link_id)
     return _check_secret(link, session, "" if link is None else link.session_digest)
 
 
 def _check_secret(link: AnswerLink | None, secret: str, digest: str) -> AnswerLink | None:
-    """Return a link if it is valid and the secret has the digest, which is compared in constant time."""
+    """Return `link` if it is valid and `digest` is the hash of `secret`, otherwise None.
+
+    The hashes are compared in constant time.
+    """
     is_right = hmac.compare_digest(hash_secret(secret), digest or _NO_DIGEST)
     return link if link is not None and is_right and link.opens(datetime.now(UTC)) else None
 

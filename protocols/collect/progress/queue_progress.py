@@ -89,11 +89,12 @@ class AnswerTimes:
     median_seconds
         Median time; None if no time is known.
     hours
-        Sum of the known times. A time counts at most ten times the median, and at most one hour. None if no
-        time is known.
+        Sum of the known times; a time above ten times the median, or above one hour, is replaced by this
+        limit. None if no time is known.
     fast
         Number of answers given in less than half a second, or in less time than reading the text takes at 200
-        characters per second. They count as answers; people must judge whether they are honest.
+        characters per second. They count as answers; whoever runs the study must judge whether they are
+        honest.
     """
 
     timed: int = 0
@@ -132,7 +133,8 @@ class QueueProgress:
     asked, answered, open
         Numbers of questions; questions answered unsure or skipped count as `answered`.
     passed
-        Number of open questions that have a later answered question in the queue; None for a panel.
+        Number of open questions that the expert passed over, as a later question in the queue is answered;
+        None for a panel.
     yes, no, unsure, skip, rated
         Numbers of answers by verdict, or of a panel's labels.
     foreign

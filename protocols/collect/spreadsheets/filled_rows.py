@@ -57,7 +57,7 @@ class WrongRows:
 
 
 def fill(portion: Portion, columns: Sequence[str], needed: str, note: Note) -> Iterator[FilledRow]:
-    """Yield rows with a text in the last required column, and that text; record malformed rows.
+    """Yield the rows whose last required column is filled in, with that column's text; record malformed rows.
 
     Raises
     ------

@@ -276,7 +276,7 @@ def _wait_ready(files: ServerFolder[LabelStudioServer]) -> LabelStudioServer:
 
 
 def _answers(server: LabelStudioServer) -> bool:
-    """Whether the server answers and recognises the token, which another program on this port cannot."""
+    """Whether the server answers and recognises the token; another program on its port would not."""
     import httpx
 
     with contextlib.suppress(httpx.HTTPError, ValueError):
