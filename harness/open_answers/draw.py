@@ -254,7 +254,7 @@ def systematic(chance: FloatArray, start: float) -> BoolArray:
 def _draw_items(
     table: UnitTable, n: int, judge: FloatArray | None, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray, IntArray]:
-    """Draw as many items as possible, so that any such number of items needs at most n questions.
+    """Draw as many items as n questions suffice for, whichever items are drawn.
 
     Returns the items' rows, with probabilities and places. A row's probability is the probability that its
     item is drawn and its unit is first in the answer's order. The unit's place in this order counts from 1.

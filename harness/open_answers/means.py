@@ -356,7 +356,7 @@ def _sums(
 def _with_judge(
     units: ModelUnits, weight: FloatArray, counted: BoolArray, probability: FloatArray
 ) -> FloatArray:
-    """Return each item's sum D (module docstring), with a judge's probabilities as control variate.
+    """Return the sum D of every item, defined in the module's docstring, with a judge as control variate.
 
     `probability` is the judge's probability that a unit is `counted`; NaN if it gave none.
     """

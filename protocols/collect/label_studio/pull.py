@@ -140,7 +140,7 @@ def pull_queue(
 
 
 def find_withdrawn(pulled: Pulled, known: Snapshot) -> frozenset[str]:
-    """Return the questions whose stored answer came from the server, but is no longer there at this pull."""
+    """Return the questions whose stored answer came from the server but was not found there by this pull."""
     return (pulled.question_ids & known.accepted) - {reply.id for reply in pulled.replies}
 
 

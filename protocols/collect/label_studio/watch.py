@@ -42,9 +42,9 @@ class Look:
     progress
         Expert → progress.
     share
-        Largest share such that every expert has reached it in the expert's own queue.
+        Share of the queue that the slowest expert has reached; estimates use this share of every queue.
     slowest
-        The expert who limits that share; empty if all questions are answered.
+        Name of the slowest expert; empty if all questions are answered.
     waiting
         The next question of this expert; empty if all questions are answered.
     passed

@@ -1,1 +1,1 @@
-"""Progress of every expert, and the share of their queues that all experts have reached."""
+"""Progress of every expert, and the share of the queue that the slowest expert has reached."""

@@ -28,7 +28,8 @@ class QueueShare:
     Attributes
     ----------
     share
-        Largest share such that every expert has reached it in the expert's own queue.
+        Share of the queue that the slowest expert has reached; the other experts have reached at least this
+        share of theirs.
     passed
         Expert → ids of the questions that the expert passed over, in queue order.
     slowest
@@ -44,7 +45,7 @@ class QueueShare:
 
 
 def share_queues(store: Store) -> QueueShare:
-    """Compute the largest share of their own queues that all experts have reached.
+    """Compute the share of the queue that the slowest expert has reached.
 
     A reassigned question stays in the queue of the expert for whom it was drawn. Control questions and second
     questions are ignored.
