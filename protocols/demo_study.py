@@ -57,7 +57,7 @@ def run_demo(
     folder
         Folder of the study.
     limit
-        Number of notes to use, from the first on; None for all.
+        Number of bundled notes to use, in file order; None for all.
     tell
         Called with a description of each step.
     """

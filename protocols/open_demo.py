@@ -63,7 +63,7 @@ def run_open_demo(
     folder
         Folder of the study.
     limit
-        Number of questions to use, from the first on; None for all.
+        Number of bundled questions to use, in file order; None for all.
     tell
         Called with a description of each step.
     """
@@ -118,7 +118,7 @@ def _write_answers(study: Study, folder: Path, model: str) -> Path:
 
 
 def _write_key(frame: Frame, path: Path) -> Path:
-    """Write the bundled key, with simulated experts' verdicts on the local model's answers."""
+    """Write an answer key: the bundled models' key, and simulated verdicts on the local model's answers."""
     texts = {a.item_id: a.text.lower() for a in frame.answers if a.model == LOCAL}
     with path.open("w", encoding="utf-8", newline="") as stream:
         stream.write((DATA / f"{_START}.key.csv").read_text(encoding="utf-8"))

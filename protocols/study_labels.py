@@ -1,7 +1,7 @@
 """A study's questions and answers without a server: draw, export, import, simulate.
 
-The portions of a file are stored together, or not at all. All other input is checked before the database is
-opened.
+A file is read in portions, which are stored together or not at all. All other input is checked before the
+database is opened.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ from oversight.protocols.routing import (
 def text_key(study: Study, store: Store) -> int | None:
     """Return the key of the checksums in exported files, which changes if items' texts change.
 
-    The key is derived from the digest of the items file, which is stored after its items if they are many.
-    None if this digest is not stored.
+    The key is derived from the digest of the items file. It is None if the database does not contain this
+    digest, which is stored only for large files and after their items.
     """
     digest = digest_source(study)
     return int(digest[:8], 16) if digest and ShownRepository(store).has_source(digest) else None
@@ -79,8 +79,8 @@ def text_key(study: Study, store: Store) -> int | None:
 class AskedLookup:
     """Looks up asked questions one by one, or reads all of them when that becomes faster.
 
-    After all questions were read, each can be looked up in memory only once, because a file normally has one
-    answer per question; repeated lookups use the database.
+    A file normally has one answer per question, so a question is removed from memory when it is looked up; a
+    second lookup of the same question uses the database.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class AskedLookup:
         return found
 
     def find_marks(self, ids: Sequence[str]) -> list[int | None]:
-        """Return the mark of each question's shown text; None if the question was never asked."""
+        """Return the hash of each question's exported texts; None if the question was never asked."""
         self._wants_marks = True
         read = self._marks or {}
         found = list(map(read.pop, ids, repeat(None)))
@@ -142,12 +142,15 @@ class AskedLookup:
         return found
 
     def find_cells(self, ids: Sequence[str]) -> dict[str, Mapping[str, str]]:
-        """Return the shown text by question and column, for questions that were asked."""
+        """Return the exported texts of each asked question among `ids`, as question id → column → text."""
         text = self._study.experts.question_text
         return {name: write_cells(*shown, text) for name, shown in self._shown.find_shown(ids).items()}
 
     def find_said(self, ids: Sequence[str]) -> dict[str, Response]:
-        """Return the stored answer by question, for questions that had one at the first lookup."""
+        """Return the stored answers of these questions, by id.
+
+        The result is empty if the study had no answers when this was first called.
+        """
         return self._replies.find_replies(ids) if self._is_answered else {}
 
     @cached_property
@@ -266,7 +269,7 @@ def _route_questions(
 
 
 def _find_common_options(study: Study, roster: Roster) -> tuple[str, ...]:
-    """Return the options that all items share; empty if they differ, or everybody may judge all options."""
+    """Return the options that all items share; empty if items differ, or every expert judges all options."""
     if roster.classes == (ANY_CLASS,):
         return ()
     items = stream_items(study)
@@ -424,12 +427,12 @@ def simulate_answers(
     abstention: float = 0.0,
     seed: int | None = None,
 ) -> int:
-    """Answer the open questions from the sealed key; return their number.
+    """Answer the open questions with simulated experts. Returns the number of answers.
 
     Parameters
     ----------
     key
-        File with the sealed key; presets have their own.
+        File with the true options; not needed for a preset, which has its own.
     sensitivity, specificity, abstention
         Rates of `SimulatedExperts`.
     seed

@@ -36,7 +36,7 @@ def add_study(parser: argparse.ArgumentParser) -> None:
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add ``--json`` to the parser of a sub-verb, whose verb has it too."""
+    """Add ``--json`` to the parser of a sub-verb; the verb itself accepts it too."""
     told = "print one JSON object instead of text"
     parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=told)
 

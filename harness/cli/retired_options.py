@@ -24,7 +24,7 @@ RENAMED_VERBS = {
 
 
 def find_renamed(words: list[str]) -> str:
-    """Return the former name (one or two words) with which a command begins; empty if there is none."""
+    """Return the first one or two words of a command if they are a verb's former name, else an empty text."""
     return next((name for name in (words[0], " ".join(words[:2])) if name in RENAMED_VERBS), "")
 
 

@@ -1,9 +1,9 @@
-"""Measure how good judges are, how many questions they save, and whether their calibration transfers.
+"""Measure how good judges are, how many questions they save, and whether they stay calibrated on other items.
 
 A judge is a machine that gives every option of an item a probability: a model with log-probabilities or
-several samples, an imported file, or a decision endpoint. It answers the same yes/no questions as the
-experts, with unknown errors. No result treats a judge's answer as the truth: every result is computed from
-experts' answers, weighted by the inverse of their propensities.
+several samples, an imported file, or a decision endpoint. A judge answers the same yes/no questions as the
+experts, with unknown error rates. No result treats a judge's answer as the truth: every result is computed
+from experts' answers, weighted by the inverse of their propensities.
 """
 
 import lazy_loader

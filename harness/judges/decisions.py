@@ -4,7 +4,7 @@ A request contains a state and named questions of one type. The reply contains a
 question. The type determines the questions about an item:
 
 ``choice``
-    One question: which option is right? The judge's probabilities are those of the options.
+    One question: which option is right? Its answer gives the judge's probability of each option.
 ``noul``
     One yes/no question per option; the options' probabilities need not sum to 1.
 ``score``
@@ -127,8 +127,8 @@ def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> Asked
     Parameters
     ----------
     url
-        Base URL, or the name of a section under ``[endpoints]``, which can also name the environment variable
-        with the API key.
+        Base URL, or the name of a section under ``[endpoints]``. Such a section can also name the environment
+        variable with the API key.
     model
         Name of the model at the endpoint.
     name

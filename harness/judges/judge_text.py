@@ -217,7 +217,10 @@ def dependence_lines(report: JudgeReport) -> list[str]:
 
 
 def transport_lines(one: TransportGroup) -> list[str]:
-    """Return lines on one group: whether a calibration holds, or how many questions would decide this."""
+    """Return lines that say whether a judge's calibration holds on one group of items.
+
+    If this is undecided, the last line gives the number of further questions that would decide it.
+    """
     made = one.transport
     lines = [f"{made.judge} on {one.group}: {made.verdict.upper()} (margin {100 * made.margin:g} points)"]
     lines += [

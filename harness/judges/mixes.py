@@ -1,9 +1,9 @@
 """Total cost of expert questions and judges, and the cheapest way to reach a half-width.
 
-A plan from a pilot (`PilotPlan`) gives, for every use of side information, the number of questions that
-reaches the half-width in 80 % of studies. This module converts its rows into dollars and minutes. A judge is
-paid for every item that it judges: the whole pool if items are drawn from a pool, otherwise the items asked
-about. Other models' votes exist already and cost nothing.
+A plan from a pilot (`PilotPlan`) has one row for every use of side information, with the number of questions
+at which 80 % of studies would reach the half-width. This module converts these rows into dollars and minutes.
+A judge is paid for every item that it judges: the whole pool if items are drawn from a pool, otherwise the
+items asked about. Other models' votes exist already and cost nothing.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _price(protocol: str, row: PlannedRow, costs: CostsSection, pool: int, judge
 
 
 def mix_sentence(row: PricedPlan) -> str:
-    """Return one line on a plan: its questions, side information and judged items, and what they cost.
+    """Return one line on a plan: its questions, side information and judged items, and the total cost.
 
     Examples
     --------

@@ -51,7 +51,7 @@ class JudgeProbabilities:
     def of_predictions(cls, judge: PredictionColumns, n_options: IntArray) -> JudgeProbabilities:
         """Make probabilities from predictions.
 
-        The predicted option gets the stated confidence, or 1 without one. The other options share the
+        The predicted option gets the stated confidence, or 1 if none is stated. The other options share the
         remaining probability equally.
         """
         n, width = len(n_options), int(n_options.max(initial=2))
@@ -71,7 +71,7 @@ class JudgeProbabilities:
 
     @property
     def named(self) -> IntArray:
-        """The most likely option of each item, shape (N,); −1 if it is tied, or the item was not judged."""
+        """The most likely option of each item, shape (N,); −1 for ties and for items that were not judged."""
         filled = np.nan_to_num(self.p, nan=0.0)
         best = filled.argmax(axis=1)
         ahead = (filled == filled.max(axis=1, keepdims=True)).sum(axis=1) == 1

@@ -276,7 +276,7 @@ def _area_variance(area: float, m: float, n: float) -> float:
 
 
 def _area_end(area: float, sizes: Sequence[float], excess: float, level: float, side: int) -> float:
-    """Return the end of the interval below (side −1) or above (side 1) the area."""
+    """Return one end of an area's interval: the lower end if `side` is −1, the upper end if it is 1."""
     z, limit = t_quantile(level, max(1.0, min(sizes) - 1)), 1e-9 if side < 0 else 1 - 1e-9
 
     def outside(value: float) -> float:

@@ -48,11 +48,13 @@ class JudgedQuestions:
     answer
         Shape (R,): 1 for yes, 0 for no.
     weight
-        Shape (R,): number of questions of the scope that the question represents.
+        Shape (R,): weight of the question, its inverse propensity: the number of questions in the scope for
+        which it stands.
     cluster
         Shape (R,): index of the independent unit, which is the item or its cluster.
     scope
-        Kind of scope that the R questions represent, `OPTIONS` or `PREDICTIONS`.
+        The questions of which the R questions are a sample: `OPTIONS` (about all options) or `PREDICTIONS`
+        (about predicted options).
 
     Examples
     --------
@@ -92,7 +94,8 @@ def judged_questions(labels: LabelColumns, models: Sequence[PredictionColumns]) 
     labels
         Labels with their design. While a collection runs, only its interim subset is used (`collected_part`).
     models
-        Models whose predictions define the scope if not every option could be asked about.
+        Predictions of the models. If only predicted options could be asked about, the questions are those
+        about the options that these models predict.
 
     Raises
     ------

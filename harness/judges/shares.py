@@ -3,7 +3,8 @@
 A share of questions is a ratio of weighted sums. With equal weights and one question per cluster, its
 interval is the exact binomial interval (Clopper & Pearson 1934). Otherwise it is the gamma interval of Fay &
 Feuer (1997, Statistics in Medicine 16) for weighted sums of rare events, applied to the rarer answer. The
-gamma interval uses the larger of two variances, each summed by cluster: Fay & Feuer's, and that of the ratio.
+gamma interval uses the larger of two variances, each summed by cluster: Fay & Feuer's variance, and the
+variance of the ratio.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def weighted_share(yes: FloatArray, weight: FloatArray, cluster: IntArray, level
     yes
         Shape (R,): 1 or 0.
     weight
-        Shape (R,), positive: number of questions that each question represents.
+        Shape (R,), positive: weight of each question, for example its inverse propensity.
     cluster
         Shape (R,): index of the item or cluster; questions with the same index are not independent.
 
@@ -109,8 +110,8 @@ def _gamma_ends(rare: FloatArray, share: FloatArray, cluster: IntArray, level: f
 def deviation_of_mean(values: FloatArray, weight: FloatArray, cluster: IntArray) -> float:
     """Return the standard error, which is never 0, of a weighted mean of values in [−1, 1].
 
-    The variance is that of the ratio, summed by cluster, plus the variance due to one additional cluster
-    whose mean differs by 1 from that of the sample.
+    The variance is the variance of a ratio, summed by cluster, plus a term for one additional cluster whose
+    mean differs by 1 from the sample's mean.
     """
     _, place = np.unique(cluster, return_inverse=True)
     share = weight / weight.sum()

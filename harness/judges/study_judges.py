@@ -1,6 +1,6 @@
-"""Measure a study's judges: their quality, the questions they save, and whether their calibration transfers.
+"""Measure a study's judges: quality, questions saved, and whether their calibration holds on other items.
 
-``oversight judge`` prints this report. A part that cannot be computed is replaced by the reason.
+``oversight judge`` prints this report. If a part cannot be computed, the report gives the reason instead.
 """
 
 from __future__ import annotations
@@ -124,14 +124,14 @@ class JudgeQuestion:
     Attributes
     ----------
     judges, models
-        Names of judges and of models; None for the study's judges, and for all models that are not judges.
+        Names of judges and of models. If None, the study's judges, and all models that are not judges.
     against
         Study on which the calibration is fitted, to be tested on this study; None for no such test.
     by
         Column of the items, or ``"model"``, that divides questions into groups. On each group, the
         calibration fitted on all other groups is tested. None for no such test.
     margin
-        Largest gap (see `TransportPart`) with which a calibration holds, in (0, 1).
+        Largest gap (see `TransportPart`) at which a calibration counts as holding, in (0, 1).
     level
         Confidence level; None for the study's level.
     """
@@ -150,11 +150,12 @@ class WeighedJudges(Judges):
     Parameters
     ----------
     models
-        Predictions of the models to estimate, by name.
+        Predictions of the models whose accuracy is estimated, by name.
     judges
         Probabilities of each judge for all items.
     votes
-        Every model's predictions as votes, by name; a model's own votes are left out of its estimate.
+        Predictions of every model, by name, used like a judge's votes. The estimate of a model does not use
+        its own votes.
     n_options
         Shape (N,): number of options of every item.
     """
@@ -170,7 +171,7 @@ class WeighedJudges(Judges):
         self._judges, self._votes, self._of = list(judges), dict(votes), ""
 
     def estimate(self, model: str, setting: Any) -> Estimate:
-        """Estimate a model's accuracy, and the number of questions that were saved; see `Judges.estimate`."""
+        """Estimate a model's accuracy, and the number of questions that judges and votes save."""
         self._of = model
         return super().estimate(model, setting)
 
@@ -239,7 +240,9 @@ def report_judges(store: Store, study: Study, asked: JudgeQuestion) -> JudgeRepo
 
 
 def transport_verdict(groups: Sequence[TransportGroup], judge: str) -> str:
-    """Combine a judge's verdicts on all groups: fail if one fails, else undecided if one is, else pass.
+    """Combine a judge's verdicts on all groups.
+
+    The result is "fail" if a group fails, otherwise "undecided" if a group is undecided, otherwise "pass".
 
     Examples
     --------
@@ -257,9 +260,9 @@ def transport_verdict(groups: Sequence[TransportGroup], judge: str) -> str:
 def judge_verdict(quality: JudgeQuality) -> tuple[str, str]:
     """Return the verdicts on a judge's area under the curve and its calibration; both may be ``"undecided"``.
 
-    A judge is informative if the interval of its area lies above ½, and misleading if it lies below. A judge
-    is calibrated if the interval of its calibration error lies below `TOLERANCE`, and miscalibrated if it
-    lies above half of `TOLERANCE`.
+    A judge is informative if the interval of its area lies above ½, and misleading if that interval lies
+    below ½. A judge is calibrated if the interval of its calibration error lies below `TOLERANCE`, and
+    miscalibrated if it lies above half of `TOLERANCE`.
     """
     sees = UNDECIDED
     if quality.area.low is not None and quality.area.low > 0.5:
@@ -284,7 +287,7 @@ def _name_judges(study: Study, names: Sequence[str] | None) -> Sequence[str]:
 def _choose_models(
     opened: OpenStudy, judges: Mapping[str, Any], named: Sequence[str] | None = None
 ) -> tuple[dict[str, PredictionColumns], dict[str, int]]:
-    """Return the models that are not judges, and the number of answers of each model that is left out.
+    """Return the models that are not judges, and for each model that is left out its number of answers.
 
     Judges are measured on the items that all models answered. So a model with less than half as many answers
     as another is left out, unless models are named.
@@ -390,7 +393,10 @@ def _hold(
     margin: float,
     level: float,
 ) -> Transport:
-    """Calibrate on the source and test on the target; undecided if the source has too few answers."""
+    """Fit a judge's calibration on the source, and test it on the target.
+
+    The verdict is "undecided" if the source has too few answers.
+    """
     if source.scope != target.scope:
         why = f"the calibration is of {source.scope}, the answers here are of {target.scope}"
         return _undecided(name, margin, why)

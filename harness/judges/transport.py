@@ -81,14 +81,14 @@ class Transport:
     verdict
         ``"pass"``, ``"fail"`` or ``"undecided"``.
     margin
-        Largest gap with which a calibration holds.
+        Largest gap at which a calibration counts as holding.
     parts
         Gaps for low and for high probabilities; empty if there are too few answers.
     calibration
         Calibration fitted on the source; None if the source has too few answers.
     further
-        Number of further questions on the target with which 80 % of studies decide, if the true gaps equal
-        the estimated ones; 0 after a pass or fail, None if unknown or more than `MOST_QUESTIONS`.
+        Number of further questions on the target that would give a verdict in 80 % of studies if the true
+        gaps equal the estimated ones; 0 after a pass or fail; None if unknown or more than `MOST_QUESTIONS`.
     why
         Reason why the verdict is undecided; empty after a pass or fail.
     """
@@ -144,7 +144,7 @@ def check_transport(
     margin: float = 0.1,
     level: float = 0.95,
 ) -> Transport:
-    """Test a calibration on the answered questions of the target.
+    """Test on a target, another set of items, whether a judge's calibration still holds.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def check_transport(
     questions
         Answered questions of the target.
     margin
-        Largest gap with which the calibration holds, in (0, 1).
+        Largest gap at which the calibration counts as holding, in (0, 1).
     level
         Confidence level. A calibration whose gap is at least the margin passes with probability at most
         (1 − level)/2.
@@ -220,7 +220,7 @@ def _logit(p: FloatArray) -> FloatArray:
 
 
 def _split(f: FloatArray) -> list[BoolArray]:
-    """Split questions into halves with low and high probabilities; return one part if ties prevent this."""
+    """Return two masks: questions with low and with high probabilities; one mask if ties prevent a split."""
     values, number = np.unique(f, return_counts=True)
     below = np.cumsum(number)[:-1]
     if not below.size:
@@ -255,7 +255,7 @@ def _corrected(level: float, parts: int) -> float:
 def _further(
     n: int, gaps: Sequence[float], spreads: Sequence[float], margin: float, level: float
 ) -> int | None:
-    """Return the number of further questions with which 80 % of studies decide; None if it is very large."""
+    """Return how many further questions would give a verdict in 80 % of studies; None if very many."""
     power = float(ndtri(_POWER))
     once, corrected = _corrected(level, 1), _corrected(level, len(gaps))
 

@@ -138,9 +138,9 @@ def describe_judges(
 ) -> OptionUtilities:
     """Compute the features of all options: the model's own prediction, then two features per judge.
 
-    The features of a judge are the logarithm of its probability and, for the predicted option, the normal
-    score of its rank among the items, which does not depend on the judge's calibration. A judge that only
-    votes has one feature, the option that it names.
+    The features of a judge are the logarithm of its probability and, for the predicted option only, the
+    normal score of that probability's rank among the items. The rank does not depend on the judge's
+    calibration. A judge that only votes has one feature, which marks the option that it names.
     """
     n, rows = len(n_options), np.arange(len(n_options))
     x = np.zeros((n, width, 1 + _OF_JUDGE * len(judges)))
@@ -180,7 +180,10 @@ def _widen(shares: FloatArray, width: int) -> FloatArray:
 def _learn(
     every: OptionUtilities, item: IntArray, asked: IntArray, answer: FloatArray
 ) -> tuple[list[int], FloatArray]:
-    """Select the model's own prediction and the useful judges' features; return features and parameters."""
+    """Select the features of the model's own prediction and of useful judges.
+
+    Returns the selected features and their parameters.
+    """
     own, judges = [0], range((every.x.shape[2] - 1) // _OF_JUDGE)
     parameters, base = fit_utilities(every.take(item, own), asked, answer)
     if len(item) < _LEAST:
@@ -206,12 +209,13 @@ def fit_utilities(
 ) -> tuple[FloatArray, float]:
     """Return the maximum a posteriori parameters, shape (F,), and their log-likelihood.
 
-    An answer about option k is yes with probability p_k, even if k was chosen from earlier information.
+    In the model, an answer about option k is yes with probability p_k. This also holds if the choice of k
+    depended on earlier answers.
 
     Parameters
     ----------
     utilities
-        Features of n items, one per answer.
+        Features of n items: row i belongs to the item of answer i.
     asked, answer
         Shape (n,): the option asked about, and 1 for yes or 0 for no.
     """

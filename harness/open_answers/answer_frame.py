@@ -133,7 +133,8 @@ def make_frame(study: Study, store: Store, terms: RunTerms = DEFAULT_TERMS) -> F
     DataError
         If a rubric is invalid.
     ModelError
-        If a reply of the splitter is missing; its other replies are stored and not requested again.
+        If the model that splits answers into claims did not reply for an answer; its other replies are stored
+        and are not requested again.
     """
     answers = collect_answers(study, store)
     if study.open.units == "rubric":
@@ -199,9 +200,9 @@ def _make_answer(item_id: str, model: str, text: str) -> StoredAnswer:
 def find_claims(
     study: Study, store: Store, texts: Iterable[str], terms: RunTerms = DEFAULT_TERMS
 ) -> dict[str, list[str]]:
-    """Ask the study's splitter to list the claims of texts; return text → claims.
+    """Ask the study's model for splitting answers to list the claims of texts. Returns text → claims.
 
-    The splitter's replies are stored as a separate run, so that no text is sent twice.
+    Its replies are stored as a separate run, so that no text is sent twice.
 
     Raises
     ------
@@ -218,7 +219,7 @@ def _name_text(text: str) -> str:
 
 
 def show_answer(item: Item, answer: StoredAnswer, unit: StoredUnit) -> tuple[str, str]:
-    """Return the text that an expert reads, and the question about a unit; both hide model and points.
+    """Return the text that an expert reads, and the question about a unit; neither shows model or points.
 
     Examples
     --------

@@ -3,7 +3,8 @@
 The schemes "equal" and "judge" draw *cells*. A cell is either a criterion of an item or a claim. Questions
 about a criterion are asked for every distinct answer to the item, so that models are compared on the same
 criteria. A claim is asked about once for all answers that make it. All questions of a cell are drawn
-together, with one probability π. It is proportional to the largest size z of the cell in any answer, where
+together, with one probability π. A cell has a size z in each answer, and π is proportional to the largest of
+these sizes, where
 
     z = ⅔ u/Σu + ⅓/U       within an answer of U units
 
@@ -169,14 +170,14 @@ def _check_points(table: UnitTable) -> None:
 def find_chances(table: UnitTable, n: int, judge: FloatArray | None = None) -> FloatArray:
     """Return the probability π that each unit of the table is drawn, shape (R,).
 
-    For units of unknown field, the recorded probability is smaller by the factor T/F (see the module).
+    For units of unknown field, the recorded probability is π T/F (explained in the module's docstring).
     """
     cell = _find_cells(table)
     return _cell_chances(table, cell, n, judge)[cell]
 
 
 def _find_cells(table: UnitTable) -> IntArray:
-    """Return each row's cell, which all rows of one criterion, or of one question about a claim, share."""
+    """Return the index of each row's cell: a criterion of an item, or a question about a claim."""
     item, unit = number_values(table.item)[0], number_values(table.unit)[0]
     pair = item * (unit.max(initial=0) + 1) + unit
     _, code, count = np.unique(pair, return_inverse=True, return_counts=True)
@@ -255,7 +256,7 @@ def systematic(chance: FloatArray, start: float) -> BoolArray:
 def _draw_items(
     table: UnitTable, n: int, judge: FloatArray | None, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray, IntArray]:
-    """Draw the largest number of items that surely need at most n questions.
+    """Draw as many items as n questions suffice for, whichever items are drawn.
 
     Returns the items' rows, with probabilities and places. A row's probability is the probability that its
     item is drawn and its unit is first in the answer's order. The unit's place in this order counts from 1.
@@ -293,7 +294,11 @@ def _assign(
     attempts: int | None,
     rng: np.random.Generator,
 ) -> Draw:
-    """Assign a queue of experts to every question, at random within each field."""
+    """Assign experts to every question, at random within each field.
+
+    A question without a field can get several experts, of different fields, who are asked one after the
+    other.
+    """
     fields = sorted(set(experts.values()))
     people = [sorted(name for name, of in experts.items() if of == field) for field in fields]
     number = {field: j for j, field in enumerate(fields)}
@@ -381,9 +386,9 @@ def join_replies(
 
 
 def _match_rows(table: UnitTable, drawn: Draw) -> tuple[IntArray, IntArray]:
-    """Return each row of the table once per expert in its unit's queue, and the matching rows of the draw.
+    """Repeat each row of the table for every expert in its unit's queue, and match it with a row of the draw.
 
-    The matching row is −1 if the unit was not drawn.
+    Returns positions in the table and in the draw; the position in the draw is −1 if the unit was not drawn.
     """
     # "first no" draws rows of the table, but the other schemes draw questions, which several rows may share
     is_ordered = bool((drawn.order > 0).any())

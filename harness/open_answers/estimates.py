@@ -70,7 +70,7 @@ class OpenEstimate:
         Confidence level.
     items, judged, missing
         Numbers of items with a judged unit, of judged units, and of units that were asked about but have no
-        yes or no. For "no_error", `missing` is the number of answers that may or may not have an error.
+        yes or no. For "no_error", `missing` is the number of answers that missing judgements leave undecided.
     method
         Name of the method of the interval.
     corrected, corrected_low, corrected_high
@@ -190,9 +190,9 @@ def estimate_open(
     anytime
         Whether to compute intervals that stay valid if the results are inspected repeatedly.
     widest
-        Largest ratio of two widths: of the interval that allows for missing judgements, and of the interval
-        that leaves them out. Above this ratio, the latter interval is reported, and `OpenEstimate.why` says
-        that it may not be valid.
+        Largest ratio between the widths of two intervals: one that allows for missing judgements, and one
+        that leaves them out. Above this ratio, the interval that leaves them out is reported, and
+        `OpenEstimate.why` says that it may not be valid.
 
     Raises
     ------
@@ -259,7 +259,10 @@ class _Maker:
     widest: float
 
     def make(self, metric: str, model: str, other: str | None, field: str | None) -> OpenEstimate:
-        """Estimate a metric of a model, or the difference of two models; if withheld, give the reason."""
+        """Estimate a metric of a model, or the difference of two models.
+
+        If the estimate is withheld, its `withheld` gives the reason.
+        """
         sides = [self.models[name] for name in (model, other) if name is not None]
         if len(sides) == 2:
             common = np.intersect1d(sides[0].item, sides[1].item)
@@ -324,9 +327,9 @@ class _Maker:
     def _combine(
         self, named: OpenEstimate, sides: list[ModelUnits], *fills: str
     ) -> tuple[ItemMean, list[float]]:
-        """Return a model's mean or the difference of two models, and each model's `ItemMean.negative`.
+        """Return a model's mean or the difference of two models' means, and each model's `ItemMean.negative`.
 
-        `fills` says how missing judgements count for the first and the second model.
+        `fills` says for each model how its missing judgements count.
         """
         means = [
             _MEANS[named.metric](units, fill, named.field, self.items)
@@ -347,7 +350,8 @@ class _Maker:
     ) -> OpenEstimate:
         """Add the value corrected for experts' errors, and a reason for doubt if a correction matters.
 
-        If both gold and pairs of replies show errors, gold corrects the value, and both can cause doubt.
+        If gold units and pairs of replies both show errors, the correction uses the rates from gold units,
+        but each of the two rates can be a reason for doubt.
 
         Parameters
         ----------
@@ -399,7 +403,7 @@ class _Maker:
 
 
 def _allow_for_missing(found: OpenEstimate, *, is_near: bool) -> OpenEstimate:
-    """Return the estimate with its worst-case interval if `is_near`, otherwise with a reason for doubt.
+    """Return the estimate with its worst-case interval if `is_near`, otherwise with a reason in `why`.
 
     `is_near` says whether the worst-case interval is hardly wider than the reported one.
     """

@@ -29,9 +29,10 @@ class ExpertReplies:
         Share of right replies to control questions whose true reply is "yes", and to those whose true reply
         is "no"; None without such questions.
     agrees
-        Share of other experts' yes or no replies to the same questions that equal the expert's reply. For all
-        experts together, share of the pairs of replies to one question that are equal. None without such
-        replies. The interval assumes that pairs of replies are independent.
+        Among other experts' yes or no replies to questions that this expert answered, the share that equals
+        this expert's reply. For all experts together: among all pairs of replies to the same question, the
+        share of equal pairs. None if no question has two replies. The interval assumes that pairs of replies
+        are independent.
     """
 
     expert: str
@@ -51,7 +52,7 @@ class ErrorRates:
     Gladen 1978, Am. J. Epidemiol. 107). Units with positive points are bad if they are not met, other units
     if they are met. So an observed loss ℓ is corrected to
 
-        (ℓ − (1 − s) − (1 − t) n)/(s + t − 1),   n = mean of negative points divided by positive points,
+        (ℓ − (1 − s) − (1 − t) n)/(s + t − 1),   n = mean over items of |negative points| / positive points,
 
     and an observed score 1 − ℓ to (1 − ℓ − (1 − t)(1 − n))/(s + t − 1). The correction assumes the same rates
     for all units and experts.
@@ -75,7 +76,7 @@ class ErrorRates:
 
     @property
     def doubt(self) -> str:
-        """Text that says how often experts replied wrongly, or two experts replied differently."""
+        """Text that says how often experts replied wrongly or, without gold, two experts disagreed."""
         if self.is_gold:
             return f"experts gave {self.wrong} of {self.of} control questions a wrong reply"
         return f"two experts replied differently to {self.wrong} of {self.of} questions"
@@ -94,8 +95,8 @@ class ErrorRates:
         Parameters
         ----------
         negatives
-            The mean n (see the class) of the model, or of the two models of a difference; 0 for a share of
-            met units.
+            The mean n, defined in the class's docstring, of one model, or of both models of a difference; 0
+            for a share of met units.
         """
         (s_low, s, s_high), (t_low, t, t_high) = self.yes_for_yes, self.no_for_no
         n = 1 - negatives[0] if len(negatives) == 1 else negatives[1] - negatives[0]
@@ -107,10 +108,10 @@ class ErrorRates:
 
 
 def find_rates(experts: Sequence[ExpertReplies]) -> tuple[ErrorRates, ...]:
-    """Return the error rates of all experts together: those from gold, and those from pairs of replies.
+    """Return the error rates of all experts together, computed from gold units and from pairs of replies.
 
-    Rates are left out if no error was observed. Gold determines error rates only if experts replied to units
-    with the truth "yes" and with the truth "no".
+    Rates without an observed error are left out. Gold units give rates only if experts replied to some with
+    the truth "yes" and to some with the truth "no".
     """
     both = next((found for found in experts if found.expert == ""), None)
     if both is None:

@@ -104,8 +104,8 @@ def bootstrap_interval(
     level
         Confidence level.
     limits
-        Values of the one item that is added to the sample: the first for the lower end, the second for the
-        upper end; by default `ends`.
+        One extra item is added to the sample. Its value is the first of `limits` when the lower end is
+        computed, and the second for the upper end; by default `ends`.
 
     Examples
     --------
@@ -149,11 +149,11 @@ def betting_sequence(
 ) -> tuple[float, float]:
     """Return an interval of the θ that solves Σ (a − θ b) = 0, valid under repeated inspection.
 
-    Each of many values of θ is tested by bets that θ is larger, or smaller. At the true θ, the residual
-    a − θ b has mean 0 and is bounded. So Π (1 + λ residual) is a martingale, which reaches 1/α with
-    probability at most α (Ville 1939). The mean over λ and both directions is also a martingale (Waudby-Smith
-    & Ramdas 2024, J. R. Stat. Soc. B 86). The interval contains the values that are not rejected. Parameters
-    are those of `bootstrap_interval`.
+    Each of many values of θ is tested by bets that the true θ is larger, and by bets that it is smaller. At
+    the true θ, the residual a − θ b has mean 0 and is bounded. So Π (1 + λ residual) is a martingale, which
+    reaches 1/α with probability at most α (Ville 1939). The mean over λ and both directions is also a
+    martingale (Waudby-Smith & Ramdas 2024, J. R. Stat. Soc. B 86). The interval contains the values that are
+    not rejected. Parameters are those of `bootstrap_interval`.
     """
     first, inverse = _find_equal_items(a, b)
     times = np.bincount(inverse).astype(np.float64)

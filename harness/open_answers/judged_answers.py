@@ -80,7 +80,7 @@ def read_judged_answers(
 def find_states(judged: JudgedStudy) -> dict[tuple[str, str], str]:
     """Return (id of the answer, id of the unit) → one of `OUTCOMES`.
 
-    A unit with negative points is an error if it is met, any other unit if it is not met.
+    A unit with negative points is an error if it is met; any other unit is an error if it is not met.
     """
     table, found = judged.judgements, dict[tuple[str, str], str]()
     table = table.take(~table.is_control)

@@ -48,8 +48,8 @@ class JudgedStudy:
     drawn
         Queue of experts of every question; one row per question and expert.
     judgements
-        Every unit of every answer, with the experts' replies. Replies of second experts, who measure how
-        often experts err, have no propensity.
+        Every unit of every answer, with the experts' replies. Replies of second experts only serve to measure
+        error rates, so they have no propensity.
     experts
         Expert → field. An expert who was drawn for several fields has one name per field.
     judge
@@ -181,7 +181,8 @@ def _make_draw(drawn: Sequence[DrawnExpert], names: Sequence[str]) -> Draw:
 def _list_replies(drawn: Sequence[DrawnExpert], said: Mapping[str, str]) -> list[str | None]:
     """Return the reply of each drawn expert: None if it is outstanding, empty if the expert was not asked.
 
-    If an expert said "not my field", this is also the reply for the expert's other fields.
+    An expert who is drawn for several fields is asked once: "not my field" is then the reply for each of
+    them.
     """
     passed = {(row.number, row.expert) for row in drawn if said.get(row.question_id) == Verdict.SKIP.value}
     found = list[str | None]()

@@ -126,7 +126,7 @@ class ItemMean:
     limits
         Smallest and largest value of an item of typical weight; None if they equal `ends`.
     open
-        Number of items whose value may be either end because judgements are missing.
+        Number of items whose value is unknown because judgements are missing; it can be either of `ends`.
     doubt
         Reason why intervals may not be valid; empty if none exists.
     negative
@@ -191,7 +191,10 @@ class ItemMean:
 
 
 def mean_score(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
-    """Return the mean score (see the module); `names` are the items' names for messages."""
+    """Return a model's mean score, defined in the module's docstring.
+
+    `fill` says how missing judgements count. Error messages use the items' `names`.
+    """
     units = _first_asked(units)
     if field is None or units.fields_known:
         units = units.of_field(field)
@@ -267,7 +270,10 @@ def share_met(units: ModelUnits, fill: str, field: str | None, names: list[Any])
 
 
 def without_error(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
-    """Return the share of answers without an error; undecided answers count as right if `fill` is HIGH."""
+    """Return the share of answers without an error.
+
+    Undecided answers count as free of errors if `fill` is HIGH, otherwise as answers with an error.
+    """
     del names
     if field is not None and not units.fields_known:
         raise Withheld(
@@ -312,9 +318,9 @@ def clipped_score(units: ModelUnits, fill: str, field: str | None, names: list[A
 
 
 def _first_asked(units: ModelUnits) -> ModelUnits:
-    """Mark all units except the first in each answer's order as not asked.
+    """Mark all units except the first of each answer as not asked, if units were asked about in order.
 
-    Earlier replies decided whether experts were asked about later units.
+    Later units are ignored because earlier replies decided whether experts were asked about them.
     """
     ordered = units.order > 0
     if (ordered & (units.propensity == 0)).any():
@@ -334,7 +340,10 @@ def _fill(units: ModelUnits, fill: str, state: Any) -> ModelUnits:
 def _sums(
     units: ModelUnits, weight: FloatArray, counted: BoolArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return D, T and W of every item (see the module), shape (N,); `counted` marks bad (or met) units."""
+    """Return the sums D, T and W of every item, shape (N,), defined in the module's docstring.
+
+    `counted` says which units are bad or, for shares of met units, met.
+    """
     number = np.unique(units.item, return_inverse=True)[1]
     judged = units.state <= BAD
     inverse: FloatArray = np.where(judged, weight / np.where(judged, units.propensity, 1.0), 0.0)
@@ -349,7 +358,7 @@ def _sums(
 def _with_judge(
     units: ModelUnits, weight: FloatArray, counted: BoolArray, probability: FloatArray
 ) -> FloatArray:
-    """Return D (see the module) of every item, with a judge's probabilities as control variate.
+    """Return the sum D of every item, defined in the module's docstring, with a judge as control variate.
 
     `probability` is the judge's probability that a unit is `counted`; NaN if it gave none.
     """
@@ -364,8 +373,8 @@ def _with_judge(
 def _doubt_weights(whole: FloatArray, share: float, residual: FloatArray) -> str:
     """Return the reason why few items with large negative points decide a mean; empty if they do not.
 
-    The loss of an item is at most W. If most of W is lost, the mean depends mainly on the few items with a
-    large W. The skewness of W divided by √N measures the error of a normal approximation.
+    The loss of an item is at most its sum of weights W. If most of W is lost, the mean depends mainly on the
+    few items with a large W. The skewness of W divided by √N measures the error of a normal approximation.
     """
     centred = whole - whole.mean()
     spread = float((centred**2).mean())

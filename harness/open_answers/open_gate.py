@@ -3,7 +3,7 @@
 Without a planned analysis, the interval is that of
 `oversight.harness.open_answers.intervals.betting_sequence`, which is valid however often the gate runs. A
 missing judgement counts against the verdict. A verdict is withheld if a model's answers have changed since
-the questions were drawn, or if many answers were missing then.
+the questions were drawn, or if many of its answers did not exist at that time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def gate_open_study(study: Study, bars: Bars, *, names: Sequence[str] | None = N
     ------
     BadInput
         If a bar is invalid, no question was drawn, a named model has no answers, no model is named although
-        several have answers, or a planned analysis is not the next one.
+        several have answers, or the bars name a planned analysis that is not the next one.
     """
     bars.check()
     level = study.estimate.level
@@ -121,7 +121,7 @@ def judge_score(found: OpenEstimate, bar: float, level: float, method: str = "")
     found
         Estimate whose interval allows for missing judgements: from `estimate_open` with ``widest=math.inf``.
     level
-        Level of the verdict; the interval of a planned analysis may have a higher level.
+        Level of the verdict. The interval of a planned analysis can have a higher level.
     method
         Text that names the planned analysis; empty for an interval that is valid at any time.
 
@@ -148,7 +148,7 @@ def judge_score(found: OpenEstimate, bar: float, level: float, method: str = "")
 
 
 def _check(judged: JudgedStudy, items: int, verdict: GateVerdict, model: str, baseline: str) -> GateCheck:
-    """Return the verdict with remarks; it is withheld if the judged answers are outdated or incomplete."""
+    """Add remarks to a verdict, and withhold it if the judged answers are outdated or incomplete."""
     answers = Counter(answer.model for answer in judged.frame.answers)
     whys = list[str]()
     for name in filter(None, [model, baseline]):

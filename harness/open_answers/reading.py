@@ -34,7 +34,7 @@ class ModelUnits:
     points, propensity, order
         As in `Judgements`.
     field
-        Field of the unit, or of the expert who accepted it; None if unknown.
+        Field of the unit or, if it has none, of the expert who accepted the unit; None if unknown.
     state
         GOOD, BAD, MISSING or UNASKED.
     judge
@@ -60,7 +60,10 @@ class ModelUnits:
         )
 
     def rows_of_field(self, field: str | None) -> IntArray:
-        """Return positions of a field's units and of missing units of unknown field; None means all units."""
+        """Return the positions of a field's units, and of missing units of unknown field.
+
+        If `field` is None, the positions of all units are returned.
+        """
         if field is None:
             return np.arange(len(self.item))
         may_be = (self.field == None) & (self.state == MISSING)  # noqa: E711
@@ -127,7 +130,10 @@ def read_units(
 def _find_states(
     judgements: Judgements, first: IntArray, code: IntArray, item: IntArray, fields: int
 ) -> tuple[IntArray, BoolArray]:
-    """Return the state of every unit, and for every row whether an expert accepted its unit."""
+    """Return the state of every unit, and for every row of `judgements` whether the expert accepted the unit.
+
+    To accept a unit means to reply anything except "not my field".
+    """
     size, reply = len(first), judgements.reply
 
     def count(mask: BoolArray) -> IntArray:

@@ -184,7 +184,10 @@ def _table(result: OpenResult, models: Sequence[str], field: str | None) -> Tabl
 
 
 def _find_doubts(result: OpenResult) -> list[str]:
-    """Return the distinct reasons for doubted intervals and withheld values of estimates over all fields."""
+    """Return the distinct reasons why intervals may not be valid and why values are withheld.
+
+    Only estimates for all fields together are considered.
+    """
     whole = [e for e in result.estimates if e.field is None]
     doubts = dict.fromkeys(e.why for e in whole if e.why)
     withheld = dict.fromkeys(e.withheld for e in whole if e.withheld)

@@ -261,7 +261,7 @@ def read_probabilities(study: Study) -> dict[tuple[str, str, str], float]:
 
 
 def read_unit_key(key: str | Path) -> dict[tuple[str, str, str], tuple[str, str]]:
-    """Read true labels: (item, model, unit id or text) → (yes or no, the unit's field or empty).
+    """Read true labels: (item, model, unit's id or text) → ("yes" or "no", unit's field or an empty text).
 
     Raises
     ------

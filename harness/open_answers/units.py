@@ -3,7 +3,7 @@
 An *answer* is the text that a model wrote for an item. A *unit* is a criterion of the item's rubric (met or
 not met; its points may be negative), or a claim of one answer (true or not; a whole answer can also be a
 claim). A *question* shows an answer and a unit to an expert. Equal claims in answers of several models are
-one question, and so is a criterion for several equal answers.
+one question. If several answers are equal, a criterion is asked about only once for all of them.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ class Judgements:
 
     @property
     def is_control(self) -> BoolArray:
-        """Whether each row measures its expert, and does not count for estimates of scores; shape (R,)."""
+        """Whether each row is a control question, which estimates of scores ignore; shape (R,)."""
         found: BoolArray = (self.expert != None) & np.isnan(self.propensity)  # noqa: E711
         return found
 

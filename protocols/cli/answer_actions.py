@@ -142,7 +142,7 @@ def _list(args: argparse.Namespace, found: dict[str, AnswerLink | None]) -> None
 
 
 def _reveal(made: list[MadeCode]) -> list[dict[str, str]]:
-    """Return codes as the command's result, which shows them and their addresses unmasked."""
+    """Return codes as rows of the command's output, with codes and addresses in plain text."""
     for code in made:
         reveal(code.url)
         reveal(code.code)

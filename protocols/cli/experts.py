@@ -169,7 +169,7 @@ def export(args: argparse.Namespace, study: Study) -> None:
 
 
 def forget(args: argparse.Namespace, study: Study) -> None:
-    """Remove an expert's comments, and reasons in events about the expert."""
+    """Remove an expert's comments, and the reasons given in events about this expert."""
     from oversight.protocols.people import forget_texts
 
     done = forget_texts(study, args.expert)

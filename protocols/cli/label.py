@@ -94,7 +94,7 @@ def _tell_second(second: SecondDraw) -> str:
 
 
 def drawn_text(draws: Sequence[ItemDraw]) -> str:
-    """Return ``; 300 of 12,000 items drawn, by …``; empty if all items are asked about."""
+    """Return a text such as ``; 300 of 12,000 items drawn, by …``; empty if all items are asked about."""
     if not draws:
         return ""
     return f"; {pool_text(sum(draw.items for draw in draws), draws[0].pool)}, {draws[0].strata}"

@@ -80,7 +80,7 @@ def _store_frame(store: Store, frame: Frame) -> None:
 
 
 def simulate(args: argparse.Namespace, study: Study) -> None:
-    """Answer open questions from a file of right answers, until no new question follows."""
+    """Answer all questions from a file of true labels, including questions that follow."""
     if not args.key:
         raise BadInput("give the true labels with --key FILE (columns item, model, unit, label)")
     if args.sensitivity != 1 or args.specificity != 1:
@@ -96,12 +96,14 @@ Action = Callable[[argparse.Namespace, Study], None]
 
 
 def find_action(name: str, study: Study, usual: Action) -> Action:
-    """Return the action for a study of open answers, or `usual` if the action is the same for all studies.
+    """Return what a sub-verb of ``oversight label`` does in a study of open answers.
+
+    This is `usual` if the sub-verb does the same in all studies.
 
     Raises
     ------
     BadInput
-        If the action does not apply to the study.
+        If the study does not support the sub-verb.
     """
     if not study.is_open:
         raise BadInput(f"label {name} is for studies of open answers; the items of this study have options")

@@ -84,7 +84,7 @@ def requeue(args: argparse.Namespace, study: Study) -> None:
 
 
 def watch(args: argparse.Namespace, study: Study) -> None:
-    """Pull and show the state repeatedly, until the width is reached, no question is open, or Ctrl-C."""
+    """Pull and show the state until all intervals are narrow enough, no question is open, or Ctrl-C."""
     from oversight.protocols.collect import watch_campaign
 
     _check_watch(args, study)
@@ -152,7 +152,10 @@ def show_status(args: argparse.Namespace, study: Study) -> None:
 
 
 def _share_text(totals: Mapping[str, int]) -> str:
-    """Return `` (75 %), 60 open``, without the share if nothing was asked."""
+    """Return a text as in `` (75 %), 60 open``: the share of answered questions, and the number of open ones.
+
+    The share is left out if nothing was asked.
+    """
     share = f" ({100 * totals['answered'] / totals['asked']:.0f} %)" if totals["asked"] else ""
     return f"{share}, {totals['open']} open"
 

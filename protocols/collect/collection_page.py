@@ -125,8 +125,8 @@ class Arrivals:
     bins
         Person → number of their timed answers in each bin.
     order
-        Person → number of the person's answers in each portion of the order of arrival. Portions cover equal
-        ranges of this order; answers without a time are included.
+        Person → number of the person's answers in each portion of all answers. Portions are equally long
+        pieces of the answers' order of arrival, which includes answers without a time.
     per_hour
         Person → timed answers per hour, from the first to the last of them; missing for people with fewer
         than two timed answers.

@@ -28,7 +28,8 @@ class QuestionTexts:
     own_options
         Whether each question shows the options of its item, in the item's order.
     template
-        The question in the experts' language, with ``$option`` for the option; None asks in English.
+        The question in the experts' language, with ``$option`` for the option; if None, it is asked in
+        English.
     """
 
     classes: tuple[str, ...]

@@ -54,7 +54,7 @@ class SimulatedExperts:
         Raises
         ------
         BadInput
-            If the key has no answer for an item.
+            If the answer key lacks an item.
         """
         return [self._answer(question) for question in questions]
 

@@ -13,7 +13,9 @@ from oversight.protocols.open_answers.unit_route import route_units
 
 
 def simulate_units(study: Study, key: str, *, abstention: float = 0.0) -> int:
-    """Answer all open questions from a key, until no new question follows. Returns the number of answers.
+    """Answer all questions from a file of true labels. Returns the number of answers.
+
+    Questions that follow from these answers are answered too.
 
     Experts say "not my field" to units whose field is in the key and is not theirs.
 

@@ -36,7 +36,7 @@ _fields_of = attrgetter(*(field.name for field in fields(Question)))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutedUnits:
-    """Result of a route of an open study.
+    """Result of drawing questions in a study of open answers.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class RoutedUnits:
     new
         Number of questions that this call added to experts' queues.
     again
-        Counts of the questions that a second expert also receives.
+        Counts of the questions that are also given to a second expert.
     drawn, of
         Number of questions drawn, and number of all possible questions.
     answers, units
@@ -74,7 +74,7 @@ def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
     Parameters
     ----------
     questions
-        Approximate number of questions to draw; None draws all.
+        Approximate number of questions to draw; None for all possible questions.
 
     Raises
     ------
@@ -158,12 +158,12 @@ def draw_units(
 
 
 def list_experts(roster: Roster, named: Sequence[str]) -> dict[str, str]:
-    """Return key → field for each present expert and each of their fields; a key joins both names.
+    """Return one entry per present expert and field: a key that joins both names, mapped to the field.
 
     Parameters
     ----------
     named
-        Fields that units name. Experts of other fields may be asked about units of unknown field.
+        Fields that units name. Experts of other fields are included too, for units of unknown field.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def find_due(
     said
         Question → verdict, for answered questions.
     points
-        Unit → its points; a unit with negative points is an error if it is met.
+        Unit → its points. A unit with negative points is an error in the answer if it is met.
     """
     lines = [list(rows) for _, rows in groupby(drawn, key=lambda row: row.row)]
     due, waiting = dict[int, DrawnExpert](), set[int]()

@@ -105,7 +105,10 @@ def export_person(study: Study, name: str, path: str | Path) -> int:
 
 
 def forget_texts(study: Study, name: str) -> ErasedPerson:
-    """Remove an expert's comments, and reasons in events about the expert; the audit trail still verifies."""
+    """Remove an expert's comments, and the reasons given in events about this expert.
+
+    The audit trail can still be verified.
+    """
     with _open(study) as store, store.together(exclusive=True):
         _read(store, name)
         records = store.withdrawals.find_records(_tells_of(name))

@@ -35,8 +35,8 @@ class Reassigned:
 def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "") -> Reassigned:
     """Reassign the open questions of one expert to another who can judge them.
 
-    The questions keep their propensities and their place in the running estimate. Before the call, pull
-    answers from a server; after it, push.
+    The questions keep their propensities and their place in the running estimate. If they are on a Label
+    Studio server, pull before this call and push after it.
 
     Raises
     ------

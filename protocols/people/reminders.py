@@ -29,7 +29,8 @@ class Reminder:
     days
         Days until the deadline, negative after it; None without a deadline.
     away
-        Last day of an absence, ``"for good"``, or empty. Absent experts need no reminder.
+        Last day of the expert's absence, ``"for good"``, or empty if present. Absent experts need no
+        reminder.
     url
         Address of the questions on Label Studio; empty if they are not on a server.
     text
@@ -49,7 +50,7 @@ class Reminder:
 
 
 def write_reminders(study: Study, store: Store, experts: Collection[str] = ()) -> list[Reminder]:
-    """Return reminders for all experts with open questions, or for those named; absent experts come last.
+    """Return reminders for the named experts, or for all with open questions; absent experts come last.
 
     Raises
     ------

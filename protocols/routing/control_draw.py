@@ -124,7 +124,7 @@ def _store_controls(
     gold: Sequence[GoldItem],
     draws: int,
 ) -> InsertedControls:
-    """Store new control questions under sealed ids and with places in the queues."""
+    """Store the control questions in `drawn` under sealed ids, each with a place in its expert's queue."""
     if drawn or wanted:
         sealed = seal_ids(store.controls.read_key(), [c.id for c in drawn])
         drawn = [replace(c, id=name) for c, name in zip(drawn, sealed, strict=True)]
@@ -144,7 +144,7 @@ def _store_controls(
 def _draw_missing(
     study: Study, store: Store, roster: Roster, gold: Sequence[GoldItem], before: Sequence[ControlQuestion]
 ) -> tuple[Counter[str], list[ControlQuestion]]:
-    """Draw control questions that were not drawn before; return the requested number per kind, and these."""
+    """Draw missing control questions. Returns the requested number per kind, and the new questions."""
     section, seed, questions = study.experts, study.study.seed, store.content.read_questions(second=False)
     queues, wanted = _Queues(roster, questions, before), Counter[str]()
     drawn = list[ControlQuestion]()
@@ -180,7 +180,10 @@ def _draw_again(
     queues: _Queues,
     find_able: Callable[[Question], Sequence[str]],
 ) -> tuple[list[ControlQuestion], int]:
-    """Return new control questions that repeat questions, and the number of questions selected for this.
+    """Repeat a random share of the questions as control questions. Returns the new ones.
+
+    Also returns the number of selected questions, which includes those without an expert and those repeated
+    before.
 
     Parameters
     ----------
@@ -241,10 +244,10 @@ def _draw_gold(
 ) -> Iterator[ControlQuestion]:
     """Yield questions on gold items in random order, half of them about the true option.
 
-    If more questions are needed than there are gold items, the items are used again: with a false option if
-    the true option was used, and the reverse. The option's expert is drawn as for the study's questions. So
-    experts' overall error rates on gold items are those on the study's questions, if both kinds of items are
-    similar.
+    If more questions are needed than there are gold items, each item is used a second time: with a false
+    option if the first question was about the true option, otherwise with the true option. The option's
+    expert is drawn as for the study's questions. So experts have the same overall error rates on gold items
+    and on the study's items, if these items are similar.
     """
     by_id = sorted(gold, key=lambda g: g.item.id)
     truth = {g.item.id: g.truth for g in by_id}
@@ -281,7 +284,7 @@ def _control(
 
 
 def _find_place(control: ControlQuestion, original: int | None, draws: int) -> int:
-    """Draw a place in the current draw; a repeat comes after the repeated question."""
+    """Draw a control question's place in the queue; a repeat comes after the repeated question."""
     place = draws * PLACES + draw_place(control.id)
     if control.kind is not ControlKind.REPEAT or original is None or place > original:
         return place

@@ -31,7 +31,7 @@ class Direct:
     roster
         Experts of the classes.
     items
-        The panel's items, in the panel's order, with their options; the panel's classes are option texts.
+        The panel's items, in the panel's order. Each item's options must include every class of the panel.
     panel, predicted
         Ratings, and the model's class per item (negative: unreadable).
     seed
@@ -73,16 +73,18 @@ class Direct:
         return self._sequential().next_questions(self.asked, list(answers))
 
     def result(self, answers: Iterable[Answer], *, level: float = 0.95) -> DirectResult:
-        """Test and estimate, after every item asked about is decided.
+        """Test whether the model is better than the annotators, and estimate the difference.
 
-        Items left open by an abstention count against the model in the test; the interval allows for both
-        outcomes.
+        All questions must be answered before.
+
+        An item that stays undecided because an expert abstained counts against the model in the test; the
+        interval allows for both outcomes.
 
         Raises
         ------
         EstimateError
-            If questions are open. An early result would count items decided by a first yes, but not items
-            that a first no leaves open.
+            If questions are open. An early result would be biased: a first yes decides an item, but after a
+            first no it is still open.
         """
         answers, asked = list(answers), self.asked
         still = len(self.next_questions(answers))

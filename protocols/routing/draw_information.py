@@ -31,7 +31,7 @@ class DrawInformation:
     Attributes
     ----------
     predicted
-        Shape (N, M): option that each of M models predicts; −1 if it names none.
+        Shape (N, M): option that each of M models predicts; −1 if the model names none.
     n_options
         Shape (N,): number of options K.
     looked_at
@@ -69,7 +69,7 @@ class DrawInformation:
         return guess_by_judges(chosen, self.opinions, self.n_options, self.answers)
 
     def tell_judges(self) -> str:
-        """Return a text that names the only judge or counts the judges, for example ``3 judges``."""
+        """Return a text with the name of the only judge, or with the number of judges: ``3 judges``."""
         return (
             f"the judge {self.judges[0]!r}" if len(self.judges) == 1 else counted(len(self.judges), "judge")
         )

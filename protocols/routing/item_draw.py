@@ -5,9 +5,9 @@ stratified by the models' agreement and the judges' certainty
 (`oversight.harness.estimate.split_by_agreement`), and each stratum gets draws in proportion to its size.
 Later draws take the same proportions of the remaining items, so at any time the drawn items are a
 proportional sample of the whole pool. With ``deviation``, probabilities are proportional to the judges'
-uncertainty about each item (`oversight.harness.estimate.chances_by_deviation`), updated by earlier answers.
-These probabilities are recorded, and `oversight.harness.columns.weigh_draws` computes each item's weight from
-them.
+uncertainty about each item (`oversight.harness.estimate.chances_by_deviation`), which later draws compute
+from earlier answers too. These probabilities are recorded, and `oversight.harness.columns.weigh_draws`
+computes each item's weight from them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from oversight.protocols.routing.draw_information import DrawInformation, read_k
 
 
 def keep_drawn_items(store: Store, portions: Iterable[list[Item]]) -> Iterator[list[Item]]:
-    """Yield the drawn items of each portion, or all its items if the study draws none from a pool."""
+    """Yield the drawn items of each portion; if the study draws no items from a pool, yield all items."""
     drawn = store.pool.read_drawn()
     for portion in portions:
         kept = portion if drawn is None else [item for item in portion if item.id in drawn]
@@ -46,14 +46,14 @@ def keep_drawn_items(store: Store, portions: Iterable[list[Item]]) -> Iterator[l
 
 
 def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | None, more: int | None) -> None:
-    """Draw the items for a number of questions, or add items for more questions.
+    """Draw enough items for `wanted` questions, or draw further items for `more` questions.
 
     Parameters
     ----------
     ids
         The study's items, all of them stored.
     wanted
-        Number of questions at the first draw; None asks about every item.
+        Number of questions at the first draw; if None, every item is asked about.
     more
         Number of questions to add.
 
@@ -115,7 +115,7 @@ def check_way_of_drawing(study: Study, *, is_drawn: bool) -> None:
 
 
 def _refuse_other_pool(store: Store, ids: Sequence[str], first: ItemDraw, wanted: int | None) -> None:
-    """Raise an error if the pool or its first draw changed."""
+    """Raise an error if `ids` has items outside the pool, or `wanted` is not the number of the first draw."""
     if wanted not in (None, first.wanted):
         raise ConfigError(
             f"the first draw was for {first.wanted} questions ({first.items} of {first.pool} items), not for "

@@ -1,9 +1,10 @@
 """Draw several annotators per item before any rating, with their propensities.
 
-`RandomPanel` assigns every item to n annotators drawn uniformly. `BalancedPanel` builds incomplete blocks,
-in which loads differ by at most one and pairs of annotators meet about equally often. The draw depends on
-no rating and no prediction, so that missing ratings are missing at random, and the agreement of an item's
-annotators estimates that of the pool (`oversight.harness.panel.ceiling`).
+`RandomPanel` assigns every item to n annotators drawn uniformly. `BalancedPanel` builds incomplete blocks:
+annotators' numbers of items differ by at most one, and all pairs of annotators share about equally many
+items. The draw depends on no rating and no prediction, so missing ratings are missing at random, and the
+agreement of an item's annotators estimates the agreement of all annotators
+(`oversight.harness.panel.ceiling`).
 """
 
 from __future__ import annotations
@@ -91,12 +92,12 @@ class RandomPanel:
 
 @dataclass(frozen=True, slots=True)
 class BalancedPanel(RandomPanel):
-    """Incomplete blocks: equal loads (± 1), and pairs that meet about equally often.
+    """Incomplete blocks: annotators have equally many items (± 1), and so, roughly, do pairs of annotators.
 
-    Items are assigned in random order. The n annotators of an item are chosen one after the other: the
-    annotator with the least load; if loads are equal, the annotator who met those already chosen least often;
-    then at random. Every annotator gets an item with probability n/annotators, by symmetry, because names are
-    shuffled too. The plan is a single draw, so route all items at once.
+    Items are assigned in random order. The n annotators of an item are chosen one after the other, each among
+    the annotators with the fewest items. Ties go to the annotator who shared the fewest items with those
+    already chosen, then to chance. Every annotator gets an item with probability n/annotators, by symmetry,
+    because names are shuffled too. The plan is a single draw, so route all items at once.
 
     Parameters
     ----------
@@ -129,7 +130,11 @@ class BalancedPanel(RandomPanel):
 
 
 def _next_group(load: IntArray, met: IntArray, n: int, rng: np.random.Generator) -> tuple[int, ...]:
-    """Choose annotators one after the other: least load, then fewest meetings, then at random."""
+    """Choose n annotators for an item, one after the other.
+
+    Each is chosen among those with the fewest items; ties go to those who shared the fewest items with the
+    annotators chosen before, then to chance.
+    """
     group: list[int] = []
     for _ in range(n):
         meetings = met[:, group].sum(axis=1)

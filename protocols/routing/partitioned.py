@@ -1,8 +1,8 @@
 """Partitioned supervision: draw one option uniformly and ask its expert "is it this one?".
 
 The protocol of "Towards Scalable Oversight via Partitioned Human Supervision", section 2 and Appendix B:
-the option is drawn uniformly from all K. Given a no, it is therefore uniform over the K−1 wrong options
-(Eq. 1). Given a yes, the item is an ordinary-labelled draw from the same distribution.
+the option is drawn uniformly from all K. So if the answer is no, the asked option is uniform over the K−1
+wrong options (Eq. 1). If the answer is yes, the item is an ordinary labelled item from the same distribution.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _Drawn = tuple[str, int, str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Partitioned:
-    """Draws one option per item (or m options) uniformly, and asks an expert of each drawn option.
+    """Draws m options per item uniformly (by default one), and asks an expert about each of them.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Partitioned:
         return [Question(*q) for portion in portions for q in self.route_portion(portion, free)]
 
     def route_portion(self, items: Sequence[Item], free: FreeExperts) -> list[QuestionFields]:
-        """Draw a portion as `route` does; `free` has counted the questions of earlier portions."""
+        """Draw the questions of a portion of items; `free` already counts questions of earlier portions."""
         seeds = derive_seeds(self.seed, last=[item.id for item in items])
         name, seed, drawn = self.name, self.seed, list(self._draw(items, seeds, free))
         ids = question_ids(name, seed, ((item, option) for item, option, *_ in drawn))

@@ -1,7 +1,7 @@
 """The interface of protocols: items become questions, answers become labels.
 
 For every item, a protocol draws the option to ask about, with a propensity that is fixed before any answer.
-It states what estimators may rely on (`RoutingProtocol.statement`).
+It states what estimators can rely on (`RoutingProtocol.statement`).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def put_question(
     propensity: float = 1.0,
     propensities: tuple[float, ...] = (),
 ) -> Question:
-    """Make the question for an expert about an item's option, which was drawn with this propensity."""
+    """Make the question for `expert` about an option that was drawn with this propensity."""
     name = question_id(rule.name, rule.seed, item.id, option)
     return Question(
         id=name,
@@ -128,7 +128,7 @@ def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray
 def multiply_by_judges(
     votes: NDArray[np.float64], items: Sequence[Item], judge_probabilities: OptionProbabilities
 ) -> NDArray[np.float64]:
-    """Multiply the votes' probabilities by the judges', and normalise rows to a sum of 1.
+    """Multiply probabilities from models' votes by judges' probabilities, and normalise rows to a sum of 1.
 
     An item without judges' probabilities keeps the votes' probabilities.
     """

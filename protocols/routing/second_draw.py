@@ -47,8 +47,9 @@ class SecondDraw:
     left
         Number of items for which a second answer would be informative.
     narrower
-        Expected standard error of the models' estimates with second questions, divided by that without them.
-        It assumes that the votes' probabilities are right; 1 without votes.
+        Expected standard error of the models' estimates with second questions, divided by their standard
+        error without them. The expectation uses probabilities from the models' votes; 1 if there are no
+        votes.
     """
 
     questions: Sequence[QuestionFields]
@@ -57,7 +58,7 @@ class SecondDraw:
 
 
 def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: int) -> SecondDraw:
-    """Draw a number of second questions, limited by the number of remaining items.
+    """Draw `wanted` second questions, or fewer if fewer items could get one.
 
     Raises
     ------
@@ -124,7 +125,7 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
 
 
 def refuse_first_after_second(store: Store, new: int) -> None:
-    """Refuse new first questions after second questions were drawn, which used all first answers."""
+    """Refuse `new` first questions after second questions were drawn, because no second ones could follow."""
     if new and store.content.read_questions(second=True):
         raise ConfigError(
             f"{counted(new, 'item')} would get a first question after second questions were drawn, and could "
@@ -163,7 +164,7 @@ def _refuse(study: Study, store: Store) -> None:
 def _asks_for_one(labels: LabelColumns, predicted: IntArray) -> bool:
     """Whether there is only one model, and the draw could ask only about its predictions.
 
-    A no then shows that the prediction is wrong.
+    In this case, the answer "no" shows that the prediction is wrong.
     """
     if predicted.shape[1] != 1 or labels.is_uniform:
         return False
@@ -182,7 +183,10 @@ def _weigh_votes(votes: DrawInformation) -> FloatArray:
 def _first_variances(
     labels: LabelColumns, predicted: IntArray, posterior: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Sum two variances per model over items with a first answer: the estimate's, and that of correctness."""
+    """Return two variances per model, summed over items with a first answer.
+
+    They are the variance of the estimate, and the variance of whether the model is right.
+    """
     rows = np.flatnonzero(labels.kind != ABSTAINED)
     item, said = labels.item[rows], labels.questions.take(rows)
     p, k = posterior[item], said.n_options[:, None]

@@ -39,7 +39,7 @@ from oversight.protocols.routing.routing_protocol import (
 
 @dataclass(frozen=True, slots=True)
 class Sequential:
-    """As many questions per item as needed, from the most to the least voted option.
+    """Asks about the predicted options of an item until it is known which models are right.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Sequential:
         return cls(roster, predictions, study.study.seed)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Return probabilities of the options by votes and judges, shape (items, largest K).
+        """Return the options' probabilities, given models' votes and judges, shape (items, largest K).
 
         They determine only the order of questions.
         """
@@ -124,7 +124,7 @@ class Sequential:
         return questions
 
     def correctness(self, items: Sequence[Item], answers: Iterable[Answer]) -> dict[str, NDArray[np.int64]]:
-        """Return 1 (right), 0 (wrong) or −1 (unknown) for every item, by model, in the given order."""
+        """Return for each model whether it is right on every item: 1 (right), 0 (wrong) or −1 (unknown)."""
         known, _ = _facts(items, list(answers))
         predicted = predicted_matrix(items, self.predictions).tolist()
         rows = [correctness(p, known[i.id], len(i.options)) for p, i in zip(predicted, items, strict=True)]
@@ -137,7 +137,10 @@ class Sequential:
 def _facts(
     items: Sequence[Item], answers: Sequence[Answer]
 ) -> tuple[dict[str, dict[int, bool]], dict[str, set[int]]]:
-    """Return two mappings by item: option → confirmed or not, and the options that experts left open."""
+    """Return two mappings by item id: the answered options, and the options that experts left undecided.
+
+    An answered option is mapped to whether the expert confirmed it.
+    """
     ids = {item.id for item in items}
     known: dict[str, dict[int, bool]] = defaultdict(dict)
     silent: dict[str, set[int]] = defaultdict(set)

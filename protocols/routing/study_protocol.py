@@ -95,10 +95,12 @@ def next_questions(study: Study, store: Store, roster: Roster, items: Sequence[I
 def draw_questions(
     study: Study, store: Store, roster: Roster, items: Iterable[list[Item]]
 ) -> Iterator[Sequence[QuestionFields]]:
-    """Draw questions for items in portions, one portion at a time if the rule allows it.
+    """Draw the questions about all items, given in portions.
 
-    Items that were not drawn from the study's pool are skipped. Ids are sealed with the study's key, which is
-    created before the first draw.
+    The rule "partitioned" draws one portion at a time; other rules need all items at once.
+
+    If the study draws items from a pool, items that were not drawn are skipped. Ids are sealed with the
+    study's key, which is created before the first draw.
 
     Raises
     ------
@@ -165,16 +167,16 @@ def panel_rule_of(study: Study, roster: Roster) -> RandomPanel:
 def next_assignments(
     plan: RandomPanel, items: Sequence[Item], stored: Sequence[Assignment], roster: Roster
 ) -> list[Assignment]:
-    """Draw the assignments; the stored assignments must be among them.
+    """Draw all assignments of a panel, and check that they include the stored ones.
 
     Raises
     ------
     DataError
-        If an annotator would exceed their capacity. Nobody may replace the annotator, because that would
-        change the propensities.
+        If an annotator would get more items than their capacity. No other annotator is drawn instead, because
+        that would change the propensities.
     ConfigError
-        If annotators, seed or rule changed. For balanced blocks, which are a single draw, also if the items
-        changed.
+        If annotators, seed or rule changed. Balanced blocks are a single draw, so their items must not change
+        either.
     """
     drawn = plan.route(items)
     same = {(a.id, a.propensity) for a in drawn}

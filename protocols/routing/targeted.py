@@ -3,8 +3,8 @@
 For one model, the expert of the predicted option is asked, which is optimal. For several, one option per
 item is drawn with π ∝ √(n_k s_k). Here n_k is the number of models that predict option k, p_k is the
 probability that option k is true, and s_k = p_k(1 − p_k). A share ε of the draw is spread over all options,
-so that the answer serves every model, including later ones. For comparing two models, `Disagreement` asks
-only about items on which they differ, about one of the two predicted options at random.
+so that the answers can also be used for models added later. For comparing two models, `Disagreement` asks
+only about items on which they differ, and draws one of the two predicted options at random.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Targeted:
         return cls(roster, predictions, study.study.seed, study.experts.epsilon)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Return each option's probability of being true, by models' votes and judges' probabilities."""
+        """Return each option's probability of being true, given models' votes and judges' probabilities."""
         k = option_counts(items)
         votes = vote_posterior(predicted_matrix(items, self.predictions), k, int(k.max()))
         return multiply_by_judges(votes, items, self.judge_probabilities)
@@ -98,8 +98,8 @@ class Targeted:
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Return the probability with which each option is asked about, shape (items, largest K).
 
-        A row sums to 1, or to 0 if nothing is asked about the item. This happens if the only model's
-        prediction is unreadable, which is wrong for any truth.
+        A row sums to 1, or to 0 if nothing is asked about the item. Nothing is asked if there is only one
+        model and its prediction is unreadable, because this prediction is wrong whatever the true option is.
         """
         predicted, k = predicted_matrix(items, self.predictions), option_counts(items)
         alone = predicted.shape[1] == 1

@@ -49,7 +49,10 @@ from oversight.harness.store import (
 
 
 def upgrade(args: argparse.Namespace) -> None:
-    """Copy the rows to a new database, then write its name into study.toml; repeating a step is safe."""
+    """Copy all rows to a new database, then write its name into study.toml.
+
+    If this is interrupted, it can be run again.
+    """
     study, path = read_study(args.study), Path(args.study)
     old, url = study.study.store, study.store_url
     if study.has_server:
@@ -157,7 +160,10 @@ def _adopt(args: argparse.Namespace) -> None:
 
 
 def _move(args: argparse.Namespace, study: Study) -> None:
-    """Move the rows, name the new database in study.toml, and adopt it; repeating a step is safe."""
+    """Move the rows, name the new database in study.toml, and adopt it.
+
+    If this is interrupted, it can be run again.
+    """
     path = Path(args.study)
     to = args.to if "://" in args.to else str(Path(args.to).absolute())
     url = to if "://" in to else f"sqlite:///{to}"

@@ -1,8 +1,8 @@
 """Check that nothing was altered: the study's own database, or a bundle that `label audit` wrote.
 
 Without a bundle, the database is checked: the links of all events, answers and comments against their events,
-and the drawn questions against the frozen design. A head that somebody noted makes the check stronger:
-without one, the owner of the database or the file could have replaced it completely.
+and the drawn questions against the frozen design. The check is stronger with a head that somebody noted
+earlier. Without a head, the owner of the database or bundle could have replaced all of its content.
 """
 
 from __future__ import annotations
@@ -73,7 +73,10 @@ def _tell_study(found: Audit, head: str | None) -> list[str]:
 
 
 def _tell_rest(found: Audit, first: list[str], is_covered: object, holds: str) -> list[str]:
-    """Append lines about freezes, ids, the head, events covered by a given head, and the conclusion."""
+    """Return the lines in `first`, then lines on freezes, ids and the head, and last the result.
+
+    If a head was given, one line says how many events that head covers.
+    """
     lines = [*first, *_tell_freezes(found), *_tell_ids(found.ids), f"head: {found.head}"]
     if is_covered and found.covered is not None:
         after = found.events - found.covered

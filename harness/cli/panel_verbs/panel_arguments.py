@@ -83,7 +83,7 @@ def _clusters(study: Study) -> dict[str, str]:
 
 
 def _level(text: str) -> float:
-    """Parse a confidence level; explain that a scale of labels is now given by ``--measurement``."""
+    """Parse a confidence level; for the name of a scale, raise an error that suggests ``--measurement``."""
     if text in LEVELS:
         told = f"is the confidence level, such as 0.95; did you mean --measurement {text} of agree?"
         raise argparse.ArgumentTypeError(told)

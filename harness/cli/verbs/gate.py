@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Test, print and write the verdict, which is also the exit code."""
+    """Compare the models with the requirement, and print the verdict. Returns the verdict's exit code."""
     bars = Bars(
         at_least=args.at_least,
         baseline=args.not_worse_than,

@@ -1,4 +1,4 @@
-"""Measure the study's judges: their accuracy, the questions they save, and where their calibration holds.
+"""Measure a study's judges: accuracy, questions saved, and on which items their calibration holds.
 
 examples: oversight judge
           oversight judge --against ../last-month/study.toml --margin 0.1

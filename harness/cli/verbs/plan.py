@@ -6,10 +6,11 @@ examples: oversight plan --width 0.05
           oversight plan --options 4 --accuracy 0.8 --models 5 --questions 500
 
 If experts have answered some questions of the study (a pilot), the plan shows for every model how many
-questions are saved by three methods: the votes of all models, the study's judge, and sampling items by how
-models agree. With --options no study is needed: the plan compares protocols at a guessed accuracy. At least
-80 % of studies reach the planned half-width, and at least 80 % detect the planned difference. In Python,
-ov.plan also accepts another power, experts' error rates and clusters of items.
+questions each of three methods would save: using the votes of all models, using the study's judge, and
+sampling items by how models agree. With --options no study is needed: the plan compares protocols at a
+guessed accuracy. A plan is chosen so that at least 80 % of such studies would reach the planned half-width,
+and at least 80 % would detect the planned difference. In Python, ov.plan also accepts another power, experts'
+error rates and clusters of items.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ def _plan_study(args: argparse.Namespace) -> None:
 
 
 def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan) -> list[PricedPlan]:
-    """Price the plan and, if no protocol is named, other protocols' plans; empty with --questions."""
+    """Price the plan and, unless a protocol is named, other protocols' plans; empty with ``--questions``."""
     from oversight.harness.analysis import plan_study
     from oversight.harness.judges import price_plans
 
@@ -179,7 +180,7 @@ def _lines(name: str, made: PilotPlan) -> list[Any]:
 
 
 def _plan_anew(args: argparse.Namespace) -> None:
-    """Print both tables: for an accuracy, and for the difference of two models."""
+    """Print a plan without a study: a table for an accuracy, and one for the difference of two models."""
     _refuse(args, ("model",), "needs a study; leave out --options")
     if args.study != STUDY_FILE:
         raise BadInput("--options is for plans without a study; leave out --study or --options")

@@ -147,7 +147,7 @@ def _kind_words(kind: str) -> str:
 
 
 def head_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the first line of the output: whether all models have answered, or what to do."""
+    """Return the output's first line: that all models have answered, or what to do next."""
     stopped = [name for name, result in results.items() if "stopped" in result]
     failed = {name: result["failed"] for name, result in results.items() if result["failed"]}
     if stopped:
@@ -163,7 +163,7 @@ def head_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def tail_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the last line of the output: the next step; empty if the first line already names it."""
+    """Return a line that names the next step; empty if a run failed or stopped."""
     if any(result["failed"] or "stopped" in result for result in results.values()):
         return ""
     if any("sample" in result for result in results.values()):

@@ -42,7 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def write_door(url: str) -> str:
     """Write a private file that redirects to the page, and return the file's address.
 
-    The page's own address must not be an argument of a program, because all users can see arguments.
+    The page's own address must not be an argument of the browser, because other users of this machine can see
+    the arguments of programs.
     """
     text = f'<!doctype html><meta http-equiv="refresh" content="0; url={url}"><title>oversight</title>'
     path = cache_dir() / "view" / f"open-{urlsplit(url).port}.html"

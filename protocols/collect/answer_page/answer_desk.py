@@ -1,4 +1,4 @@
-"""Serve questions to the answer page and store answers, once per key and question.
+"""Serve questions to the answer page, and store each answer once, even if a browser sends it again.
 
 The page receives no truth, prediction, propensity or other person's answer, and does not reveal how or why an
 item was chosen. Options are identified by their positions on the page, because their order in a source may
@@ -99,7 +99,10 @@ class QuestionSheet:
         return next(map(str, places), None)
 
     def _order(self, item: Item) -> tuple[int, ...]:
-        """Return options' positions in display order: class order, or permuted if items' options differ."""
+        """Return the positions of the options in display order.
+
+        This is the order of the classes, or a random order per item if items have different options.
+        """
         return item.permutation if self._texts.own_options else tuple(range(len(item.options)))
 
 
@@ -188,7 +191,10 @@ class AnswerDesk:
         }
 
     def tell_given(self, person: str) -> list[dict[str, str]]:
-        """Return a person's answers on the page, newest first: id, question, start of the text, answer."""
+        """Return the answers that a person gave on this page, newest first.
+
+        Each has the question's id and text, the start of the item's text, and the answer.
+        """
         with self._lock:
             self._queues.refresh()
             given = self._queues.find_given(person, _MOST_GIVEN)
@@ -205,8 +211,8 @@ class AnswerDesk:
     def tell_previous(self, person: str, before: str = "", named: str = "") -> dict[str, Any] | None:
         """Return an earlier answer of a person with its question; None if there is none.
 
-        With `named`, this is the answer to that question. Otherwise it is the last answer before the question
-        `before`, or the last of all if `before` is empty.
+        If `named` is the id of a question, return the answer to it. Otherwise return the last answer before
+        the question `before`, or the newest answer if `before` is empty.
         """
         with self._lock:
             self._queues.refresh()

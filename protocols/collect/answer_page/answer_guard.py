@@ -53,7 +53,7 @@ class RequestLimit:
     _buckets: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
 
     def wait(self, name: str) -> float:
-        """Return the seconds until a bucket has a token; 0 if it has a token now."""
+        """Return the seconds until the bucket called `name` has a token; 0 if it has one now."""
         left = self._left(name)
         return 0.0 if left >= 1 else (1 - left) * self.each
 
@@ -71,7 +71,7 @@ class RequestLimit:
 
 
 def network_of(address: str) -> str:
-    """Return the address under which attempts are counted; for IPv6, its 64-bit network."""
+    """Return the address under which a client's attempts are counted; for IPv6, its 64-bit network."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -90,7 +90,7 @@ _SEEN_EVERY = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class AnswerGuard:
-    """Settings that requests are checked against.
+    """Checks that requests come from a signed-in browser, and limits their number.
 
     Attributes
     ----------
@@ -108,13 +108,16 @@ class AnswerGuard:
     requests: RequestLimit = field(default_factory=lambda: RequestLimit(120, 0.25))
 
     def cookie_of(self, link_id: str) -> str:
-        """Return the name of a link's cookie. It has the port, because ports share a browser's cookies."""
+        """Return the name of a link's cookie.
+
+        The name contains the port, because browsers send a host's cookies to all of its ports.
+        """
         prefix = "__Host-" if self.address.is_secure else ""
         return f"{prefix}oversight-answers-{self.address.port}-{link_id}"
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse requests to another host, from another page, or without a valid link."""
+        """Refuse a request that names another host, comes from another site, or has no valid link."""
         if (refused := refuse_foreign(request, self.address)) is not None:
             return refused
         if request.path in OPEN and request.method != "DELETE":

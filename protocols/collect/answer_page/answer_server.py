@@ -107,7 +107,7 @@ def serve_answers(
 
 
 def make_application(guard: AnswerGuard, desk: AnswerDesk) -> web.Application:
-    """Return the server's routes; all except the page itself require an expert's cookie."""
+    """Return the server's application; all its routes except the page itself require an expert's cookie."""
 
     async def send_state(request: web.Request) -> web.StreamResponse:
         return web.json_response(await run_apart(desk.tell_state, request["link"].expert))
@@ -156,7 +156,7 @@ def make_application(guard: AnswerGuard, desk: AnswerDesk) -> web.Application:
 
 @web.middleware
 async def _say_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer with the error of a request; the server's own errors are printed only on its terminal."""
+    """Send the error of a bad request to the browser; print the server's own errors only on its terminal."""
     try:
         return await handler(request)
     except TimeoutError:
@@ -175,7 +175,7 @@ async def _say_errors(request: web.Request, handler: Handler) -> web.StreamRespo
 
 @web.middleware
 async def _compress(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Compress large replies; none contains a secret that its length could reveal."""
+    """Compress large replies; no reply contains a secret that the compressed length could reveal."""
     response = await handler(request)
     if isinstance(response, web.Response) and (response.content_length or 0) > _SHORT:
         response.enable_compression()
@@ -188,7 +188,7 @@ async def _send_script(_request: web.Request) -> web.StreamResponse:
 
 @web.middleware
 async def _even_out(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Send a reply about questions at the next clock tick, to hide its processing time."""
+    """Delay a reply about questions to the next clock tick, so that its processing time stays hidden."""
     loop = asyncio.get_running_loop()
     begun = loop.time()
     try:

@@ -79,7 +79,7 @@ def make_codes(
 
 
 def list_codes(study: Study, store: Store) -> dict[str, AnswerLink | None]:
-    """Map each person with questions or a code to the link of their newest code, or None without a code.
+    """Return the link of each person's newest code; None for people who have questions but no code.
 
     Raises
     ------
@@ -126,30 +126,36 @@ def normalise_code(text: str) -> str:
 
 
 def derive_link_id(secret: str) -> str:
-    """Return the public id of the link that a normalised code opens; the stored hashes do not contain it."""
+    """Return the public id of the link that belongs to a normalised code; it is not part of a stored hash."""
     return hash_secret(f"oversight answer link {secret}")[:12]
 
 
 def sign_in(store: Store, secret: str) -> AnswerLink | None:
-    """Return the link that a normalised code opens now; None if it opens no link."""
+    """Return the link that belongs to a normalised code; None if the code or the link is not valid."""
     link = store.people.find_link(derive_link_id(secret))
     return _check_secret(link, secret, "" if link is None else link.token_digest)
 
 
 def open_link(store: Store, link_id: str, session: str) -> AnswerLink | None:
-    """Return the link with this id if `session`, a cookie's value, opens it now, else None."""
+    """Return the link with this id; None if it is not valid, or `session` is not the value of its cookie."""
     link = store.people.find_link(link_id)
     return _check_secret(link, session, "" if link is None else link.session_digest)
 
 
 def _check_secret(link: AnswerLink | None, secret: str, digest: str) -> AnswerLink | None:
-    """Return a link if it is valid and the secret has the digest, which is compared in constant time."""
+    """Return `link` if it is valid and `digest` is the hash of `secret`, otherwise None.
+
+    The hashes are compared in constant time.
+    """
     is_right = hmac.compare_digest(hash_secret(secret), digest or _NO_DIGEST)
     return link if link is not None and is_right and link.opens(datetime.now(UTC)) else None
 
 
 def _check_asked(study: Study, store: Store, experts: Sequence[str]) -> list[str]:
-    """Return the named experts without duplicates, or all people with questions; refuse other names."""
+    """Return the named experts without duplicates, or all people with questions if nobody is named.
+
+    Names of people without questions are refused.
+    """
     check_drawn(study, store)
     known = [name for name in store.count_asked(panel=study.experts.is_panel) if not is_erased(name)]
     for name in experts:

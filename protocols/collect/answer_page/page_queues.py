@@ -1,4 +1,4 @@
-"""Keep everybody's questions in order, and their answers, in memory and up to date.
+"""Keep the ordered questions and the answers of all people in memory, and update them from the database.
 
 The whole study is read when its questions change. Answers are read from the audit trail, event by event.
 """

@@ -60,10 +60,10 @@ def make_account_email(expert: Expert, mark: str, known: str = "") -> str:
     Parameters
     ----------
     mark
-        The study's mark from `make_study_mark`; an expert with the same name in another study is another
-        person.
+        The study's mark from `make_study_mark`. It keeps experts with the same name in different studies
+        apart.
     known
-        The expert's present address in this study; a made-up address is kept.
+        The expert's present address in this study, which is returned again if it was made up.
     """
     if expert.email:
         return expert.email.lower()

@@ -164,7 +164,7 @@ def read_result(result: Sequence[Any], offered: Sequence[str]) -> tuple[str, str
 
 
 def _user(value: object) -> int | None:
-    """Return a user's id; exports contain a user object, and lists contain the id."""
+    """Return a user's id, given the id or, as in Label Studio's exports, an object that contains it."""
     if isinstance(value, Mapping):
         value = value.get("id")
     return value if isinstance(value, int) else None

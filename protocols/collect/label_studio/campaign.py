@@ -60,7 +60,7 @@ def plan_queues(
 ) -> list[Queue]:
     """Return new queues for experts without one, and queues whose expert's address changed.
 
-    `mark` is the study's mark on the server.
+    `mark` is the text from `make_study_mark` that identifies the study on the server.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def plan_queues(
 def plan_tasks(
     questions: Sequence[Pending], data: Mapping[str, Mapping[str, object]], queued: Sequence[QueuedTask]
 ) -> list[QueuedTask]:
-    """Append questions without a place to the end of the queue, in the order of asking.
+    """Return tasks for the questions that are not queued yet, placed after the queued ones of each expert.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def repair_project(
 
 
 def find_asked_again(labels: LabellingRepository, replies: ReplyRepository) -> dict[str, list[Quarantined]]:
-    """Return question id → quarantined annotations, for open questions that their expert no longer sees."""
+    """Return the quarantined annotations of open questions that the expert no longer sees, by question id."""
     rows: dict[str, list[Quarantined]] = defaultdict(list)
     for row in labels.read_quarantine():
         if row.question_id is not None and not row.over:
@@ -257,7 +257,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     # --- push --------------------------------------------------------------------------------
 
     def push(self) -> dict[str, Pushed]:
-        """Send every question without a task. Returns the results by expert.
+        """Send every question that has no task on the server yet. Returns the results by expert.
 
         Raises
         ------

@@ -53,7 +53,9 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         self.close_files()
 
     def push(self, drawn: Sequence[Question] | Sequence[Assignment] = ()) -> dict[str, Pushed]:
-        """Store the drawn questions, then send all questions without a task. Returns the results by expert.
+        """Store the drawn questions, then send all questions without a task on the server.
+
+        Returns the results by expert.
 
         Questions get ids and places derived from the study's secret key.
 

@@ -40,8 +40,8 @@ def make_verdict_page(
     descriptions
         Whether a description of the class is shown below the question.
     words
-        Shown names of verdicts, if they differ from the usual names. A verdict besides yes, no and unsure can
-        be included.
+        Shown names of verdicts, if they differ from the usual names. A verdict besides yes, no and unsure is
+        offered if it is named here.
     """
     names = {verdict: verdict.value.capitalize() for verdict in VERDICTS} | dict(words or {})
     choices = "".join(

@@ -140,7 +140,7 @@ def pull_queue(
 
 
 def find_withdrawn(pulled: Pulled, known: Snapshot) -> frozenset[str]:
-    """Return the questions whose stored answers from the server this pull would withdraw."""
+    """Return the questions whose stored answer came from the server but was not found there by this pull."""
     return (pulled.question_ids & known.accepted) - {reply.id for reply in pulled.replies}
 
 
@@ -163,7 +163,7 @@ def keep_accepted(queue: Queue, pulled: Pulled, known: Snapshot, accounts: Colle
 
 
 def _move_on(cursor: str, rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return a time slightly before the newest change, by the server's own clock."""
+    """Return the time from which the next pull reads: slightly before the newest change."""
     newest = max((datetime.fromisoformat(row["updated_at"]) for row in rows), default=None)
     if newest is None:
         return cursor
@@ -263,7 +263,7 @@ def _mark_moved(annotation: Revision, reason: Reason | None) -> Revision:
 
 
 def _keep_author(annotation: Revision, last: Revision | None) -> Revision:
-    """Return an annotation; if the server lost only its author or editor, return its last stored version."""
+    """Return an annotation or, if the server has only lost its author or editor, its last stored version."""
     if last is None or None not in (annotation.author, annotation.editor):
         return annotation
     said = annotation.result, annotation.cancelled, annotation.version.endswith("-moved")
@@ -286,9 +286,9 @@ def _judge(
     known: Snapshot,
     spoiled: Mapping[int, Reason],
 ) -> Judgement:
-    """Judge one task; a question that was answered on another channel keeps that answer.
+    """Decide which annotation of a task counts; none does if the question was answered on another channel.
 
-    If an answer was accepted before somebody changed the task's text, it refers to the sent text and is kept.
+    An annotation that was accepted before somebody changed the task's text still counts.
     """
     if not annotations:
         return Judgement()
@@ -316,7 +316,7 @@ def _judge(
 
 
 def _find_changes(annotations: Sequence[Revision], live: Mapping[int, Revision]) -> list[Revision]:
-    """Return the new versions of annotations, and a final version of each deleted one."""
+    """Return annotations' versions that are not in `live`, and a last version of each deleted annotation."""
     here = {a.annotation_id for a in annotations}
     known = {(number, last.version) for number, last in live.items()}
     new = [a for a in annotations if (a.annotation_id, a.version) not in known]

@@ -1,4 +1,4 @@
-"""Send queued questions; after any interruption, the same command leaves one task per question.
+"""Send queued questions. After an interruption, repeat the command: each question still gets only one task.
 
 Tasks are recorded before they are sent. If no reply arrives, it is unknown whether the server has them. So
 the next push reads the project, adopts the tasks that it finds and sends the missing ones.
@@ -132,8 +132,8 @@ def has_own_tasks(client: Client, project: Project, known: Collection[int]) -> b
 def count_own_tasks(client: Client, project: Project, known: Collection[int]) -> int:
     """Return the number of sent tasks that exist on the server.
 
-    The total number of tasks proves nothing, because a foreign task that was moved into the project keeps its
-    low id. Tasks sent together have consecutive ids, so a few ranges describe all of them.
+    Tasks are counted by id, because the project can also contain tasks that no push sent. Tasks sent together
+    have consecutive ids, so a few ranges of ids contain all sent tasks.
     """
     ranges = list[tuple[int, int]]()
     for number in sorted(known):

@@ -42,9 +42,9 @@ class Look:
     progress
         Expert → progress.
     share
-        Share of every queue, from its start, that all experts have answered.
+        Share of the queue that the slowest expert has reached; estimates use this share of every queue.
     slowest
-        The expert who limits that share; empty if all questions are answered.
+        Name of the slowest expert; empty if all questions are answered.
     waiting
         The next question of this expert; empty if all questions are answered.
     passed
@@ -78,7 +78,7 @@ class Look:
 
     @property
     def is_last(self) -> bool:
-        """Whether the watch ends: the width is reached, or no question is open."""
+        """Whether the watch ends, because all intervals are narrow enough or no question is open."""
         return self.reached or self.open == 0
 
 
@@ -88,7 +88,7 @@ def watch_campaign(
     every: float,
     until_width: float | None = None,
 ) -> Generator[Look]:
-    """Pull repeatedly until the width is reached or all questions are answered.
+    """Pull repeatedly until all intervals are narrow enough or all questions are answered.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def watch_campaign(
 
 
 def take_look(campaign: Campaign, until_width: float | None = None) -> Look:
-    """Pull, send follow-up questions and, unless the study is a panel, estimate from stored answers."""
+    """Pull answers, send follow-up questions and, unless the study is a panel, estimate from the answers."""
     difference, follow = campaign.pull(), campaign.push_next()
     study, store = campaign.study, campaign.store
     queues = QueueShare(passed={})
@@ -135,7 +135,10 @@ def _count_used(estimate: Estimate) -> int:
 
 
 def estimate_running(study: Study, store: Store) -> tuple[dict[str, Estimate], dict[str, str]]:
-    """Estimate newest runs from answers so far: model → estimate, and model → reason why there is none."""
+    """Estimate the accuracy of each model's newest run from the answers so far.
+
+    Returns model → estimate, and for models without an estimate model → reason.
+    """
     opened = OpenStudy(study, store)
     labels, options = opened.labels, store.columns.read_options(opened.index)
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}

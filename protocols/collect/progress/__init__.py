@@ -1,1 +1,1 @@
-"""Progress of every expert, and the share of all queues that everybody has answered."""
+"""Progress of every expert, and the share of the queue that the slowest expert has reached."""

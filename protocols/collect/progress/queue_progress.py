@@ -28,7 +28,8 @@ class QueueShare:
     Attributes
     ----------
     share
-        Share of every queue, from its start, that all experts have reached.
+        Share of the queue that the slowest expert has reached; the other experts have reached at least this
+        share of theirs.
     passed
         Expert → ids of the questions that the expert passed over, in queue order.
     slowest
@@ -44,9 +45,9 @@ class QueueShare:
 
 
 def share_queues(store: Store) -> QueueShare:
-    """Compute the share of every queue's original questions that all experts have reached.
+    """Compute the share of the queue that the slowest expert has reached.
 
-    A reassigned question stays in the queue of the expert it was drawn for. Control questions and second
+    A reassigned question stays in the queue of the expert for whom it was drawn. Control questions and second
     questions are ignored.
     """
     order = store.columns.read_order()
@@ -89,11 +90,12 @@ class AnswerTimes:
     median_seconds
         Median time; None if no time is known.
     hours
-        Sum of the known times. A time counts at most ten times the median, and at most one hour. None if no
-        time is known.
+        Sum of the known times; a time above ten times the median, or above one hour, is replaced by this
+        limit. None if no time is known.
     fast
         Number of answers given in less than half a second, or in less time than reading the text takes at 200
-        characters per second. They count as answers; people must judge whether they are honest.
+        characters per second. They count as answers; whoever runs the study must judge whether they are
+        honest.
     """
 
     timed: int = 0
@@ -103,7 +105,7 @@ class AnswerTimes:
 
 
 def sum_up_times(looks: Sequence[tuple[float, int]]) -> AnswerTimes:
-    """Summarise the times of answers, given as pairs: seconds, and length of the text in characters.
+    """Summarise answer times from pairs (seconds for the answer, characters in the question's text).
 
     Examples
     --------
@@ -132,7 +134,8 @@ class QueueProgress:
     asked, answered, open
         Numbers of questions; questions answered unsure or skipped count as `answered`.
     passed
-        Number of open questions that have a later answered question in the queue; None for a panel.
+        Number of open questions that the expert passed over, as a later question in the queue is answered;
+        None for a panel.
     yes, no, unsure, skip, rated
         Numbers of answers by verdict, or of a panel's labels.
     foreign

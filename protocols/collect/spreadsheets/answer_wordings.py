@@ -49,12 +49,12 @@ OPEN_REPLIES = (Verdict.YES.value, Verdict.NO.value, *_PHRASES)
 
 
 def make_words(yes: Iterable[str] = (), no: Iterable[str] = (), unsure: Iterable[str] = ()) -> AnswerWords:
-    """Return the known words with additional ones, which may redefine a known word.
+    """Return the known answer words and the given ones, which can change the meaning of a known word.
 
     Raises
     ------
     BadInput
-        If a word is empty, has two meanings, or is the name of another verdict.
+        If a given word is empty, is given for two verdicts, or is itself the name of another verdict.
     """
     meanings = {"": ""} | {verdict.value: verdict.value for verdict in Verdict}
     names = dict(meanings)

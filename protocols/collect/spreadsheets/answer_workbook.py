@@ -97,7 +97,7 @@ def _write_sheet(sheet: Any, columns: Sequence[str], rows: Sequence[Mapping[str,
 
 
 def _write_instructions(sheet: Any, instructions: str, column: str) -> None:
-    """Write a locked sheet that says how to answer in a column of the first sheet."""
+    """Write a locked sheet of instructions that says how to fill in `column` of the first sheet."""
     from openpyxl.styles import Alignment
 
     told = [line.format(column=column) for line in _HOW]

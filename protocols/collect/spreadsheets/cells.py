@@ -29,7 +29,7 @@ ReadCell = Callable[[str], str]
 
 
 def write_cells(item: Item, option: int | None = None, question_text: str | None = None) -> dict[str, str]:
-    """Return the shown text of an item, and of the question about one of its options, by column."""
+    """Return an item's exported texts by column, with the question about `option` unless it is None."""
     options, questions = write_options(item.options, item.permutation, question_text)
     cells = {"text": item.text, "options": options}
     return cells if option is None else cells | {"question": questions[option]}
@@ -38,7 +38,7 @@ def write_cells(item: Item, option: int | None = None, question_text: str | None
 def write_options(
     options: tuple[str, ...], permutation: tuple[int, ...], question_text: str | None = None
 ) -> tuple[str, Sequence[str]]:
-    """Return the shown text of an item's options, and the question about each of them.
+    """Return the exported text that lists an item's options, and the question about each option.
 
     If `question_text` is None, questions are in English. An item about an open answer has one option, which
     is the question itself.
@@ -52,12 +52,12 @@ def write_options(
 
 
 def mark_cells(cells: Mapping[str, str]) -> int:
-    """Return the mark, a hash, of the shown text of one question."""
+    """Return a hash of the exported texts of one question."""
     return mark_shown(*([cells[column]] for column in SHOWN))[0]
 
 
 def write_checks(cells: Sequence[Sequence[str]], key: int) -> str:
-    """Return the checksums of all rows' shown texts as one text, with eight hexadecimal digits per row.
+    """Return one text with a checksum of each row's exported text, as eight hexadecimal digits per row.
 
     `cells` are the columns of `SHOWN`, as written to the file. The checksums depend on `key`.
     """
@@ -101,7 +101,10 @@ def read_id(text: str, prefix: str) -> str:
 
 
 def is_same(said: str, shown: str) -> bool:
-    """Whether a cell still has its exported text, ignoring white space and changes that the export made."""
+    """Whether a filled-in cell `said` still has the text `shown` that was exported.
+
+    White space is ignored, and so are the characters that the export adds to prevent formulas.
+    """
     wanted = _fold(shown)
     return any(_fold(text) == wanted for text in (said, unguard_cell(join_lines(said)), unescape(said)))
 

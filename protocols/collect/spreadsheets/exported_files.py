@@ -65,7 +65,7 @@ def export_questions(
         question's text was not changed, so large files need not be compared with the study. None writes no
         checksums.
     question_text
-        The question with ``$option`` for the option; None asks in English.
+        The question with ``$option`` for the option; if None, it is asked in English.
     instructions
         Text of the study at the top of a workbook's sheet of instructions.
 
@@ -141,7 +141,10 @@ def _refuse_unread(paths: Mapping[str, Path], named: tuple[str, str], done: Cont
 
 
 def _row(asked: Pending, item: Item, form: str, question_text: str | None) -> dict[str, str]:
-    """Return the row of one question; in a spreadsheet, ids become texts, and texts are never formulas."""
+    """Return the row of one question.
+
+    In a CSV file or workbook, a prefix keeps ids from being read as numbers, and cells never become formulas.
+    """
     if isinstance(asked, Question):
         (column, prefix), said = _QUESTION, {"answer": "", "comment": ""}
         named, shown = {"expert": asked.expert}, write_cells(item, asked.option, question_text)
@@ -155,7 +158,7 @@ def _row(asked: Pending, item: Item, form: str, question_text: str | None) -> di
 
 
 def _list_choices(asked: Pending, item: Item) -> tuple[str, ...]:
-    """Return the allowed answers; empty for yes, no and unsure."""
+    """Return the allowed answers; an empty tuple stands for yes, no and unsure."""
     if item.is_statement:
         return OPEN_REPLIES
     return () if isinstance(asked, Question) else item.shown_options

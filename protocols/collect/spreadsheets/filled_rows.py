@@ -49,7 +49,7 @@ class WrongRows:
             raise self._found.error(good, _MEND)
 
     def raise_with(self, fatal: DataError, good: int) -> None:
-        """Raise an error that cannot be avoided by leaving out rows, together with the bad rows before it."""
+        """Raise an error that makes a whole file unreadable, together with the bad rows found before."""
         if not self._refuses or not self._found.number:
             raise fatal
         self._found.add(fatal)
@@ -57,7 +57,7 @@ class WrongRows:
 
 
 def fill(portion: Portion, columns: Sequence[str], needed: str, note: Note) -> Iterator[FilledRow]:
-    """Yield rows with a text in the last required column, and that text; record malformed rows.
+    """Yield the rows whose last required column is filled in, with that column's text; record malformed rows.
 
     Raises
     ------

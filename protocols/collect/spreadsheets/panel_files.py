@@ -57,12 +57,12 @@ def read_panel(
     items
         Item id → item.
     skipped
-        Receives bad rows, which are then left out; of two different labels for an assignment, both are left
+        Records bad rows, which are then left out. If an assignment has two different labels, both are left
         out. None if any bad row is an error.
     stored
         Assignment → stored label, from which labels must not differ; None skips this check.
     changes
-        Whether a label may be the word `WITHDRAWN`, unless that is an option of the item.
+        Whether the word `WITHDRAWN` withdraws a stored label; it does not if it is an option of the item.
 
     Raises
     ------

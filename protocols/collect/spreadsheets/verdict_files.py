@@ -49,21 +49,21 @@ class Asked(Protocol):
         ...
 
     def find_marks(self, ids: Sequence[str]) -> Sequence[int | None]:
-        """Return `mark_cells` of each question; None if the question was never asked."""
+        """Return the hash of each question's exported texts; None if the question was never asked."""
         ...
 
     def find_cells(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
-        """Return the shown text by question and column, for questions that were asked."""
+        """Return the exported texts of each asked question among `ids`, as question id → column → text."""
         ...
 
     def find_said(self, ids: Sequence[str]) -> Mapping[str, Response]:
-        """Return the stored answer by question, for questions that have one."""
+        """Return the stored answers of these questions, by id; questions without an answer are left out."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ListedQuestions:
-    """Questions in memory, with their items if known, and the question text of the exported files."""
+    """Looks up asked questions in memory; `items` and `question_text` serve to compare exported texts."""
 
     questions: Mapping[str, Question]
     items: Mapping[str, Item]
@@ -146,7 +146,7 @@ def read_answers(
 class VerdictFiles:
     """Reads filled-in files once, and yields the fields of replies in portions, one reply per question.
 
-    Errors are those of `read_answers`, raised at the end.
+    The errors are the same as in `read_answers`; they are raised after the last file.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ class VerdictFiles:
 
     @staticmethod
     def _check_asked(row: Row, expert: str | None, read: ReadCell) -> str:
-        """Return the expert of the question, who must be the expert in the row."""
+        """Check that the row names the expert who was asked the question. Returns this expert."""
         if expert is None:
             raise unknown_id(
                 row, "question_id", f"the question {row.fields['question_id']!r} was never asked"

@@ -95,7 +95,7 @@ class Client(Transport):
         return {str(u.email).lower(): int(u.id) for u in self.call_with_retries("users.list")}
 
     def read_invitation(self) -> str:
-        """Return the path, including its token, where an account can be created."""
+        """Return the path of the invitation link, with its token, where an account can be created."""
         link = urlsplit(str(self.call_with_retries("organizations.invites.get_invite_link").invite_url))
         return f"{link.path}?{link.query}"
 
@@ -158,7 +158,7 @@ class Client(Transport):
         return self.read_pages("tasks.list", _keep_task, project=project_id, query=ordered, **wanted)
 
     def count_tasks_among(self, project_id: int, ranges: Sequence[tuple[int, int]]) -> int:
-        """Return the number of tasks whose ids lie in disjoint ranges, ends included."""
+        """Return the number of tasks whose ids lie in one of the disjoint ranges, which include both ends."""
         total, name = 0, {"filter": "filter:tasks:id", "operator": "in", "type": "Number"}
         for start in range(0, len(ranges), _RANGES):
             items = [

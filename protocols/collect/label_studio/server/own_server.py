@@ -1,7 +1,7 @@
 """Start, find and stop a Label Studio server on this machine.
 
-Each server has a folder with its data and the files of an `oversight.harness.platform.ServerFolder`, whose
-state contains the admin's password and token.
+Each server has a folder with its data and the files of an `oversight.harness.platform.ServerFolder`. Its
+state file contains the admin's password and token.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class LabelStudioServer:
     admin
         The admin's e-mail address; password and token are only in ``server.json``.
     public_url
-        Address that others use through a proxy; empty without a proxy.
+        Address for people on other machines, through a proxy; empty without a proxy.
     """
 
     folder: str
@@ -107,8 +107,8 @@ def start_server(
     folder
         Folder for its data; by default a folder called `name` in the user's data directory.
     public_url
-        Address that others use, ``https://`` and a name, through a proxy on this machine with TLS; empty if
-        there is none.
+        Address for people on other machines: ``https://`` and the name of a TLS proxy on this machine; empty
+        if there is no proxy.
 
     Raises
     ------
@@ -183,9 +183,10 @@ def find_servers() -> Path:
 
 
 def _find_folder(name: str) -> Path:
-    """Return the folder of a server's data; an older version's data stay in the cache while the server runs.
+    """Return the folder of a server's data.
 
-    If the server is stopped, these data are moved from the cache to the data directory.
+    Data of an older version are in the cache. If that server is stopped, its data are moved to the data
+    directory; if it runs, its folder in the cache is returned.
     """
     place, before = find_servers() / name, cache_dir() / "label-studio" / "servers" / name
     if name and not place.exists() and before.is_dir():
@@ -248,7 +249,7 @@ def _launch(files: ServerFolder[LabelStudioServer], port: int, *, public_url: st
 
 
 def _make_public(url: str) -> dict[str, str]:
-    """Return the settings of a server that others reach through its proxy."""
+    """Return the settings of a server that people on other machines reach through a proxy."""
     if not url:
         return {}
     secure = {"CSRF_COOKIE_SECURE": "1", "SESSION_COOKIE_SECURE": "1"}
@@ -275,7 +276,7 @@ def _wait_ready(files: ServerFolder[LabelStudioServer]) -> LabelStudioServer:
 
 
 def _answers(server: LabelStudioServer) -> bool:
-    """Whether the server answers and recognises the token, which another program on this port cannot."""
+    """Whether the server answers and recognises the token; another program on its port would not."""
     import httpx
 
     with contextlib.suppress(httpx.HTTPError, ValueError):

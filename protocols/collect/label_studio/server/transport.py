@@ -1,7 +1,7 @@
 """Call a Label Studio server through its SDK; no other module uses the SDK.
 
 Every failure becomes an error of this project, with the token removed. Reading is retried while a server
-restarts. Writing is not retried, so callers first check what has arrived.
+restarts. Writing is not retried: after a failure, callers check what has arrived before they write again.
 
 `oversight doctor` checks a server step by step without the SDK, so that only the first problem (address,
 token, version or rights) is reported, with its solution.
@@ -35,7 +35,7 @@ _MEND = "make a new one under Account & Settings → Personal Access Token"
 class Connection:
     """A server and a token for it; the token is never shown.
 
-    `public_url` is the address that others use, if it differs.
+    `public_url` is the address for people on other machines, if it is a different one.
     """
 
     url: str
@@ -255,8 +255,8 @@ class Transport:
         call
             Name of the call in the SDK.
         keep
-            Selects the data to keep of a row. The SDK's objects are large: a long list needs several times
-            the memory of the selected data.
+            Function that returns the data to keep of each row. The SDK's objects need several times the
+            memory of these data.
         """
         for _ in range(4):
             rows: dict[int, Any] = {}
