@@ -155,7 +155,7 @@ def _explain(ranking: Ranking, models: Mapping[str, PredictionColumns], labels: 
         return "these accuracies agree with those of: oversight estimate"
     uniform = bool(labels.statements) and labels.is_uniform
     how = (
-        ", and every answer is weighted by the chance of its question, in the same way for all models"
+        ", and every answer is weighted by the inverse of its question's probability, for all models alike"
         if uniform
         else ""
     )
