@@ -23,7 +23,7 @@ from oversight.harness import BadInput, EstimateError
 from oversight.harness.analysis import OpenStudy, true_accuracy
 from oversight.harness.columns import LabelColumns, PredictionColumns, mark
 from oversight.harness.config import Study
-from oversight.harness.estimate import accuracy, collected_part, explain_failures
+from oversight.harness.estimate import accuracy, collected_part, compare, explain_failures
 from oversight.harness.report import SearchedCandidate, SearchedWinner, SearchReport
 from oversight.harness.store import Store
 from oversight.harness.types import Candidate, Estimate, Item, Prediction, PredictionStatus, Standing
@@ -185,8 +185,9 @@ def report_winner(
     found = _within(decide(context, list(noted["finalists"]), str(noted["candidate"]), board), board)
     items = context.items("test")
     tested = {c: archive.predictions(c, items) for c in (found.id, context.start)}
+    columns = {c: PredictionColumns.of(p, labels.index) for c, p in tested.items()}
     own = _test_labels(items, whole)
-    estimates = [_estimate(PredictionColumns.of(p, labels.index), own, gaps) for p in tested.values()]
+    estimates = [_estimate(predictions, own, gaps) for predictions in columns.values()]
     truths = [true_accuracy(p, truth) if truth is not None and items else None for p in tested.values()]
     return SearchedWinner(
         id=found.id,
@@ -200,7 +201,7 @@ def report_winner(
         test=estimates[0][0],
         start_test=estimates[-1][0],
         untested="; ".join(dict.fromkeys(why for _, why in estimates if why)) if items else "",
-        difference=_difference(context, found.id),
+        difference=_difference(columns, own) if items else "",
         truth=truths[0],
         start_truth=truths[-1],
         unanswered=_count_unanswered(tested[found.id], tested[context.start]),
@@ -298,22 +299,17 @@ def _doubt_winner(archive: Archive, winner: Winner, labels: LabelColumns, gaps: 
     return "; ".join(filter(None, (failed, missing)))
 
 
-def _difference(context: SearchContext, winner: str) -> str:
-    items = context.items("test")
-    if not items or winner == context.start:
-        return "the start workflow itself won" if winner == context.start else ""
-    pair = [winner, context.start]
-    labels = context.labels["test"]
-    # Use maximum likelihood, as for the accuracies that are reported next to the difference.
-    scores = score_items(context.archive.matrix(pair, items), labels)
-    found = compare_paired(scores[0], scores[1], 1.0, labels.cluster)
-    if not found.n:
-        return "unknown: no test item has answers of both the winner and the start"
-    half = 1.96 * found.se
-    ends = np.array([found.difference, found.difference - half, found.difference + half])
-    # Clip to 100 points, the largest possible difference of accuracies.
-    points, low, high = 100 * ends.clip(-1, 1)
-    return f"{points:+z.1f} points, 95 % interval {low:+z.1f} to {high:+z.1f} ({found.n} items)"
+def _difference(predictions: Mapping[str, PredictionColumns], labels: LabelColumns) -> str:
+    """Describe the difference of the first and second program's accuracies on the test items."""
+    if len(predictions) < 2:
+        return "the start workflow itself won"
+    try:
+        (pair,) = compare(predictions, labels).pairs
+    except EstimateError as error:
+        return f"unknown: {error}"
+    points, low, high = (100 * x for x in (pair.difference, pair.low, pair.high))
+    doubt = f"; doubtful: {pair.why}" if pair.why else ""
+    return f"{points:+z.1f} points, 95 % interval {low:+z.1f} to {high:+z.1f} ({pair.items} items){doubt}"
 
 
 def count_spent(archive: Archive) -> dict[str, int]:

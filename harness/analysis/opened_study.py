@@ -555,12 +555,13 @@ class OpenStudy:
 
     @cached_property
     def _winners(self) -> dict[str, str]:
-        """Source code of each winning workflow that a search wrote → id of this search."""
+        """Source code of each winning workflow, except start workflows → id of its search."""
         searches, found = self.store.searches, dict[str, str]()
         for search in searches.read_progress():
-            for winner in searches.read_candidates(search.id, [search.winner or ""]):
-                if winner.slot >= 0:
-                    found[winner.program.source] = search.id
+            # the start workflow comes first; the study would use it without a search, too
+            for other in searches.read_candidates(search.id)[1:] if search.winner else ():
+                if other.id == search.winner:
+                    found[other.program.source] = search.id
         return found
 
     def explain_choice(self, name: str) -> str:

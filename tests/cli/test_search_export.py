@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,21 @@ def test_a_winner_is_marked_where_the_answers_chose_it(tmp_path: Path, oversight
             assert (gate["verdict"] == "undecided") == (workflow == file)
         (pair,) = oversight("compare", "--study", study)["comparisons"]
     assert "chose this workflow" in pair["why"]
+
+
+def test_a_winner_from_the_library_is_marked(tmp_path: Path, oversight: Any) -> None:
+    study = str(tmp_path / "study.toml")
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url, concurrency=4)
+        said = oversight("search", "start", "--set", 'search.library=["debate"]', "--study", study)
+        with closing(sqlite3.connect(tmp_path / "study.db")) as database, database:
+            (winner,) = database.execute("SELECT id FROM candidate WHERE name = 'debate'").fetchone()
+            database.execute(
+                "UPDATE search_event SET data = ? WHERE key = 'winner'", [f'{{"candidate": "{winner}"}}']
+            )
+        (run,) = oversight("run", "--workflow", "debate", "--study", study)["workflows"]
+        found = oversight("estimate", "--study", study)["models"][run]["accuracy"]
+    assert f"search {said['search']['id']} chose this workflow" in found["why"]
 
 
 def test_a_study_with_other_options_refuses_an_exported_winner(
