@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from hashlib import sha256
 
 from oversight.harness.analysis.audit.design_freeze import DesignFreeze
@@ -98,8 +99,9 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
     Raises
     ------
     BadInput
-        If the item does not exist, the items file lacks it or contains the same text and options, or the
-        number of options would change.
+        If the item does not exist, the items file lacks it or contains the same text and options, the number
+        of options would change, or answers and predictions would be kept although an option was replaced or
+        moved.
     """
     with _open(study, reason) as store, store.together(exclusive=True):
         old, before = _find(store, item_id), count_findings(study, store)
@@ -116,6 +118,8 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
                 "the study, where questions were drawn from these options; remove the item from the study, "
                 "and give the new item another id"
             )
+        if not ask_again:
+            _refuse_other_options(old, new)
         freeze = DesignFreeze(study, store)
         done = store.withdrawals.correct_item(replace(new, permutation=old.permutation), ask_again=ask_again)
         told: dict[str, object] = {
@@ -131,6 +135,22 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
         store.audit.redact(store.withdrawals.reseal_batches())
         freeze.end(1)
         return _describe(store, item_id, done)
+
+
+_ALIKE = 0.5
+"""Smallest similarity ratio of an option's old and new text that counts as a change of wording only."""
+
+
+def _refuse_other_options(old: Item, new: Item) -> None:
+    """Refuse options that mean something else, because stored answers name an option by its position."""
+    for before, after in zip(old.options, new.options, strict=True):
+        moved = after != before and after in old.options
+        if moved or SequenceMatcher(None, before, after, autojunk=False).ratio() < _ALIKE:
+            raise BadInput(
+                f"the item {old.id!r} has the option {after!r} in the file where the study has {before!r}, "
+                f"and answers about {before!r} would count for {after!r}; give the options the meaning and "
+                "order that they have in the study, or use --answers withdraw"
+            )
 
 
 def scrub(study: Study) -> None:

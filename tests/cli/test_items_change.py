@@ -100,6 +100,39 @@ def test_corrected_item_keeps_its_answers_or_is_asked_again(study: Oversight) ->
     assert study("store", "verify")["holds"]
 
 
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        (("left hand", "right hand", "both"), None),
+        (("right hand", "the left hand", "both"), "'right hand'"),
+        (("left hand", "right hand", "none of them"), "'none of them'"),
+    ],
+)
+def test_answers_are_kept_only_if_options_keep_their_meaning(
+    options: tuple[str, ...],
+    refused: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    oversight: Oversight,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ("the left hand", "right hand", "both")
+    item = {"id": "a", "text": "Which hand hurts?"}
+    Path("items.jsonl").write_text(json.dumps({**item, "options": names}) + "\n")
+    Path("study.toml").write_text('[study]\nname = "ward"\n[items]\nfile = "items.jsonl"\n')
+    Path("experts.toml").write_text('[[expert]]\nname = "ana"\nclasses = ["*"]\n')
+    oversight("label", "route")
+    Path("items.jsonl").write_text(json.dumps({**item, "options": options}) + "\n")
+    capsys.readouterr()
+    code = main(["items", "correct", "a", "--reason", "typo", "--answers", "keep"])
+    assert code == (2 if refused else 0)
+    assert (refused or "") in capsys.readouterr().err
+    assert main(["items", "correct", "a", "--reason", "typo", "--answers", "withdraw"]) == (
+        0 if refused else 2
+    )
+
+
 def test_removed_items_leave_the_pool_that_items_are_drawn_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
 ) -> None:
