@@ -332,7 +332,8 @@ def difference_interval(
         inner, low, high, p_value = _even_mean(plus, m, level)
     else:
         rows = collapse_rows(tilt_sample(target, kept, data, cluster=cluster, weight=weight))
-        mean, p_value = tilted_score(rows, level, df=df), _score_p_value(rows, df)
+        mean = tilted_score(rows, level, df=df, is_difference=True)
+        p_value = _score_p_value(rows, df)
         inner, low, high = mean.value, mean.low, mean.high
     if cluster is not None:
         size = effective_size(differ.astype(np.float64), cluster, level)

@@ -44,7 +44,7 @@ from scipy.special import stdtrit
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray, find_equal, fix_constant
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.core import find_root
-from oversight.harness.estimate.intervals import ClusterVariance, skewed_step
+from oversight.harness.estimate.intervals import ClusterVariance, share_interval, skewed_step
 
 _PRIOR_MEAN = np.array([1.0, 0.0, 0.0, 0.0])
 _PRIOR_SD = np.array([0.4, 0.5, 3.0, 3.0])
@@ -385,11 +385,16 @@ class TiltedMean:
 
 
 def tilted_score(
-    rows: TiltedRows, level: float, *, df: float | None = None, strata_share: float = 0.0
+    rows: TiltedRows,
+    level: float,
+    *,
+    df: float | None = None,
+    strata_share: float = 0.0,
+    is_difference: bool = False,
 ) -> TiltedMean:
     """Estimate θ, and compute its interval by inverting the score test.
 
-    If the test rejects no θ on one side, that end of the interval is the end of the target's range.
+    If the test rejects no tilt on one side, that end of the interval is the end of the target's range.
 
     Parameters
     ----------
@@ -401,11 +406,51 @@ def tilted_score(
         Degrees of freedom of Student's t; by default the number of items, or infinite for clusters.
     strata_share
         Share of the variance that is computed within strata, in [0, 1]; ignored for clusters.
+    is_difference
+        Whether θ is a difference of two accuracies. On items where only one model has a readable prediction,
+        the difference cannot be both +1 and −1. The number of these items is random, so an end at the largest
+        θ that they allow is extended (`_extend`).
     """
     rows = collapse_rows(rows)
     clusters = _measure_clusters(rows)
     freedom = (float(rows.count.sum()) if clusters is None else np.inf) if df is None else df
-    return invert_score(lambda tilt: _score(rows, tilt, strata_share, clusters), freedom, level)
+
+    def look(tilt: float) -> Null:
+        return _score(rows, tilt, strata_share, clusters)
+
+    found = invert_score(look, freedom, level)
+    if not is_difference:
+        return found
+    high = _extend(found.high, 1, rows, look(_FARTHEST), freedom, level)
+    low = -_extend(-found.low, -1, rows, look(-_FARTHEST), freedom, level)
+    return replace(found, low=low, high=high)
+
+
+def _extend(end: float, side: int, rows: TiltedRows, null: Null, df: float, level: float) -> float:
+    """Extend an end of an interval if it is the largest value that the target can have on these items.
+
+    The largest value is the share s of items on which the target can be `side`. If the test does not reject
+    s, a larger value is rejected only if s, or the mean of the outcomes g, is significantly smaller.
+
+    Parameters
+    ----------
+    end, side
+        Upper end and 1, or minus the lower end and −1.
+    null
+        Score test at the largest tilt on this side.
+    df, level
+        As in `tilted_score`.
+    """
+    each = rows.count * rows.weight
+    share = float(each @ ((rows.up if side > 0 else rows.down) > 0))
+    if end < share - 1e-6:
+        return end
+    squares = np.bincount(rows.cluster, each) ** 2 if rows.cluster.size else each * rows.weight
+    size = 1 / float(squares.sum())
+    room = share_interval(share * size, size, level)[1] - share
+    t = float(stdtrit(max(1.0, df), 0.5 + level / 2))
+    more = side * null.gap + max(room, t * float(np.sqrt(null.variance)) + null.step)
+    return min(1.0, share + max(0.0, more))
 
 
 def invert_score(look: Callable[[float], Null], df: float, level: float) -> TiltedMean:
