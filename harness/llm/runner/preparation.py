@@ -257,7 +257,7 @@ async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
     try:
         reply = await ask(request)
     except RefusedRequest as error:
-        if error.status in (403, 404):  # these HTTP statuses concern the model, not the feature
+        if error.status in (403, 404):  # access or the model is missing, not `feature`
             raise
         return False, str(error)
     if choice:  # a server may ignore the unknown field and answer without the constraint
