@@ -309,7 +309,7 @@ class PilotStudy:
 
 
 def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
-    """Keep the predictions on the pilot's items: the items drawn from a pool, or the items asked about.
+    """Keep the predictions on the pilot's items: drawn from a pool, or asked about if there is no pool.
 
     Without a pool, items with an unreadable prediction may have got no questions. Then a share of them is
     kept: the same share as was asked about among the items with a readable prediction.
@@ -998,10 +998,10 @@ def _give_reasons(study: PilotStudy, pilot: PilotAnswers, few: str, pool_why: st
 
 
 def _spread(pilot: PilotAnswers, mean: float, ends: tuple[float, float], aim: Aim) -> tuple[float, float]:
-    """Return two factors, each at least 1: the plan's result is divided by one and multiplied by the other.
+    """Return the two factors (≥ 1) that divide and multiply a plan's result to give its range.
 
-    These give the range of the planned number of questions, or of the planned half-width, if the accuracy may
-    lie anywhere between `ends`.
+    The result is a number of questions or a half-width. The range allows for every accuracy between the two
+    `ends`; the result itself is for accuracy `mean`.
     """
     edge = 1 / (len(pilot.option) + 2)
     low, high = (min(1 - edge, max(edge, end)) for end in ends)
