@@ -181,10 +181,10 @@ def draw_splits(
 def order_by_worth(items: Sequence[Item], labelled: ExpertLabels) -> tuple[Item, ...]:
     """Sort items by the share of wrong options that their labels rule out, largest first (stable sort).
 
-    A yes distinguishes two programs as well as about K no answers do, and a proposal's results on the first
-    items decide whether it continues. If options are drawn uniformly, the label does not depend on the item's
-    difficulty, so the first items are as difficult as the later items. For routed items this may be false, so
-    all items keep their order if any of them is routed.
+    One yes gives about as much information on which of two programs is better as K no answers give, and a
+    proposal's results on the first items decide whether it continues. If options are drawn uniformly, the
+    label does not depend on an item's difficulty, so the first items are as difficult as later items.
+    For routed items this may be false, so all items keep their order if any of them is routed.
     """
     if labelled.routed.any():
         return tuple(items)

@@ -309,10 +309,10 @@ class PilotStudy:
 
 
 def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
-    """Keep the predictions on the pilot's items: items drawn from a pool, or otherwise items asked about.
+    """Keep the predictions on the pilot's items: drawn from a pool, or asked about if there is no pool.
 
-    If items with an unreadable prediction got no questions, some of them are kept: the same share as was
-    asked about among items with a readable prediction.
+    Without a pool, items with an unreadable prediction may have got no questions. Then a share of them is
+    kept: the same share as was asked about among the items with a readable prediction.
     """
     if labels.pool is not None:
         return keep_drawn(predictions, labels)
@@ -998,9 +998,10 @@ def _give_reasons(study: PilotStudy, pilot: PilotAnswers, few: str, pool_why: st
 
 
 def _spread(pilot: PilotAnswers, mean: float, ends: tuple[float, float], aim: Aim) -> tuple[float, float]:
-    """Return by which factors the planned number may be smaller or larger if accuracy lies between `ends`.
+    """Return the two factors (≥ 1) that divide and multiply a plan's result to give its range.
 
-    Both factors are at least 1.
+    The result is a number of questions or a half-width. The range allows for every accuracy between the two
+    `ends`; the result itself is for accuracy `mean`.
     """
     edge = 1 / (len(pilot.option) + 2)
     low, high = (min(1 - edge, max(edge, end)) for end in ends)

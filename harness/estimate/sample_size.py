@@ -418,7 +418,7 @@ class SimulatedPopulation:
 
 @lru_cache(maxsize=32)
 def stand_in(K: int, accuracies: tuple[float, ...]) -> SimulatedPopulation:
-    """Simulate 20,000 items and models with exactly the given accuracies; the same result in every call."""
+    """Simulate models with exactly the given accuracies on 20,000 items; every call gives the same result."""
     rng = np.random.default_rng(0)
     truth, predicted = synthesise_population(POPULATION, K, accuracies, rng)
     for own, accuracy in zip(predicted.T, accuracies, strict=True):

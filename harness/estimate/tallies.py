@@ -1070,9 +1070,9 @@ def _by_answers(design: Design, y: AnyIntArray) -> IntArray:
     """Count failures and successes by group and number of refused options, shape (G, width, 2).
 
     Column 0 holds items with a yes: a success if the yes is about the predicted option. Column m holds items
-    with m refused options and no yes: a failure if the prediction was refused. The number of items per column
-    is the same for every model. So only labels about a model's predictions are counted for each model, and
-    items without a usable prediction are subtracted.
+    with m refused options and no yes: a failure if the prediction was refused. The design has the
+    number of items per column, from which a model's items without a usable prediction are subtracted. So only
+    the labels about the model's predictions are counted; a column's other items follow by subtraction.
     """
     shape = (design.K.size, design.width)
     cells = design.K.size * design.width

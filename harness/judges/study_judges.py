@@ -287,7 +287,7 @@ def _name_judges(study: Study, names: Sequence[str] | None) -> Sequence[str]:
 def _choose_models(
     opened: OpenStudy, judges: Mapping[str, Any], named: Sequence[str] | None = None
 ) -> tuple[dict[str, PredictionColumns], dict[str, int]]:
-    """Return the models that are not judges, and for each model that is left out its number of answers.
+    """Return the models that are not judges, and the number of answers of each model that is left out.
 
     Judges are measured on the items that all models answered. So a model with less than half as many answers
     as another is left out, unless models are named.
@@ -373,7 +373,7 @@ def _check_groups(
 def _read_source(
     against: Study, judges: Mapping[str, Any]
 ) -> list[tuple[str, JudgeProbabilities, JudgedQuestions]]:
-    """Return each judge's name, its probabilities on the study `against`, and that study's questions."""
+    """Return each judge's name, its probabilities for the other study's items, and that study's questions."""
     with Store(against.store_url) as store:
         opened = OpenStudy(against, store)
         opened.expect_answers()
@@ -426,7 +426,7 @@ def _group(
     known = sorted({name for meta in columns.values() for name in meta})
     if by not in known:
         raise BadInput(
-            f"--by {by}: must be model or a column of the items; the columns are: "
+            f"--by {by}: must be 'model' or a column of the items; the columns are: "
             f"{', '.join(known) or 'none'} (to keep a column, name it in meta under [items])"
         )
     values = ItemValues.of({name: meta.get(by, "") for name, meta in columns.items()}, opened.index)

@@ -223,8 +223,8 @@ def _draw(
     together
         R rows of votes, followed by the extreme rows (`_extreme_rows`).
     units
-        Two arrays: the number of units that share each weight, shape (U,), and the position of every row's
-        weight among these, shape (R,).
+        Two arrays: the number of units in each group, shape (U,), and the group of each row, shape (R,). A
+        group is all units with the same votes, or one cluster.
     size
         Weight with which an extreme row counts as much as a unit of mean size.
     """

@@ -53,7 +53,7 @@ class MarkRepository(Repository):
     """
 
     def read_mark(self) -> DatabaseMark | None:
-        """Return the mark of this database; None if it may collect answers."""
+        """Return the mark of this database, or None if the database has no mark and may collect answers."""
         with self._database.transaction() as connection:
             return read_mark(connection)
 

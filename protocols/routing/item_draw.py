@@ -115,7 +115,10 @@ def check_way_of_drawing(study: Study, *, is_drawn: bool) -> None:
 
 
 def _refuse_other_pool(store: Store, ids: Sequence[str], first: ItemDraw, wanted: int | None) -> None:
-    """Raise an error if `ids` has items outside the pool, or `wanted` is not the number of the first draw."""
+    """Raise an error if the items or the number of questions do not fit the first draw.
+
+    The items `ids` must be in its pool, and `wanted`, if given, must be its number of questions.
+    """
     if wanted not in (None, first.wanted):
         raise ConfigError(
             f"the first draw was for {first.wanted} questions ({first.items} of {first.pool} items), not for "

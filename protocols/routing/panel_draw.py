@@ -92,7 +92,7 @@ class RandomPanel:
 
 @dataclass(frozen=True, slots=True)
 class BalancedPanel(RandomPanel):
-    """Incomplete blocks: annotators have equally many items (± 1), and so, roughly, do pairs of annotators.
+    """Incomplete blocks: annotators have equally many items (± 1); pairs share roughly equally many items.
 
     Items are assigned in random order. The n annotators of an item are chosen one after the other, each among
     the annotators with the fewest items. Ties go to the annotator who shared the fewest items with those

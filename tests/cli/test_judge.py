@@ -167,7 +167,7 @@ def test_lists_and_objects_are_the_same_probabilities(study: Path, oversight: Ov
 
 def test_unknown_column_names_those_there_are(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge", "--by", "ward"]) == 2
-    assert "--by ward: must be model or a column of the items" in capsys.readouterr().err
+    assert "--by ward: must be 'model' or a column of the items" in capsys.readouterr().err
 
 
 class DecisionHandler(BaseHTTPRequestHandler):

@@ -236,7 +236,7 @@ class AdaptiveRateLimit:
 LONGEST_PAUSE = 300.0
 """Maximum pause in seconds, even if the endpoint asks for a longer pause."""
 
-_BURST = 0.1  # seconds; after a pause, as many calls may start at once as the rate allows in this time
+_BURST = 0.1  # seconds; after a pause, as many calls may start at once as the rate allows in 0.1 s
 _CATCH_UP = 0.25  # value of _BURST if the rate was learned from refusals
 _WORTH_SAYING = 30.0  # a message is printed before a wait of more than this many seconds
 _SOON = 1e-4  # shorter waits, in seconds, are skipped

@@ -257,7 +257,8 @@ async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
     try:
         reply = await ask(request)
     except RefusedRequest as error:
-        if error.status in (403, 404):  # these HTTP statuses concern the model, not the feature
+        # 403 and 404 mean that the model is forbidden or missing, and say nothing about the feature.
+        if error.status in (403, 404):
             raise
         return False, str(error)
     if choice:  # a server may ignore the unknown field and answer without the constraint
