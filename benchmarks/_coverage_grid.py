@@ -44,6 +44,7 @@ def quick_grid() -> list[Design]:
         *_troubles((100,))[::4],
         *_clusters()[::53],
         *_differences((30,))[::5],
+        *_unreadable()[1:4],
         *_joint((25,))[::3],
         *_assisted((60,))[::5],
         *_judged((60,))[14::40],
@@ -116,10 +117,23 @@ def _differences(sizes: tuple[int, ...]) -> list[Design]:
         Design(kind="difference", protocol=p, accuracies=a, K=K, n=n, together=t)
         for p, (a, t), K, n in product((*DRAWN, "disagreement"), pairs, ((2,), (10,), MIXED), sizes)
     ]
-    return plain + [
-        Design(kind="difference", protocol=p, accuracies=(0.8, 0.7), n=150, cluster=c, unreadable=u)
-        for p in (*DRAWN, "disagreement")
-        for c, u in ((5, 0.0), (0, 0.15))
+    return (
+        plain
+        + [
+            Design(kind="difference", protocol=p, accuracies=(0.8, 0.7), n=150, cluster=c, unreadable=u)
+            for p in (*DRAWN, "disagreement")
+            for c, u in ((5, 0.0), (0, 0.15))
+        ]
+        + _unreadable()
+    )
+
+
+def _unreadable() -> list[Design]:
+    """Return designs with a good and a useless model, each unreadable on its own items."""
+    return [
+        Design(kind="difference", protocol=p, accuracies=a, n=150, unreadable=0.15)
+        for p in ("partitioned", "targeted", "disagreement")
+        for a in ((0.99, 0.02), (0.99, 0.1))
     ]
 
 
