@@ -135,7 +135,7 @@ def _say_what_is_known(context: SearchContext) -> None:
 
 
 def _export(args: argparse.Namespace, study: Study, context: SearchContext) -> int:
-    from oversight.agents.search import export_winner
+    from oversight.agents.search import WITHOUT_EXAMPLE, export_winner
     from oversight.harness.platform import write_whole
 
     path = Path(args.file)
@@ -143,6 +143,8 @@ def _export(args: argparse.Namespace, study: Study, context: SearchContext) -> i
         raise ConfigError(f"search export: the file must end in .json, is {args.file!r}")
     study.refuse_own_file(args.file)
     write_whole(export_winner(context).write_json(), path)
+    if WITHOUT_EXAMPLE in context.doubts:
+        say(f"search {context.id}: {WITHOUT_EXAMPLE}")
     emit(args, {"search": context.id, "file": str(path)}, f"wrote {path}")
     return 0
 

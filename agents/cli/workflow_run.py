@@ -11,13 +11,13 @@ from typing import Any
 from oversight.agents.programs import load_program, read_workflow_settings
 from oversight.agents.runtime import WorkflowPlan, charge_before, rehearse, run_workflow
 from oversight.agents.standalone import Workflow
-from oversight.harness import ConfigError
+from oversight.harness import ConfigError, DataError
 from oversight.harness.analysis import study_items, study_prices, summarise_run, take_sample
 from oversight.harness.cli import describe_run, head_of_runs, read_workers, tail_of_runs
 from oversight.harness.config import Study
 from oversight.harness.llm import Budget, RunTerms
 from oversight.harness.output import say
-from oversight.harness.store import Store, refuse_mark
+from oversight.harness.store import ERASED, Store, refuse_mark
 from oversight.harness.types import Item
 
 
@@ -62,6 +62,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
         store.locks.hold(runs, wait=args.wait, take_over=args.take_over, tell=say) as lock,
         read_workers(args, [plan.settings for plan in plans]) as workers,
     ):
+        _refuse_erased(store, args.workflow, found)
         terms = RunTerms(uncertain=args.uncertain or "retry", workers=workers)
         for target, budget in zip(targets, budgets, strict=True):
             # All runs share one budget, so charge their earlier usage before the first call.
@@ -94,6 +95,19 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
                 }
             )
     return results, _describe_results(results)
+
+
+def _refuse_erased(store: Store, file: str, found: Workflow) -> None:
+    """Refuse an exported workflow with an example that was erased from the search that it won."""
+    specs = {search["id"]: search["spec"] for search in store.searches.read_searches()}
+    spec = specs.get(found.search, {})
+    if ERASED in spec and any(asdict(example) not in spec["shown"] for example in found.shape.examples):
+        raise DataError(
+            "shows an example whose item was erased from this study; delete the file, and export the "
+            f"workflow again: oversight search export NEW.json {found.search}",
+            file=file,
+            field="shape.examples",
+        )
 
 
 def _describe_results(results: dict[str, Any]) -> str:

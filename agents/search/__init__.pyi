@@ -12,8 +12,8 @@ from .loop import search as search
 from .policies.proposal import Policy as Policy
 from .search_report import export_winner as export_winner, report_search as report_search
 from .setup import (
-    model_name as model_name, open_search as open_search, prepare_search as prepare_search,
-    resume_search as resume_search,
+    WITHOUT_EXAMPLE as WITHOUT_EXAMPLE, model_name as model_name, open_search as open_search,
+    prepare_search as prepare_search, resume_search as resume_search,
 )
 from .view.exported import read_exported_parts as read_exported_parts
 from .view.search_parts import whole_archive as whole_archive

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from oversight.agents.runtime import Broker, Workbench, answer_items, find_runner
 from oversight.agents.sandbox import Sandbox
 from oversight.agents.search.context import Evaluate, SearchContext
+from oversight.harness import BadInput
 from oversight.harness.analysis import study_prices
 from oversight.harness.config import Study
 from oversight.harness.llm import Budget, Price, RunTerms, Target, make_spec
@@ -45,6 +46,8 @@ async def open_answering(
         If a model or an API key is missing, or the budget is in dollars and a price is missing.
     FatalModelError
         If the search is new and one of its models cannot be reached.
+    BadInput
+        If an item of the search was removed or corrected after `context` was read.
     RunHeld
         If another process runs this search.
     """
@@ -55,6 +58,7 @@ async def open_answering(
         runs = {context.id: f"search {context.id}"}
         locked = store.locks.hold(runs, wait=terms.wait, take_over=terms.take_over, tell=say)
         stack.enter_context(locked)
+        _refuse_changed_items(store, context)
         _charge_before(store, context.id, price, budget)
 
         async def open_broker(other: str) -> Broker:
@@ -83,6 +87,16 @@ async def open_answering(
         yield Answering(
             evaluate=lambda program, items, run: answer_items(program, items, bench, run), writer=wrote
         )
+
+
+def _refuse_changed_items(store: Store, context: SearchContext) -> None:
+    """Refuse a context that was read before another command changed one of its items."""
+    items = [item for part in context.archive.splits.values() for item in part]
+    stored = store.content.find_items([item.id for item in items])
+    for item in items:
+        now = stored.get(item.id)
+        if now is None or (now.text, now.options) != (item.text, item.options):
+            raise BadInput(f"item {item.id!r} was removed or corrected meanwhile; run the command again")
 
 
 def _charge_before(store: Store, search: str, price: Price | None, budget: Budget) -> None:

@@ -273,6 +273,8 @@ def _estimate(
 
     The estimate's `why` names failed checks.
     """
+    if lacking := np.unique(labels.item[~predictions.is_there[labels.item]]).size:
+        return None, f"test items without an answer: {lacking}; go on with: oversight search resume"
     try:
         found = accuracy(predictions, labels)
     except EstimateError as error:

@@ -37,7 +37,7 @@ from oversight.harness.analysis import OpenStudy, refuse_panel, study_clusters
 from oversight.harness.columns import AnyLabels
 from oversight.harness.config import SearchSection, Study
 from oversight.harness.output import say
-from oversight.harness.store import Store
+from oversight.harness.store import ERASED, Store
 from oversight.harness.types import Item, Program
 
 _LOOP = 4
@@ -52,6 +52,11 @@ a search's id nevertheless."""
 _FILLED, _MOST = 0.75, 16
 """Share of the endpoint's concurrency that the first rungs of all slots use, and maximum number of slots."""
 _CAPS = {"usd", "tokens"}
+WITHOUT_EXAMPLE = (
+    "the prompts showed an example whose item was erased; the winner is exported without it, so its accuracy "
+    "may differ from that of the search"
+)
+"""Note on a search from whose prompts an example was erased."""
 _LATER = {
     name: SearchSection.model_fields[name].default
     for name in ("labels", "optimiser_temperature", "optimiser_tokens")
@@ -202,6 +207,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
         shape=shape,
         archive=archive,
         doubts=(
+            *([WITHOUT_EXAMPLE] if ERASED in spec else []),
             *spec.get("partial", ()),
             *describe_rates(rates),
             *filter(None, [OpenStudy(study, store).doubt]),
@@ -247,7 +253,13 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
 
 
 def _refuse_older(search: str, spec: Mapping[str, Any]) -> None:
-    """Refuse to continue a search of an older version, whose races or calls followed other rules."""
+    """Refuse to continue a search whose earlier answers followed other rules or another prompt."""
+    if ERASED in spec:
+        raise ConfigError(
+            f"search {search} showed an example in its prompts whose item was erased, so its answers cannot "
+            "be compared with new ones; the search can only be shown and exported; start another one with "
+            "another seed: oversight search start --set study.seed=N"
+        )
     changed = ""
     if spec.get("loop", 1) != _LOOP:
         changed = "compared proposals in another way"

@@ -30,7 +30,9 @@ from .item_pages import (
     ItemFilter as ItemFilter, ItemVerdict as ItemVerdict, ModelOutcome as ModelOutcome,
     StudyItems as StudyItems,
 )
-from .item_changes import correct_item as correct_item, remove_item as remove_item, scrub as scrub
+from .item_changes import (
+    ChangedItem as ChangedItem, correct_item as correct_item, remove_item as remove_item, scrub as scrub,
+)
 from .items_overview import check_items as check_items, write_items as write_items
 from .model_detail import (
     EstimatesOverTime as EstimatesOverTime, StratumAccuracy as StratumAccuracy,

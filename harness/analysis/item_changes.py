@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from hashlib import sha256
 
@@ -12,9 +12,10 @@ from oversight.harness.analysis.audit.design_freeze import DesignFreeze
 from oversight.harness.analysis.audit.study_check import count_findings
 from oversight.harness.analysis.inputs import stream_items
 from oversight.harness.config import Study
-from oversight.harness.errors import BadInput
+from oversight.harness.errors import BadInput, RunHeld
 from oversight.harness.output import did_you_mean
 from oversight.harness.store import (
+    UNDER_WAY,
     AuditEvent,
     AuditRecord,
     Store,
@@ -35,15 +36,26 @@ class ChangedItem:
         Id of the item.
     questions, answers, predictions
         Number of questions about the item, and numbers of withdrawn answers and predictions.
+    candidate_answers
+        Number of withdrawn answers of the candidates of searches.
     left
         Number of items that the study has now.
+    searches, runs
+        Ids of the searches, and names of the workflow runs, whose prompts showed an erased item as an
+        example.
+    remains
+        Number of rows that still contain the beginning of an erased item's text, by ``table.column``.
     """
 
     item: str
     questions: int
     answers: int
     predictions: int
+    candidate_answers: int
     left: int
+    searches: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    remains: Mapping[str, int] = field(default_factory=dict)
 
 
 def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False) -> ChangedItem:
@@ -54,12 +66,15 @@ def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False)
     reason
         The reason, which the audit trail keeps as a comment that can be erased.
     erase
-        Whether to erase the item's text and answers also from the audit trail.
+        Whether to erase the item's text and answers also from the audit trail, from stored calls, and from
+        prompts that showed the item as an example.
 
     Raises
     ------
     BadInput
-        If the item does not exist, or the reason is empty.
+        If the item does not exist, an unfinished batch has it, or the reason is empty.
+    RunHeld
+        If a run, a search or an import of this study is active.
 
     Examples
     --------
@@ -70,6 +85,7 @@ def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False)
     """
     with _open(study, reason) as store, store.together(exclusive=True):
         item, before = _find(store, item_id), count_findings(study, store)
+        _refuse_at_work(store, item_id)
         freeze = DesignFreeze(study, store)
         done = store.withdrawals.remove_item(item_id)
         told: dict[str, object] = {"reason": reason}
@@ -77,12 +93,11 @@ def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False)
             told |= {"text": item.text, "options": list(item.options), "answers": list(done.answers)}
         detail = {"questions": list(done.questions), "findings_before": before, "erased": erase}
         _note(store, "item_removed", item_id, told, detail)
+        changed = _describe(store, item_id, done)
         if erase:
-            store.withdrawals.erase_calls(item.text)
-            _erase_events(store, item_id, done)
+            changed = _erase(store, item, done, changed)
         store.audit.redact(store.withdrawals.reseal_batches())
         freeze.end(1)
-        changed = _describe(store, item_id, done)
     if erase:
         scrub(study)
     return changed
@@ -99,12 +114,15 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
     Raises
     ------
     BadInput
-        If the item does not exist, the items file lacks it or contains the same text and options, the number
-        of options would change, or answers and predictions would be kept although an option was replaced or
-        moved.
+        If the item does not exist, an unfinished batch has it, the items file lacks it or contains the same
+        text and options, the number of options would change, or answers and predictions would be kept
+        although an option was replaced or moved.
+    RunHeld
+        If a run, a search or an import of this study is active.
     """
     with _open(study, reason) as store, store.together(exclusive=True):
         old, before = _find(store, item_id), count_findings(study, store)
+        _refuse_at_work(store, item_id)
         new = next((item for item in stream_items(study) if item.id == item_id), None)
         if new is None:
             raise BadInput(f"the items file has no item {item_id!r}; write the corrected item there first")
@@ -179,12 +197,49 @@ def _find(store: Store, item_id: str) -> Item:
     return found
 
 
+def _refuse_at_work(store: Store, item_id: str) -> None:
+    """Refuse to change an item that a model may be answering now: its reply would be about the old text."""
+    runs = store.runs.read_runs()
+    names = {run["id"]: f"run of {run['name']}" for run in runs}
+    names |= {search["id"]: f"search {search['id']}" for search in store.searches.read_searches()}
+    for lock in store.locks.find_held():
+        ended = "if that process has ended, take over its run with --take-over"
+        hint = ended if lock.is_elsewhere else "wait until it has ended, or stop it"
+        name = names.get(lock.run_id, f"run {lock.run_id}")
+        raise RunHeld(f"{name}: {lock}; {hint}; then change the item {item_id!r}")
+    for run in runs:
+        batches = store.calls.read_batches(run["id"], UNDER_WAY)
+        if any(item_id == asked for batch in batches for asked, _ in batch.requests):
+            raise BadInput(
+                f"{run['name']}: the item {item_id!r} is in an unfinished batch; first collect the batch "
+                "with oversight run --batch, or cancel it with oversight run --batch cancel"
+            )
+
+
 def _note(
     store: Store, kind: str, item_id: str, told: Mapping[str, object], detail: Mapping[str, object]
 ) -> None:
     comment = json.dumps(told, ensure_ascii=False)
     event = AuditEvent(kind=kind, way="command", asked_id=item_id, comment=comment, detail=detail)
     store.audit.append([event])
+
+
+def _erase(store: Store, item: Item, done: Withdrawn, changed: ChangedItem) -> ChangedItem:
+    """Erase a removed item's texts from the database. Returns `changed` with what was found."""
+    texts = {item.text, *_read_former_texts(store, item.id)}
+    found = store.erasures.erase_examples(texts)
+    store.erasures.erase_calls(texts)
+    _erase_events(store, item.id, done)
+    remains = store.erasures.find_remains(texts)
+    return replace(changed, searches=found.searches, runs=found.runs, remains=remains)
+
+
+def _read_former_texts(store: Store, item_id: str) -> list[str]:
+    """Return the texts that an item had before it was corrected."""
+    corrected = store.withdrawals.find_records(
+        lambda record: record.kind == "item_corrected" and record.asked_id == item_id
+    )
+    return [json.loads(record.comment)["text"] for record in corrected if record.comment]
 
 
 def _erase_events(store: Store, item_id: str, done: Withdrawn) -> None:
@@ -205,7 +260,8 @@ def _erase_events(store: Store, item_id: str, done: Withdrawn) -> None:
 def _describe(store: Store, item_id: str, done: Withdrawn) -> ChangedItem:
     return ChangedItem(
         item=item_id, questions=len(done.questions), answers=len(done.answers),
-        predictions=done.predictions, left=store.count_rows("item")["item"],
+        predictions=done.predictions, candidate_answers=done.candidate_answers,
+        left=store.count_rows("item")["item"],
     )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from .database import PORTION as PORTION, split_into_batches as split_into_batch
 from .moving import move_rows as move_rows
 from .copying import copy_store as copy_store
 from .engines.addresses import has_database as has_database
+from .erasure import ERASED as ERASED
 from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined,
     Queue as Queue, QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,

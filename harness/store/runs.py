@@ -13,8 +13,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from oversight.harness.config import RunSpec
-from oversight.harness.errors import Fault
+from oversight.harness.errors import BadInput, Fault
 from oversight.harness.store.database import PORTION, Repository, repeated, split_into_batches
+from oversight.harness.store.erasure import ERASED
 from oversight.harness.store.serialization import write_json
 from oversight.harness.store.tables.content_tables import ItemRow
 from oversight.harness.store.tables.insertion import execute_many, insert_into, upsert_tuples
@@ -68,6 +69,11 @@ class RunRepository(Repository):
 
         A stored specification with the same id is replaced; the two can differ only in how answers are read.
         Returns the id of the model's previous newest run; empty if there was no other run.
+
+        Raises
+        ------
+        BadInput
+            If the stored specification lacks an example that was erased (`ErasureRepository`).
         """
         created, noted = datetime.now(UTC).isoformat(), self.read_prices(spec.id)
         mine = sa.select(_RUN.c.id).where(_RUN.c.name == spec.name).order_by(_RUN.c.created.desc()).limit(1)
@@ -75,6 +81,12 @@ class RunRepository(Repository):
         with self._database.transaction() as connection:
             row = {"id": spec.id, "name": spec.name, "created": created, "spec": stored}
             insertion = insert_into(_RUN, connection.dialect).values(row)
+            before = connection.execute(sa.select(_RUN.c.spec).where(_RUN.c.id == spec.id)).scalar()
+            if before is not None and ERASED in before:
+                raise BadInput(
+                    f"{spec.name}: this workflow shows an example whose item was erased from the study; "
+                    "export the workflow again, or delete the example from the file that workflow.toml names"
+                )
             newest = connection.execute(mine).scalar_one_or_none()
             changed = {"spec": insertion.excluded.spec}
             if newest != spec.id:

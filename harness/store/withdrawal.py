@@ -6,7 +6,6 @@ and earlier events with erased content are redacted, see `AuditRepository.redact
 
 from __future__ import annotations
 
-import json
 import secrets
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -34,7 +33,7 @@ from oversight.harness.store.tables.content_tables import (
     QuestionRow,
     RatingRow,
 )
-from oversight.harness.store.tables.insertion import execute_many
+from oversight.harness.store.tables.insertion import count_rows, execute_many
 from oversight.harness.store.tables.labelling_tables import (
     LabelQuarantineRow,
     LabelQueueRow,
@@ -42,13 +41,19 @@ from oversight.harness.store.tables.labelling_tables import (
     LabelTaskRow,
 )
 from oversight.harness.store.tables.open_tables import UnitDrawRow
-from oversight.harness.store.tables.run_tables import CallRow, PredictionRow, RunColumnsRow
+from oversight.harness.store.tables.run_tables import (
+    CandidateAnswerRow,
+    LedgerRow,
+    PredictionRow,
+    RunColumnsRow,
+)
 from oversight.harness.types import Item, Usage
 
 _EVENT, _ITEM = AuditEventRow.__table__, ItemRow.__table__
 _TASK, _QUEUE = LabelTaskRow.__table__, LabelQueueRow.__table__
 _QUARANTINE, _REVISION = LabelQuarantineRow.__table__, LabelRevisionRow.__table__
 _PREDICTION, _CONTROL = PredictionRow.__table__, ControlQuestionRow.__table__
+_LEDGER, _CANDIDATE_ANSWER = LedgerRow.__table__, CandidateAnswerRow.__table__
 _REPLIES = (
     (AnswerRow.__table__, "question_id", "verdict"),
     (ControlAnswerRow.__table__, "question_id", "verdict"),
@@ -86,13 +91,14 @@ class Withdrawn:
         Ids of the questions and assignments about the item.
     answers
         Removed answers; each maps column name to value.
-    predictions
-        Number of removed predictions.
+    predictions, candidate_answers
+        Number of removed predictions, and of removed answers of the candidates of searches.
     """
 
     questions: Sequence[str]
     answers: Sequence[Mapping[str, Any]]
     predictions: int
+    candidate_answers: int
 
 
 class WithdrawalRepository(Repository):
@@ -124,11 +130,11 @@ class WithdrawalRepository(Repository):
         """Store an item's new text and options; with `ask_again`, also remove its answers and predictions."""
         with self._database.transaction(exclusive=True) as connection:
             asked = self._find_asked(connection, item.id)
-            done = Withdrawn(questions=asked, answers=(), predictions=0)
+            done = Withdrawn(questions=asked, answers=(), predictions=0, candidate_answers=0)
             if ask_again:
                 done = self._take_back(connection, item.id)
                 for table in reversed(ItemRow.metadata.sorted_tables):
-                    if "item_id" in table.c and "run_id" in table.c:
+                    if "item_id" in table.c and ("run_id" in table.c or table is _CANDIDATE_ANSWER):
                         connection.execute(sa.delete(table).where(table.c.item_id == item.id))
             open_now = set(asked) - self._find_answered(connection, asked)
             self._leave_queues(connection, open_now)
@@ -141,8 +147,14 @@ class WithdrawalRepository(Repository):
         asked = self._find_asked(connection, item_id)
         answers = self._delete_answers(connection, lambda t, name: self._database.among(t.c[name], asked))
         self._leave_queues(connection, asked)
+        _charge_reserved(connection, item_id)
         return Withdrawn(
-            questions=asked, answers=answers, predictions=_charge_predictions(connection, item_id)
+            questions=asked,
+            answers=answers,
+            predictions=_charge_predictions(connection, item_id),
+            candidate_answers=count_rows(
+                connection, _CANDIDATE_ANSWER, _CANDIDATE_ANSWER.c.item_id == item_id
+            ),
         )
 
     def _find_asked(self, connection: sa.Connection, item_id: str) -> list[str]:
@@ -191,16 +203,6 @@ class WithdrawalRepository(Repository):
         clear_words(connection)
         connection.execute(sa.delete(RunColumnsRow.__table__))
         connection.execute(sa.delete(ItemSourceRow.__table__))
-
-    def erase_calls(self, text: str) -> None:
-        """Erase the request and the reply of each call whose request contains `text`, but keep its usage."""
-        call, start = CallRow.__table__, text[:200]
-        forms = {start, json.dumps(start)[1:-1], json.dumps(start, ensure_ascii=False)[1:-1]}
-        position = sa.func.instr if self._database.is_file else sa.func.strpos
-        holds = sa.or_(*(position(call.c.request, form) > 0 for form in forms))
-        with self._database.transaction(exclusive=True) as connection:
-            erased = {"request": "", "reply": "", "error": "erased"}
-            connection.execute(sa.update(call).where(holds).values(erased))
 
     def erase_revisions(self, asked: Collection[str]) -> None:
         """Erase the content of annotations about these questions."""
@@ -322,6 +324,14 @@ def _of_item(table: sa.Table, item_id: str) -> Iterable[tuple[sa.Table, sa.Colum
     """
     condition = table.c.item_id == item_id
     return [(table, sa.and_(condition, table.c.kind != "gold") if table is _CONTROL else condition)]
+
+
+def _charge_reserved(connection: sa.Connection, item_id: str) -> None:
+    """Charge runs for the calls about an item that a dead process left unfinished; see `settle_lost`."""
+    t = _LEDGER.c
+    query = sa.select(t.run_id, t.requests, t.input_tokens, t.output_tokens).where(t.item_id == item_id)
+    for run, requests, sent, received in connection.execute(query).all():
+        book(connection, run, "charged", Usage(requests, sent, received, answers=1))
 
 
 def _charge_predictions(connection: sa.Connection, item_id: str) -> int:

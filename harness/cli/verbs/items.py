@@ -17,6 +17,7 @@ import argparse
 from dataclasses import asdict
 
 from oversight.harness.analysis import (
+    ChangedItem,
     advise_on_texts,
     check_items,
     correct_item,
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("key", nargs="?", metavar="KEY", help=key)
     add_study(parser)
     parser.add_argument("--reason", help="remove, correct: reason to record in the audit trail (required)")
-    erased = "remove: also erase the item's text and answers from the audit trail"
+    erased = "remove: also erase the item's text and answers from the audit trail and from stored prompts"
     parser.add_argument("--erase", action="store_true", help=erased)
     answers = (
         "correct: keep the answers and predictions about the item, or withdraw them and ask again (required)"
@@ -77,8 +78,39 @@ def _remove(args: argparse.Namespace, study: Study) -> None:
         f"item {done.item} removed: {counted(done.questions, 'question')}, {counted(done.answers, 'answer')} "
         f"and {counted(done.predictions, 'prediction')} withdrawn{' and erased' if args.erase else ''}; "
         f"estimates are about the other {counted(done.left, 'item')} from now on"
+        f"{_tell_candidates(done)}"
     )
-    emit(args, asdict(done) | {"erased": args.erase}, text)
+    emit(args, asdict(done) | {"erased": args.erase}, "\n".join([text, *_tell_erased(done)]))
+
+
+def _tell_candidates(done: ChangedItem) -> str:
+    if not done.candidate_answers:
+        return ""
+    return f"; {counted(done.candidate_answers, 'answer')} of searched workflows withdrawn"
+
+
+def _tell_erased(done: ChangedItem) -> list[str]:
+    """Describe where an erased item's text may remain, and what the erasure changed for searches."""
+    told = []
+    if done.searches:
+        told.append(
+            f"prompts showed the item as an example in these searches: {', '.join(done.searches)}; they can "
+            "no longer be resumed. Delete the workflow files that oversight search export wrote from them "
+            "before, because they may still contain the text, and oversight cannot find them"
+        )
+    if done.runs:
+        told.append(
+            f"prompts showed the item as an example in these runs of workflows: {', '.join(done.runs)}; "
+            "delete the example from the file with the workflow or with its examples, which may still "
+            "contain it"
+        )
+    if done.remains:
+        places = ", ".join(f"{name} ({counted(number, 'row')})" for name, number in done.remains.items())
+        told.append(
+            f"! the beginning of the item's text remains in the database: {places}; another item may have "
+            "the same text, or a person, a model or a prompt file quoted it"
+        )
+    return told
 
 
 def _correct(args: argparse.Namespace, study: Study) -> None:
@@ -91,6 +123,8 @@ def _correct(args: argparse.Namespace, study: Study) -> None:
             f"{counted(done.questions, 'question')} asked again; estimates leave the item out until experts "
             "have answered and models have run again (oversight run)"
         )
+        if done.candidate_answers:
+            text += f"{_tell_candidates(done)}, ask them again with: oversight search resume"
     else:
         text += "its answers and predictions stay; estimates do not change"
     emit(args, asdict(done) | {"asked_again": again}, text)

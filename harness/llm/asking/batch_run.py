@@ -18,7 +18,7 @@ from oversight.harness.llm.models.limited_model import TokenGuess
 from oversight.harness.llm.runner.prediction import make_failed
 from oversight.harness.llm.runner.prompt import make_request, reply_form_of
 from oversight.harness.llm.runner.targets import RequestedItems, Target, load_items, make_served
-from oversight.harness.output import say
+from oversight.harness.output import counted, say
 from oversight.harness.store import PORTION, UNDER_WAY, Batch, Store, Uncertain, split_into_batches
 from oversight.harness.types import Item, Prediction, PredictionStatus, Source, Usage
 
@@ -171,7 +171,7 @@ class BatchRun:
         """
         say(f"{self.target.spec.name}: batch {batch.remote_id or 'of unknown id'} is given up: {why}")
         if self.uncertain == "hold":
-            self._store(batch, (self._make_lost(item, sample, why) for item, sample in self._load(batch)))
+            self._store(batch, (self._make_lost(item, sample, why) for _, item, sample in self._load(batch)))
         self._close(batch, "cancelled")
 
     def _make_lost(self, item: Item, sample: int, why: str) -> Prediction:
@@ -284,7 +284,9 @@ class BatchRun:
         spec, settings, guess = self.target.spec, self.target.settings, TokenGuess()
         # The answers are paid for already, so a changed model name must not end the loop (hence patience=∞).
         served = make_served(self.store, self.target, self.store.runs.note_served_as, patience=math.inf)
-        for j, (item, sample) in enumerate(self._load(batch)):
+        known = 0
+        for j, item, sample in self._load(batch):
+            known += 1
             if all_rows or name(j) in lines:
                 yield read_answer(
                     item,
@@ -296,6 +298,9 @@ class BatchRun:
                     request=make_request(spec, item),
                     guess=guess,
                 )
+        if gone := len(batch.requests) - known:
+            told = f"{counted(gone, 'request')} about removed items, whose answers are not stored"
+            say(f"{spec.name}: batch {batch.remote_id}: {told}")
 
     def _store(self, batch: Batch, predictions: Iterator[Prediction]) -> None:
         """Store predictions, except for requests that already have an answer."""
@@ -305,12 +310,15 @@ class BatchRun:
             have = {(p.item_id, p.sample) for _, p in stored if p.status is not PredictionStatus.FAILED}
             runs.store_predictions([(batch.run_id, p) for p in portion if (p.item_id, p.sample) not in have])
 
-    def _load(self, batch: Batch) -> Iterator[tuple[Item, int]]:
-        return load_items(self.store, split_into_batches(batch.requests, PORTION))
+    def _load(self, batch: Batch) -> Iterator[tuple[int, Item, int]]:
+        """Yield the number, item and sample of each request, without items that older versions removed."""
+        numbers = {request: j for j, request in enumerate(batch.requests)}
+        for item, sample in load_items(self.store, split_into_batches(batch.requests, PORTION)):
+            yield numbers[item.id, sample], item, sample
 
     def _write(self, batch: Batch) -> bytes:
         """Return the content of a batch's input file."""
         spec, settings = self.target.spec, self.target.settings
         return b"\n".join(
-            write_line(j, make_request(spec, item), settings) for j, (item, _) in enumerate(self._load(batch))
+            write_line(j, make_request(spec, item), settings) for j, item, _ in self._load(batch)
         )

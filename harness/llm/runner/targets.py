@@ -205,11 +205,15 @@ def make_served(
 
 
 def load_items(store: Store, portions: Iterable[list[tuple[str, int]]]) -> Iterator[tuple[Item, int]]:
-    """Yield (item, sample number) for batches of (item id, sample number), loading one batch at a time."""
+    """Yield (item, sample number) for batches of (item id, sample number), loading one batch at a time.
+
+    Items that were removed from the study meanwhile are left out.
+    """
     for portion in portions:
         items = store.content.find_items({item_id for item_id, _ in portion})
         for item_id, sample in portion:
-            yield items[item_id], sample
+            if item_id in items:
+                yield items[item_id], sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
