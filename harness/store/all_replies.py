@@ -28,7 +28,7 @@ class AllReplies(ReplyRepository):
     """
 
     def __init__(self, database: Database, controls: ControlRepository) -> None:
-        super().__init__(database, panel=False)
+        super().__init__(database, "answer")
         self._controls = controls
 
     def read_replies(self) -> dict[str, Response]:

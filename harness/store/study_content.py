@@ -81,7 +81,7 @@ class ContentRepository(Repository):
     @property
     def replies(self) -> ReplyRepository:
         """Repository of experts' answers to the study's questions."""
-        return ReplyRepository(self._database, panel=False)
+        return ReplyRepository(self._database, "answer")
 
     def add_items(self, items: Iterable[Item]) -> list[str]:
         """Store new items, all or none. Returns the ids of all given items.
@@ -331,7 +331,7 @@ class PanelRepository(Repository):
     @property
     def replies(self) -> ReplyRepository:
         """Repository of annotators' choices."""
-        return ReplyRepository(self._database, panel=True)
+        return ReplyRepository(self._database, "rating")
 
     def add_assignments(self, assignments: Sequence[Assignment]) -> int:
         """Store assignments that are not stored yet. Returns how many were new."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
@@ -14,7 +14,6 @@ from oversight.harness.store.audit.design_rows import DesignRepository
 from oversight.harness.store.audit.people import PeopleRepository, write_moment
 from oversight.harness.store.calls.call_repository import CallRepository
 from oversight.harness.store.calls.run_locks import LockRepository
-from oversight.harness.store.columns.candidate_columns import CandidateColumnsRepository
 from oversight.harness.store.columns.pool_columns import PoolRepository
 from oversight.harness.store.columns.run_columns import RunColumnsRepository
 from oversight.harness.store.columns.study_columns import ColumnRepository
@@ -26,7 +25,7 @@ from oversight.harness.store.full_text.full_text_index import FullTextRepository
 from oversight.harness.store.labelling import LabellingRepository
 from oversight.harness.store.open_answers import OpenAnswerRepository
 from oversight.harness.store.replies import ReplyRepository
-from oversight.harness.store.runs import RunRepository, upsert_vectors
+from oversight.harness.store.runs import RunRepository
 from oversight.harness.store.searches import SearchRepository
 from oversight.harness.store.study_content import ContentRepository, PanelRepository
 from oversight.harness.store.tables.content_tables import (
@@ -39,7 +38,7 @@ from oversight.harness.store.tables.content_tables import (
     QuestionRow,
 )
 from oversight.harness.store.tables.insertion import count_rows
-from oversight.harness.store.tables.run_tables import JudgeProbabilityRow, PredictionRow, RunRow
+from oversight.harness.store.tables.run_tables import PredictionRow, RunRow
 from oversight.harness.store.withdrawal import WithdrawalRepository
 from oversight.harness.types import Item
 
@@ -86,32 +85,6 @@ class MarkRepository(Repository):
             connection.execute(sa.update(_MARK).values(values))
 
 
-_VECTOR = JudgeProbabilityRow.__table__
-
-
-class JudgeVectorRepository(Repository):
-    """The probabilities that judges gave to all options of an item, by run and item."""
-
-    def store_vectors(self, run_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
-        """Store a run's option probabilities by item id, replacing those stored for the same items."""
-        with self._database.transaction() as connection:
-            upsert_vectors(connection, [(run_id, item, vector) for item, vector in vectors.items()])
-
-    def drop_vectors(self, run_id: str, items: Collection[str]) -> None:
-        """Delete the option probabilities that a run stored for these items."""
-        mine = (_VECTOR.c.run_id == run_id, self._database.among(_VECTOR.c.item_id, items))
-        with self._database.transaction() as connection:
-            connection.execute(sa.delete(_VECTOR).where(*mine))
-
-    def read_vectors(self, run_id: str) -> dict[str, tuple[float, ...]]:
-        """Return a run's option probabilities by item id; empty if the run has none.
-
-        The probabilities of an item are in option order.
-        """
-        query = sa.select(_VECTOR.c.item_id, _VECTOR.c.probabilities).where(_VECTOR.c.run_id == run_id)
-        return {row.item_id: row.probabilities for row in self._database.read_rows(query)}
-
-
 class Store(Database):
     """An open database with all repositories of a study; see `Connections` for the parameters."""
 
@@ -126,7 +99,6 @@ class Store(Database):
         self.columns = ColumnRepository(self)
         self.pool = PoolRepository(self)
         self.runs = RunRepository(self)
-        self.judge_vectors = JudgeVectorRepository(self)
         self.run_columns = RunColumnsRepository(self)
         self.locks = LockRepository(self)
         self.calls = CallRepository(self)
@@ -134,7 +106,6 @@ class Store(Database):
         self.open_answers = OpenAnswerRepository(self)
         self.labelling = LabellingRepository(self)
         self.searches = SearchRepository(self)
-        self.candidate_columns = CandidateColumnsRepository(self)
         self.words = FullTextRepository(self)
         self.withdrawals = WithdrawalRepository(self)
 

@@ -29,12 +29,13 @@ from oversight.harness.store.tables.insertion import count_rows
 from oversight.harness.types import Assignment, Question
 
 _POSITION = ItemRow.__table__.c.position
-_REPLIES: dict[str, tuple[sa.Table, str, str]] = {
+REPLIES: dict[str, tuple[sa.Table, str, str]] = {
     "answer": (AnswerRow.__table__, "question_id", "verdict"),
     "control_answer": (ControlAnswerRow.__table__, "question_id", "verdict"),
     "rating": (RatingRow.__table__, "assignment_id", "label"),
 }
-REPLY_TABLES = tuple(_REPLIES)
+"""Tables of replies by name, each with its columns of ids and of values."""
+REPLY_TABLES = tuple(REPLIES)
 """Names of the tables of answers: to questions, to control questions, and by a panel."""
 
 
@@ -186,7 +187,7 @@ class DesignRepository(Repository):
 
     def read_answers(self, table: str) -> Iterator[StoredAnswerValue]:
         """Yield all answers in one of the `REPLY_TABLES`, in order of arrival."""
-        replies, name, value = _REPLIES[table]
+        replies, name, value = REPLIES[table]
         r = replies.c
         query = sa.select(r.position, r[name], r.expert, r[value], r.source, r.comment)
         for portion in self._database.read_portions(query.order_by(r.position, r[name])):
@@ -195,7 +196,7 @@ class DesignRepository(Repository):
     def count_replies(self) -> int:
         """Return the number of stored answers of all kinds."""
         with self._database.transaction() as connection:
-            return sum(count_rows(connection, table) for table, _, _ in _REPLIES.values())
+            return sum(count_rows(connection, table) for table, _, _ in REPLIES.values())
 
 
 def _limit_to_drawn(name: str) -> tuple[sa.ColumnElement[bool], ...]:

@@ -14,19 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import sqlalchemy as sa
 
 from oversight.harness.errors import Fault
 from oversight.harness.store.database import Repository, repeated, split_into_batches
+from oversight.harness.store.runs import write_predictions
 from oversight.harness.store.tables.insertion import insert_into, row_of, select_values, upsert
 from oversight.harness.store.tables.run_tables import BatchRow, CallRow, LedgerRow, PredictionRow, ProbeRow
-from oversight.harness.types import PredictionStatus, Source, Usage
+from oversight.harness.types import Prediction, PredictionStatus, Usage
 
 _LEDGER, _PREDICTION = LedgerRow.__table__, PredictionRow.__table__
 _USED = ("requests", "input_tokens", "output_tokens")
-_KEY = ("run_id", "item_id", "sample")
 
 Booked: TypeAlias = Literal["charged", "paid", "under way"]
 """Kinds of ledger rows that sum usage; a run has at most one row of each kind. See `LedgerRow`."""
@@ -60,34 +60,30 @@ def book(connection: sa.Connection, run_id: str, kind: Booked, used: Usage) -> N
     connection.execute(insert.on_conflict_do_update(index_elements=list(key), set_=more))
 
 
-def _hold(connection: sa.Connection, rows: list[sa.Row[tuple[object, ...]]]) -> None:
+def _hold(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> None:
     """Store reserved answers as failed, adding the usage of the stored predictions that they replace."""
-    t = _PREDICTION.c
-    held = []
+    t, held = _PREDICTION.c, []
+    reason = (
+        f"{Fault.LOST}: the call was unfinished when its process ended; the endpoint may have answered it"
+    )
     for row in rows:
-        key = {name: getattr(row, name) for name in _KEY}
-        same = (t[name] == value for name, value in key.items())
+        same = (t[name] == getattr(row, name) for name in ("run_id", "item_id", "sample"))
         used = sa.select(t.attempts, t.input_tokens, t.output_tokens).where(*same)
         before = connection.execute(used).one_or_none() or (0, 0, 0)
         requests, sent, received = (getattr(row, name) + old for name, old in zip(_USED, before, strict=True))
-        held.append(
-            key
-            | {
-                "option": None,
-                "status": PredictionStatus.FAILED.value,
-                "reason": f"{Fault.LOST}: the call was unfinished when its process ended; "
-                "the endpoint may have answered it",
-                "raw": "",
-                "input_tokens": sent,
-                "output_tokens": received,
-                "seconds": 0.0,
-                "attempts": requests,
-                "confidence": None,
-                "source": Source.CALL.value,
-                "guessed": 1,
-            }
+        lost = Prediction(
+            row.item_id,
+            None,
+            PredictionStatus.FAILED,
+            reason,
+            row.sample,
+            input_tokens=sent,
+            output_tokens=received,
+            attempts=requests,
+            guessed=1,
         )
-    upsert(connection, _PREDICTION, held)
+        held.append((row.run_id, lost))
+    write_predictions(connection, held)
 
 
 UNDER_WAY = ("sending", "sent")

@@ -129,9 +129,7 @@ class RunColumnsRepository(Repository):
         return rows[0][0] if rows else 0
 
     def _make(self, run_id: str, index: ItemIndex) -> RunColumns:
-        most = sa.select(sa.func.max(_PREDICTION.sample)).where(_PREDICTION.run_id == run_id)
-        several = self._database.read_rows(most)[0][0]
-        if not several:
+        if not self._runs.has_samples(run_id):
             return self._read_once(run_id, index)
         found = self._runs.read_predictions(run_id)
         kinds = [(p.status.value, p.kind) for p in found if p.kind]

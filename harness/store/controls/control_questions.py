@@ -100,7 +100,7 @@ class ControlRepository(Repository):
     @property
     def replies(self) -> ReplyRepository:
         """Repository of the answers to control questions."""
-        return ReplyRepository(self._database, panel=False, control=True)
+        return ReplyRepository(self._database, "control_answer")
 
     def add_gold_items(self, items: Iterable[GoldItem]) -> int:
         """Store gold items that are not stored yet. Returns how many were new."""
