@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 from functools import partial, wraps
 from itertools import islice
+from operator import attrgetter
 from typing import Any, ParamSpec, TypeVar, TypeVarTuple, cast
 
 import sqlalchemy as sa
@@ -103,6 +105,11 @@ class Database(Connections):
             return sum(
                 insert_tuples(connection, table, names, portion) for portion in split_into_batches(rows, BULK)
             )
+
+    def add_values(self, table: sa.Table, kind: type[Any], values: Iterable[object]) -> int:
+        """Store instances of the dataclass `kind` as `add_rows` does; columns have the fields' names."""
+        names = tuple(field.name for field in fields(kind))
+        return self.add_rows(table, names, map(attrgetter(*names), values))
 
     def write_rows(self, statement: sa.Executable, rows: Sequence[dict[str, Any]]) -> None:
         """Run a statement once per row in one transaction."""

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
 from oversight.harness.store.tables.content_tables import DatabaseMarkRow
+from oversight.harness.store.tables.insertion import select_values
 
 _MARK = DatabaseMarkRow.__table__
 
@@ -48,6 +49,5 @@ class DatabaseMark:
 
 def read_mark(connection: sa.Connection) -> DatabaseMark | None:
     """Return a database's mark; None if the database may collect answers."""
-    query = sa.select(_MARK.c.copied_at, _MARK.c.source, _MARK.c.moved_to)
-    mark = DatabaseMark(*connection.execute(query).one())
+    mark = DatabaseMark(*connection.execute(select_values(DatabaseMark, _MARK)).one())
     return mark if mark.copied_at or mark.moved_to else None

@@ -37,7 +37,7 @@ from oversight.harness.store.tables.content_tables import (
     ItemRow,
     QuestionRow,
 )
-from oversight.harness.store.tables.insertion import count_rows
+from oversight.harness.store.tables.insertion import count_rows, row_of
 from oversight.harness.store.tables.run_tables import PredictionRow, RunRow
 from oversight.harness.store.withdrawal import WithdrawalRepository
 from oversight.harness.types import Item
@@ -80,9 +80,8 @@ class MarkRepository(Repository):
             raise mark.refuse(self._database.shown)
 
     def _write(self, mark: DatabaseMark) -> None:
-        values = {"copied_at": mark.copied_at, "source": mark.source, "moved_to": mark.moved_to}
         with self._database.transaction() as connection:
-            connection.execute(sa.update(_MARK).values(values))
+            connection.execute(sa.update(_MARK).values(row_of(mark)))
 
 
 class Store(Database):

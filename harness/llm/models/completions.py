@@ -9,17 +9,12 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from oversight.harness.errors import Fault, TransientModelError
-from oversight.harness.llm.models.interface import (
-    LARGEST_LOGPROB,
-    LEAST_LOGPROB,
-    ModelReply,
-)
+from oversight.harness.llm.models.interface import LARGEST_LOGPROB, LEAST_LOGPROB, ModelReply
 from oversight.harness.llm.models.reported_usage import find_usages, read_usage
 from oversight.harness.output import redact
 
@@ -189,12 +184,8 @@ def _join_parts(content: Any) -> str:
 
 
 def _is_thought(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") in (
-        "thinking",
-        "reasoning",
-        "redacted_thinking",
-        "summary_text",
-    )
+    kinds = ("thinking", "reasoning", "redacted_thinking", "summary_text")
+    return isinstance(part, dict) and part.get("type") in kinds
 
 
 def _part_text(part: Any) -> str | None:
@@ -220,17 +211,12 @@ def _read_ending(choice: Any) -> str:
         said = next((part for part in said if isinstance(part, str)), None)
     if not isinstance(said, str) or not said.strip():
         return STOP
-    name = _plain_ending(said)
+    name = re.sub(r"^finish_?reason_", "", re.sub(r"[\W_]+", "_", said.strip().casefold()))
     if name in _ENDINGS:
         return _ENDINGS[name]
     fault = Fault.SERVER if _BROKEN.search(name) else Fault.MALFORMED
     message = f"the finish reason {said[:60]!r} is not that of a finished answer"
     raise TransientModelError(message, fault=fault, in_reply=True)
-
-
-@lru_cache(maxsize=64)
-def _plain_ending(said: str) -> str:
-    return re.sub(r"^finish_?reason_", "", re.sub(r"[\W_]+", "_", said.strip().casefold()))
 
 
 def _read_logprobs(

@@ -31,7 +31,7 @@ from oversight.harness.llm.reading.mentions import (
     mark_mentions,
 )
 from oversight.harness.llm.reading.statements import find_statements
-from oversight.harness.llm.reading.thoughts import cut_thoughts, split_turns
+from oversight.harness.llm.reading.thoughts import cut_thoughts, cut_turns
 
 
 class Step(StrEnum):
@@ -161,7 +161,7 @@ def read_reply(
     text = _GAP.sub(lambda gap: "\n\n" if "\n" in gap[0] else " ", _RESERVED.sub(" ", text))
     reader = _Reader(shown_options, asked, cut)
     turn = cut_thoughts(_RUN.sub(lambda run: run[1], text))
-    answer, _ = split_turns(turn, lambda line: reader.read(line).option is not None)
+    answer = cut_turns(turn, lambda line: reader.read(line).option is not None)
     if len(answer) > _LONGEST:
         return ReplyReading(None, reason="malformed")
     if not answer:

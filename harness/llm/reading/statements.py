@@ -79,26 +79,17 @@ def find_statements(marked: str, grammar: Grammar) -> Findings:
         if is_field and not grammar.deny.search(line):
             found.affirmed.append((re.findall(MENTION, line)[0], False))
         for j, sentence in enumerate(sentences):
-            is_first = place == 0 and j == 0
-            is_last = place == len(lines) - 1 and j == len(sentences) - 1
-            edge = _Edge(is_first and not is_entry, is_last and not is_entry)
-            _read_sentence(sentence, grammar, found, edge)
+            is_first = place == 0 and j == 0 and not is_entry
+            is_last = place == len(lines) - 1 and j == len(sentences) - 1 and not is_entry
+            _read_sentence(sentence, grammar, found, first=is_first, last=is_last)
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Edge:
-    """Whether a sentence is the first, and whether it is the last, of a reply.
+def _read_sentence(sentence: str, grammar: Grammar, found: Findings, *, first: bool, last: bool) -> None:
+    """Add the statements of a sentence to `found`.
 
-    A first or last sentence that names a single option counts as a statement of the answer.
+    The first or last sentence of a reply states the answer if it names a single option.
     """
-
-    first: bool
-    last: bool
-
-
-def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge) -> None:
-    """Add the statements of a sentence to `found`."""
     if (found.affirmed or found.weakly) and grammar.retract.search(sentence):
         found.doubted |= {option for option, _ in found.affirmed} | found.weakly
         found.affirmed.clear()
@@ -122,7 +113,7 @@ def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge
             for piece in explanation:
                 _note_refuted(piece, grammar, found)
             options = set(re.findall(MENTION, clause))
-            may_lead = edge.first or edge.last or has_denied
+            may_lead = first or last or has_denied
             if grammar.deny.search(clause):
                 has_denied = True
                 _note_refuted(clause, grammar, found)
@@ -134,7 +125,12 @@ def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge
                 and (has_denied or (n == j == 0 and not _is_denial(clauses[1:2], grammar)))
             ):
                 found.affirmed += [(option, is_final) for option in options]
-            elif edge.last and n == 0 and j == end and _is_weak(clause, grammar):
+            elif (
+                last
+                and n == 0
+                and j == end
+                and (grammar.weak_claims.search(clause) or _is_bare(clause, grammar))
+            ):
                 found.weakly |= options
 
 
@@ -144,10 +140,6 @@ def _is_bare(clause: str, grammar: Grammar, *, has_denied: bool = False) -> bool
         return False
     rest = grammar.fill.sub("", re.sub(MENTION, "", clause))
     return not rest or (has_denied and len(rest) <= _SHORT)
-
-
-def _is_weak(clause: str, grammar: Grammar) -> bool:
-    return _is_bare(clause, grammar) or grammar.weak_claims.search(clause) is not None
 
 
 def _note_refuted(clause: str, grammar: Grammar, found: Findings) -> None:

@@ -120,31 +120,23 @@ def _end_of_last(mark: re.Pattern[str], text: str) -> int | None:
     return max((found.end() for found in mark.finditer(text)), default=None)
 
 
-def split_turns(text: str, is_answer: Callable[[str], bool]) -> tuple[str, bool]:
-    """Remove the turns of other speakers that a model invented after its own turn.
+def cut_turns(text: str, is_answer: Callable[[str], bool]) -> str:
+    """Remove role names, special tokens and the turns of other speakers that a model invented.
 
     Parameters
     ----------
     is_answer
         Function that says whether the first line is an answer. If it is, later text that looks like another
         few-shot example is removed.
-
-    Returns
-    -------
-    str, bool
-        The model's turn without role names and special tokens, and whether further turns were removed.
     """
     text = _MARKUP.sub("", text.translate(_WIDE))
-    turn, is_cut = text, False
-    for mark in _NEXT_TURN.finditer(text):
-        if _bare(text[: mark.start()]):
-            turn, is_cut = text[: mark.start()], True
-            break
+    turns = (text[: mark.start()] for mark in _NEXT_TURN.finditer(text))
+    turn = next(filter(_bare, turns), text)
     lines = turn.strip().split("\n", 1)
     is_brief = len(lines) == 2 and len(lines[0]) <= _BRIEF
     if is_brief and _NEXT_EXAMPLE.match(lines[1]) and is_answer(lines[0]):
-        turn, is_cut = lines[0], True
-    return _bare(turn), is_cut
+        turn = lines[0]
+    return _bare(turn)
 
 
 def _bare(turn: str) -> str:

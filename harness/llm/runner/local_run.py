@@ -20,7 +20,7 @@ from oversight.harness.llm.limits.budget import Budget, Price, PriceTable
 from oversight.harness.llm.runner.batches import Batches
 from oversight.harness.llm.runner.event_loop import collecting_rarely, run_in_loop
 from oversight.harness.llm.runner.jobs import make_jobs
-from oversight.harness.llm.runner.preparation import Prepared, prepare
+from oversight.harness.llm.runner.preparation import prepare
 from oversight.harness.llm.runner.prompt import DEFAULT_TEMPLATE, check_template
 from oversight.harness.llm.runner.targets import (
     RequestedItems,
@@ -219,7 +219,9 @@ def run_alone(
         for target in ready:
             target.announce(wanted)
             target.refuse_waiting(store)
-        _charge_looks(store, prepared)  # the budgets have already counted these test calls
+        for one in prepared:
+            if one.error is None and one.used.requests:  # the budgets have already counted these test calls
+                store.calls.charge(one.target.spec.id, one.used)
         done = _ask(wanted, ready, terms, lock.check)
     return [
         done.get(one.target) or RunResult(target=one.target, asked=0, error=one.error) for one in prepared
@@ -237,13 +239,6 @@ def _make_budgets(targets: Sequence[Target], terms: RunTerms) -> list[Budget | N
         return [None] * len(targets)
     budget = Budget(usd, tokens, targets[0].price, requests=requests)
     return [budget.at(target.price) for target in targets]
-
-
-def _charge_looks(store: Store, prepared: Sequence[Prepared]) -> None:
-    """Charge each run for the calls that tested its model's features."""
-    for one in prepared:
-        if one.error is None and one.used.requests:
-            store.calls.charge(one.target.spec.id, one.used)
 
 
 def _ask(

@@ -165,7 +165,9 @@ def answer_confidence(
         Probability in [0, 1]; None if no tokens spell the option or their log-probability is not a number.
     """
     found = _find_answer(logprobs, shown_options, shown)
-    return _probability(sum(logprobs[j][1] for j in found)) if found else None
+    logprob = sum(logprobs[j][1] for j in found) if found else math.nan
+    # Servers that mask tokens with a grammar may return -inf or nan; others return slightly more than 0.
+    return None if math.isnan(logprob) else math.exp(min(0.0, logprob))
 
 
 def _find_answer(
@@ -252,11 +254,6 @@ def _begun(token: str, names: Sequence[str]) -> list[int]:
     said = token.strip(_AROUND)
     exact = [k for k, name in enumerate(names) if name == said]
     return exact or [k for k, name in enumerate(names) if said and name.startswith(said)]
-
-
-def _probability(logprob: float) -> float | None:
-    # Servers that mask tokens with a grammar may return -inf or nan; others return slightly more than 0.
-    return math.exp(min(0.0, logprob)) if not math.isnan(logprob) else None
 
 
 def refuse_stranger(answer: ForeignAnswer, file: object) -> DataError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -180,19 +180,14 @@ def _columns(
 ) -> RunColumns:
     """Return the `RunColumns`; `kinds` are the pairs (status, kind of reason) of the predictions."""
     failed = PredictionStatus.FAILED.value
+    unreadable = Counter(kind for s, kind in kinds if s not in (failed, PredictionStatus.OK.value))
     return RunColumns(
         predictions=predictions,
-        unreadable=_count(
-            kind for status, kind in kinds if status not in (failed, PredictionStatus.OK.value)
-        ),
-        failed=_count(kind for status, kind in kinds if status == failed),
+        unreadable=dict(unreadable.most_common()),
+        failed=dict(Counter(kind for s, kind in kinds if s == failed).most_common()),
         usage=tuple(usage),
         steps=dict(sorted(steps.items())),
     )
-
-
-def _count(kinds: Iterator[str]) -> dict[str, int]:
-    return dict(Counter(kinds).most_common())
 
 
 def _pack(found: RunColumns) -> dict[str, Any]:

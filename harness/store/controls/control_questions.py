@@ -126,23 +126,15 @@ class ControlRepository(Repository):
             rows = self._database.read_tuples(query)
             return [ControlQuestion(name, ControlKind(kind), *others) for name, kind, *others in rows]
 
-    def read_gold_items(self) -> dict[str, GoldItem]:
-        """Return all gold items by id."""
-        query = sa.select(*(_GOLD.c[name] for name in _OF_GOLD))
-        return {
-            row.id: GoldItem(Item(row.id, row.text, row.options, row.permutation), row.truth)
-            for row in self._database.read_rows(query)
-        }
+    def read_gold_items(self, *conditions: sa.ColumnElement[bool]) -> dict[str, GoldItem]:
+        """Return the gold items that meet all conditions, by id."""
+        query = sa.select(*(_GOLD.c[name] for name in _OF_GOLD)).where(*conditions)
+        return {item[0]: GoldItem(Item(*item), truth) for *item, truth in self._database.read_rows(query)}
 
     def find_gold(self, ids: Collection[str]) -> dict[str, Item]:
         """Return the gold items with these ids, without their true options; unknown ids are left out."""
-        query = sa.select(*(_GOLD.c[name] for name in _OF_GOLD[:-1])).where(
-            self._database.among(_GOLD.c.id, ids)
-        )
-        return {
-            row.id: Item(row.id, row.text, row.options, row.permutation)
-            for row in self._database.read_rows(query)
-        }
+        found = self.read_gold_items(self._database.among(_GOLD.c.id, ids))
+        return {name: gold.item for name, gold in found.items()}
 
     def count_asked(self) -> dict[str, int]:
         """Return the number of control questions by expert."""
