@@ -38,9 +38,7 @@ def move_rows(source: str, target: str) -> dict[str, int]:
     try:
         _refuse_users(source)
         with Store(source) as old, Store(target, write_marked=True) as new:
-            is_done = (
-                mark is not None and new.marks.read_mark() is None and new.count_rows("item")["item"] > 0
-            )
+            is_done = mark is not None and new.marks.read_mark() is None and new.content.has_items()
             return {} if is_done or is_whole_copy(old, new) else copy_store(old, new)
     except BaseException:
         if mark is None:
@@ -51,13 +49,9 @@ def move_rows(source: str, target: str) -> dict[str, int]:
 
 def _refuse_users(url: str) -> None:
     with Store(url) as store:
+        elsewhere = "if that process has ended, take over its run with --take-over"
         held = [
-            f"{one}; "
-            + (
-                "if that process has ended, take over its run with --take-over"
-                if one.is_elsewhere
-                else "end that process"
-            )
+            f"{one}; {elsewhere if one.is_elsewhere else 'end that process'}"
             for one in store.locks.find_held()[:1]
         ]
     if users := find_users(url):

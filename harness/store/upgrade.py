@@ -20,13 +20,14 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
-from oversight.harness.platform import find_openers, repair_rights
+from oversight.harness.platform import repair_rights
 from oversight.harness.store.copying import Bar
 from oversight.harness.store.engines.addresses import (
     address_read_only,
     connect_read_only,
     find_file,
     find_users,
+    name_openers,
     read_address,
     show_address,
 )
@@ -110,7 +111,7 @@ def upgrade_database(url: str, to: str) -> dict[str, int]:
         if _is_there(file, url, to):
             told = "if an earlier upgrade made it, name it as store in study.toml"
             raise StoreError(f"{to} already exists; {told}; otherwise choose another name")
-        users = find_users(url) if file is None else _name_openers(Path(file))
+        users = find_users(url) if file is None else name_openers(file)
         if users:
             raise StoreError(f"{shown}: {users}; first stop all commands and pages that use the study")
         if file is None:
@@ -165,11 +166,6 @@ def name_schema(url: str, schema: str) -> str:
     kept = re.sub(r"-c *search_path=\S*", "", options).split()
     named = address.update_query_dict({"options": " ".join([*kept, f"-csearch_path={schema}"])})
     return named.render_as_string(hide_password=False)
-
-
-def _name_openers(file: Path) -> str:
-    named = [f"process {pid} ({command})" for pid, command in find_openers(file)]
-    return f"{' and '.join(named)} has it open" if named else ""
 
 
 @contextmanager

@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
 from typing import Any
 
 from oversight.harness.config import AnswerForm
@@ -207,7 +206,7 @@ class _Reader:
         return ReplyReading(best[0], Step.FORM, probabilities=p)
 
     def _by_pattern(self, answer: str, pattern: str) -> ReplyReading:
-        found = list(_compiled(pattern).finditer(answer))
+        found = list(re.finditer(pattern, answer, re.IGNORECASE | re.MULTILINE))
         named = self._phrase(found[-1]["answer"] or "") if found else self._phrase(answer, bare=True)
         if isinstance(named, int):
             return ReplyReading(named, Step.FORM if found else Step.WHOLE)
@@ -304,11 +303,6 @@ class _Reader:
         if letter == by_text or notation == "letter":
             return letter
         return SEVERAL if notation is None else by_text
-
-
-@lru_cache(maxsize=16)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
 def _find_values(answer: str) -> tuple[list[str], bool]:

@@ -71,7 +71,7 @@ def prepare(
         its budget, even if the model cannot be called now. Tests of features are charged too.
     uncertain
         What happens to answers that were unfinished when an earlier command was killed, see
-        `oversight.harness.store.calls.call_repository.settle_lost`.
+        `oversight.harness.store.calls.call_repository.CallRepository.charge_left`.
     make_model
         Function that creates the clients to check.
 
@@ -131,18 +131,13 @@ def _settle(store: Store, target: Target) -> Target | None:
         return None
     update: dict[str, bool | str | None] = dict(known)
     if target.spec.answer == "choice":
-        update["choice"] = _find_choice(store, settings)
+        offered = (
+            n for n in CHOICES if store.calls.read_probe(settings.where, settings.model, f"choice:{n}")
+        )
+        update["choice"] = next(offered, None)
         if update["choice"] is None:
             return None
     return replace(target, spec=target.spec.model_copy(update=update))
-
-
-def _find_choice(store: Store, settings: ModelSection) -> str | None:
-    """Return the first request field in `CHOICES` that a model is known to support, or None."""
-    for name in CHOICES:
-        if store.calls.read_probe(settings.where, settings.model, f"choice:{name}"):
-            return name
-    return None
 
 
 def _count_before(store: Store, target: Target, budget: Budget | None, uncertain: Uncertain) -> None:

@@ -34,23 +34,6 @@ Uncertain: TypeAlias = Literal["retry", "hold"]
 """Choice for answers that a dead process left unfinished: ask again, or record them as failed."""
 
 
-def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) -> Usage:
-    """Remove the reservations of a dead process. Returns their maximum usage.
-
-    With ``"hold"``, each answer is stored as failed with its maximum usage, and is not requested again
-    automatically. With ``"retry"``, the usage is charged to the run, and the answers are requested again.
-    """
-    of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == "reserved")
-    rows = list(connection.execute(sa.delete(_LEDGER).where(*of_run).returning(_LEDGER)).all())
-    requests, sent, received = (sum(getattr(row, name) for row in rows) for name in _USED)
-    charge = Usage(requests, sent, received, answers=len(rows))
-    if rows and uncertain == "hold":
-        _hold(connection, rows)
-    elif rows:
-        book(connection, run_id, "charged", charge)
-    return charge
-
-
 def book(connection: sa.Connection, run_id: str, kind: Booked, used: Usage) -> None:
     """Add usage to a run's row of this kind in the ledger, creating the row if needed."""
     amounts = {name: getattr(used, name) for name in (*_USED, "answers")}
@@ -143,8 +126,8 @@ class Spending:
 _BATCH, _PROBE = BatchRow.__table__, ProbeRow.__table__
 _PROGRAM = "program"
 """Name of the feature under which the digest of a program's files is stored."""
-_CALL, _LEDGER = CallRow.__table__, LedgerRow.__table__
-_SUMS = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens", "answers")]
+_CALL = CallRow.__table__
+_SUMS = [_LEDGER.c[name] for name in (*_USED, "answers")]
 _RESERVED = {"kind": "reserved", "answers": 1}
 _MADE = select_values(StoredCall, _CALL).where(_CALL.c.key.in_(sa.bindparam("keys", expanding=True)))
 _FOUND = _MADE.where(_CALL.c.error == "")
@@ -231,13 +214,22 @@ class CallRepository(Repository):
             upsert(connection, _LEDGER, [row_of(answer) | _RESERVED for answer in answers])
 
     def charge_left(self, run_id: str, uncertain: Uncertain = "retry") -> Usage:
-        """Settle the reservations that a dead process left for a run (see `settle_lost`).
+        """Remove the reservations that a dead process left for a run. Returns their maximum usage.
 
         Call this before a run makes its first call, and only while no other process makes calls for the run.
-        Returns the charged usage; all zeros if nothing was reserved.
+        With ``"hold"``, each answer is stored as failed with its maximum usage, and is not requested again
+        automatically. With ``"retry"``, the usage is charged to the run, and the answers are requested again.
         """
+        reserved = sa.delete(_LEDGER).where(*_of_run(run_id, "reserved")).returning(_LEDGER)
         with self._database.transaction() as connection:
-            return settle_lost(connection, run_id, uncertain)
+            rows = connection.execute(reserved).all()
+            requests, sent, received = (sum(getattr(row, name) for row in rows) for name in _USED)
+            charge = Usage(requests, sent, received, answers=len(rows))
+            if rows and uncertain == "hold":
+                _hold(connection, rows)
+            elif rows:
+                book(connection, run_id, "charged", charge)
+        return charge
 
     def charge(self, run_id: str, charge: Usage) -> None:
         """Charge a run for calls that belong to no item."""
@@ -278,5 +270,5 @@ class CallRepository(Repository):
         return Usage(*rows[0]) if rows else None
 
 
-def _of_run(run_id: str, kind: Booked) -> tuple[sa.ColumnElement[bool], ...]:
+def _of_run(run_id: str, kind: str) -> tuple[sa.ColumnElement[bool], ...]:
     return _LEDGER.c.run_id == run_id, _LEDGER.c.kind == kind

@@ -104,10 +104,13 @@ def find_users(url: str) -> str:
             is_alone = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0] == "delete"
         except sqlite3.OperationalError:
             is_alone = False
-    if is_alone:
-        return ""
+    return "" if is_alone else name_openers(file) or "another process has it open"
+
+
+def name_openers(file: str) -> str:
+    """Return a text about the processes that have a file open; empty if none are known."""
     named = [f"process {pid} ({command})" for pid, command in find_openers(Path(file))]
-    return f"{' and '.join(named) or 'another process'} has it open"
+    return f"{' and '.join(named)} has it open" if named else ""
 
 
 def may_write(connection: sa.Connection) -> bool:
