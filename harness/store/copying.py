@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from hashlib import blake2b
 from typing import Any
 
@@ -45,7 +44,7 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
         if filled:
             told = f"already contains a study (rows of {', '.join(filled[:3])}); copy to an empty database"
             raise StoreError(f"{target.shown}: {told}")
-        with closing(Bar(sum(counts.values()))) as bar:
+        with make_bar(sum(counts.values())) as bar:
             for table in counts:
                 _copy_table(source, target, table, bar.update)
         target.marks.mark_copy(source.shown)
@@ -126,12 +125,9 @@ class _Digest:
             self.total += int.from_bytes(blake2b(repr(row).encode(errors="replace"), digest_size=16).digest())
 
 
-class Bar:
-    """A progress bar of copied rows, shown on a terminal after one second."""
+def make_bar(rows: int) -> Any:
+    """Return a progress bar of copied rows, which is shown on a terminal after one second."""
+    from tqdm import tqdm
 
-    def __init__(self, rows: int) -> None:
-        from tqdm import tqdm
-
-        is_shown = sys.stderr.isatty()
-        self._bar = tqdm(total=rows, desc="copying", unit="row", delay=1, disable=not is_shown, leave=False)
-        self.update, self.close = self._bar.update, self._bar.close
+    is_shown = sys.stderr.isatty()
+    return tqdm(total=rows, desc="copying", unit="row", delay=1, disable=not is_shown, leave=False)

@@ -8,7 +8,7 @@ from dataclasses import fields
 from functools import partial, wraps
 from itertools import islice
 from operator import attrgetter
-from typing import Any, ParamSpec, TypeVar, TypeVarTuple, cast
+from typing import Any, ParamSpec, TypeVar, TypeVarTuple
 
 import sqlalchemy as sa
 
@@ -25,6 +25,24 @@ _COLUMN = 50_000
 P = ParamSpec("P")
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+
+
+def repeated(*, twice: bool) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Decorate a method of a database or repository so that it is repeated after a lost connection.
+
+    The method must be one transaction; see `Connections.repeat`.
+    """
+
+    def wrap(method: Callable[P, T]) -> Callable[P, T]:
+        @wraps(method)
+        def again(*args: P.args, **kwargs: P.kwargs) -> T:
+            repository: Any = args[0]
+            found: T = repository.repeat(partial(method, *args, **kwargs), twice=twice)
+            return found
+
+        return again
+
+    return wrap
 
 
 class Database(Connections):
@@ -46,14 +64,11 @@ class Database(Connections):
             return sa.func.json_group_array(column, type_=sa.Text)
         return sa.cast(sa.func.json_agg(column), sa.Text)
 
+    @repeated(twice=True)
     def read_rows(self, query: sa.Select[*Ts]) -> Sequence[sa.Row[*Ts]]:
         """Return all rows of a query."""
-
-        def read() -> Sequence[sa.Row[*Ts]]:
-            with self.transaction() as connection:
-                return connection.execute(query).all()
-
-        return self.repeat(read)
+        with self.transaction() as connection:
+            return connection.execute(query).all()
 
     def read_portions(self, query: sa.Select[Any]) -> Iterator[tuple[Sequence[Any], ...]]:
         """Yield the rows of a query in large batches, each as one sequence per column, without conversion."""
@@ -69,31 +84,25 @@ class Database(Connections):
                     for part in found.partitions():
                         yield tuple(zip(*part, strict=True))
 
+    @repeated(twice=True)
     def read_tuples(self, query: sa.Select[Any], *, walks: bool = False) -> list[tuple[Any, ...]]:
         """Return all rows of a query as the driver's tuples, to save time and memory.
 
         With `walks`, SQLite keeps only a few pages in its cache, for a query that scans much of the file.
         """
+        with self.transaction() as connection, keeping_few(connection if walks else None):
+            cursor: Any = connection.execute(query).cursor
+            return list(cursor.fetchall())
 
-        def read() -> list[tuple[Any, ...]]:
-            with self.transaction() as connection, keeping_few(connection if walks else None):
-                cursor: Any = connection.execute(query).cursor
-                return list(cursor.fetchall())
-
-        return self.repeat(read)
-
+    @repeated(twice=True)
     def read_values(self, kind: type[T], query: sa.Select[Any], **parameters: Any) -> list[T]:
         """Return all rows of a query as instances of `kind`, whose fields have the columns' names."""
-
-        def read() -> list[T]:
-            with self.reading(), self.transaction() as connection:
-                result = connection.execute(query, parameters)
-                names = tuple(result.keys())
-                if getattr(kind, "__match_args__", None) == names:  # positional arguments are faster
-                    return [kind(*row) for row in result.all()]
-                return [kind(**dict(zip(names, row, strict=True))) for row in result]
-
-        return self.repeat(read)
+        with self.reading(), self.transaction() as connection:
+            result = connection.execute(query, parameters)
+            names = tuple(result.keys())
+            if getattr(kind, "__match_args__", None) == names:  # positional arguments are faster
+                return [kind(*row) for row in result.all()]
+            return [kind(**dict(zip(names, row, strict=True))) for row in result]
 
     def read_table(self, kind: type[T], table: sa.Table, *order: sa.Column[Any]) -> list[T]:
         """Return all rows of a table, sorted by `order`, as instances of `kind`."""
@@ -111,14 +120,11 @@ class Database(Connections):
         names = tuple(field.name for field in fields(kind))
         return self.add_rows(table, names, map(attrgetter(*names), values))
 
+    @repeated(twice=False)
     def write_rows(self, statement: sa.Executable, rows: Sequence[dict[str, Any]]) -> None:
         """Run a statement once per row in one transaction."""
-
-        def write() -> None:
-            with self.transaction() as connection:
-                execute_many(connection, statement, rows)
-
-        self.repeat(write, twice=False)
+        with self.transaction() as connection:
+            execute_many(connection, statement, rows)
 
 
 class Repository:
@@ -136,23 +142,6 @@ class Repository:
     def repeat(self, work: Callable[[], T], *, twice: bool) -> T:
         """Run `work`, and run it again if the connection is lost; see `Connections.repeat`."""
         return self._database.repeat(work, twice=twice)
-
-
-def repeated(*, twice: bool) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a repository's method so that it is repeated after a lost connection.
-
-    The method must be one transaction; see `Connections.repeat`.
-    """
-
-    def wrap(method: Callable[P, T]) -> Callable[P, T]:
-        @wraps(method)
-        def again(*args: P.args, **kwargs: P.kwargs) -> T:
-            repository = cast("Repository", args[0])
-            return repository.repeat(partial(method, *args, **kwargs), twice=twice)
-
-        return again
-
-    return wrap
 
 
 def split_into_batches(values: Iterable[T], size: int = PORTION) -> Iterator[list[T]]:

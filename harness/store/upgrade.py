@@ -12,7 +12,7 @@ import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
 from oversight.harness.platform import repair_rights
-from oversight.harness.store.copying import Bar
+from oversight.harness.store.copying import make_bar
 from oversight.harness.store.engines.addresses import (
     address_read_only,
     connect_read_only,
@@ -212,7 +212,7 @@ def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
     create_tables(connection)
     tables = [table for table in read_metadata().sorted_tables if table.name not in _LEFT]
     number = sum(count_rows(connection, sa.table(name, schema=old)) for name in stored)
-    with closing(Bar(number)) as bar:
+    with make_bar(number) as bar:
         for table in tables:
             if table.name in stored:
                 for statement in _select_rows(connection, table, old):
