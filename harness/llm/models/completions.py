@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from oversight.harness.errors import Fault, TransientModelError
-from oversight.harness.llm.models.interface import LARGEST_LOGPROB, LEAST_LOGPROB, ModelReply
+from oversight.harness.llm.models.interface import LARGEST_LOGPROB, LEAST_LOGPROB, ModelReply, Tokens
 from oversight.harness.llm.models.reported_usage import find_usages, read_usage
 from oversight.harness.output import redact
 
@@ -219,9 +219,7 @@ def _read_ending(choice: Any) -> str:
     raise TransientModelError(message, fault=fault, in_reply=True)
 
 
-def _read_logprobs(
-    logprobs: Any,
-) -> tuple[tuple[tuple[str, float], ...], tuple[tuple[tuple[str, float], ...], ...]]:
+def _read_logprobs(logprobs: Any) -> tuple[Tokens, tuple[Tokens, ...]]:
     """Return the (token, log-probability) pairs of the answer, and those of each token's alternatives."""
     content: Any = logprobs.get("content") if isinstance(logprobs, dict) else None
     tokens = _read_tokens(content)
@@ -229,7 +227,7 @@ def _read_logprobs(
     return tokens, tops if any(tops) else ()
 
 
-def _read_tokens(parts: Any) -> tuple[tuple[str, float], ...]:
+def _read_tokens(parts: Any) -> Tokens:
     """Return (token, log-probability) pairs; empty if one of the tokens is malformed."""
     found = list[tuple[str, float]]()
     for part in parts if isinstance(parts, list) else ():

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import orjson
 
 from oversight.harness.errors import Fault, TransientModelError
 from oversight.harness.output import shorten
 
+ModelFunction: TypeAlias = Callable[[str], Any]
+"""A function from a conversation to the answer, which is called instead of an endpoint."""
+Tokens: TypeAlias = tuple[tuple[str, float], ...]
+"""Tokens with their log-probabilities."""
 MOST_TOKENS = 20_000_000
 """Largest plausible number of tokens of one call; larger reported numbers are errors."""
 LEAST_LOGPROB, LARGEST_LOGPROB = -1e9, 0.01
@@ -117,8 +121,8 @@ class ModelReply:
     input_tokens: int = 0
     output_tokens: int = 0
     model: str = ""
-    logprobs: tuple[tuple[str, float], ...] = ()
-    alternatives: tuple[tuple[tuple[str, float], ...], ...] = ()
+    logprobs: Tokens = ()
+    alternatives: tuple[Tokens, ...] = ()
     limits: tuple[float, float] | None = None
     is_partial: bool = False
 

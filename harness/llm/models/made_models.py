@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from oversight.harness.config import ModelSection
 from oversight.harness.distribution import require
-from oversight.harness.llm.models.interface import RunnableModel
+from oversight.harness.llm.models.interface import ModelFunction, RunnableModel
 
 
-def make_model(settings: ModelSection, function: Callable[[str], Any] | None = None) -> RunnableModel:
+def make_model(settings: ModelSection, function: ModelFunction | None = None) -> RunnableModel:
     """Create the client that the settings describe, or a client that calls `function`.
 
     Raises

@@ -17,6 +17,7 @@ from oversight.harness.argument_checks import check_records
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import FullDisk, Stopped, WrongType
 from oversight.harness.llm.limits.budget import Budget, Price, PriceTable
+from oversight.harness.llm.models.interface import ModelFunction
 from oversight.harness.llm.runner.batches import Batches
 from oversight.harness.llm.runner.event_loop import collecting_rarely, run_in_loop
 from oversight.harness.llm.runner.jobs import make_jobs
@@ -80,7 +81,7 @@ class Progress(AbstractContextManager["Progress"]):
             stored = self._total - self._left + self._asked
             raise FullDisk(f"{error}; {stored:,} of {self._total:,} answers are stored") from error
 
-    def wrote(self, rows: Sequence[tuple[str, Prediction]]) -> None:
+    def wrote(self, rows: Sequence[StoredRow]) -> None:
         """Advance the bar by answers that were stored."""
         for run_id, prediction in rows:
             price = self._prices[run_id]
@@ -108,7 +109,7 @@ _LINGER = 0.002  # seconds during which reservations are collected and then stor
 
 
 def run(
-    model: str | Callable[[str], Any],
+    model: str | ModelFunction,
     items: Iterable[Item],
     *,
     store: str,
@@ -185,9 +186,7 @@ def run(
     return [prediction for prediction in found if prediction.item_id in ids]
 
 
-def _make_target(
-    model: str | Callable[[str], Any], template: str, system: str, settings: dict[str, Any]
-) -> Target:
+def _make_target(model: str | ModelFunction, template: str, system: str, settings: dict[str, Any]) -> Target:
     if isinstance(model, str):
         function, section = None, ModelSection(model=model, **settings)
     elif not callable(model):

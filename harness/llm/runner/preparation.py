@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import orjson
 
@@ -12,7 +12,7 @@ from oversight.harness.config import ModelSection
 from oversight.harness.errors import BudgetSpent, ConfigError, ModelError, OversightError, RefusedRequest
 from oversight.harness.llm.limits.budget import Budget
 from oversight.harness.llm.limits.limiter import Limiter
-from oversight.harness.llm.models.interface import ModelReply, Request, RunnableModel
+from oversight.harness.llm.models.interface import ModelFunction, ModelReply, Request, RunnableModel
 from oversight.harness.llm.models.limited_model import LimitedModel
 from oversight.harness.llm.models.made_models import make_model
 from oversight.harness.llm.runner.event_loop import run_in_loop
@@ -28,7 +28,7 @@ _QUESTION = "Is 2 smaller than 3? Answer yes or no."
 _Feature = str
 """Feature of a model: ``"structured"``, ``"logprobs"``, or ``"choice:NAME"`` with a NAME of `CHOICES`."""
 _Ask: TypeAlias = Callable[[Request], Awaitable[ModelReply]]
-MakeModel: TypeAlias = Callable[[ModelSection, Callable[[str], Any] | None], RunnableModel]
+MakeModel: TypeAlias = Callable[[ModelSection, ModelFunction | None], RunnableModel]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import partial
-from typing import Any
 
 from oversight.harness.config import LOCAL_ENDPOINT, AnswerForm, ModelSection, RunSpec, api_key
 from oversight.harness.errors import BadInput
 from oversight.harness.llm.limits.budget import FREE, Price, PriceTable, sum_tokens
+from oversight.harness.llm.models.interface import ModelFunction
 from oversight.harness.llm.models.limited_model import TokenGuess
 from oversight.harness.llm.models.program_models import digest_program, load_function
 from oversight.harness.llm.models.served_model import ServedModel
@@ -32,7 +32,7 @@ class Target:
     spec: RunSpec
     settings: ModelSection
     price: Price | None = None
-    function: Callable[[str], Any] | None = None
+    function: ModelFunction | None = None
 
     @property
     def is_program(self) -> bool:
