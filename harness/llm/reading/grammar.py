@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 
 from oversight.harness.llm.reading.languages import Language, make_pattern
-from oversight.harness.llm.reading.mentions import MENTION, LetterWords
+from oversight.harness.llm.reading.mentions import MENTION, LetterWords, Pattern
 
 _OTHER = f"[^{MENTION[1:-1]}]"
 _ARTICLES = (
@@ -47,21 +47,21 @@ class Grammar:
     """
 
     letters: LetterWords
-    claims: re.Pattern[str]
-    weak_claims: re.Pattern[str]
-    refutations: re.Pattern[str]
-    deny: re.Pattern[str]
-    doubt: re.Pattern[str]
-    assured: re.Pattern[str]
-    final: re.Pattern[str]
-    instead: re.Pattern[str]
-    retract: re.Pattern[str]
-    turn: re.Pattern[str]
-    clause: re.Pattern[str]
-    reason: re.Pattern[str]
-    several: re.Pattern[str]
-    fill: re.Pattern[str]
-    said: re.Pattern[str]
+    claims: Pattern
+    weak_claims: Pattern
+    refutations: Pattern
+    deny: Pattern
+    doubt: Pattern
+    assured: Pattern
+    final: Pattern
+    instead: Pattern
+    retract: Pattern
+    turn: Pattern
+    clause: Pattern
+    reason: Pattern
+    several: Pattern
+    fill: Pattern
+    said: Pattern
 
 
 @cache
@@ -117,5 +117,5 @@ def make_grammar(languages: tuple[str, ...]) -> Grammar:
     )
 
 
-def _made(pattern: str) -> re.Pattern[str]:
+def _made(pattern: str) -> Pattern:
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)

@@ -11,8 +11,9 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
+Pattern: TypeAlias = re.Pattern[str]
 Notation = Literal["letter", "option"]
 """Requested form of an answer: an option's letter, or its text."""
 
@@ -97,7 +98,7 @@ _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
 
 
 @lru_cache(maxsize=1024)
-def _texts(options: tuple[str, ...], left_out: frozenset[int]) -> tuple[re.Pattern[str] | None, list[int]]:
+def _texts(options: tuple[str, ...], left_out: frozenset[int]) -> tuple[Pattern | None, list[int]]:
     """Return a pattern with one group per option text, longest first, and each group's option."""
     fold, folded = make_comparable(options)
     order = sorted(set(range(len(options))) - left_out, key=lambda j: -len(folded[j]))
@@ -178,7 +179,7 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
 
 
 @cache
-def _letters(*, by_number: bool) -> tuple[re.Pattern[str], ...]:
+def _letters(*, by_number: bool) -> tuple[Pattern, ...]:
     """Return patterns for letters in brackets, for letters at the start of a line, and for other letters.
 
     Group 1 is the text before the letter, which is kept; group 2 is the letter.
@@ -209,8 +210,8 @@ class LetterWords:
         Pattern of following words that show that ``A`` or ``I`` is not an article or pronoun.
     """
 
-    before: re.Pattern[str]
-    after: re.Pattern[str]
+    before: Pattern
+    after: Pattern
 
     def allow(self, match: re.Match[str]) -> bool:
         """Whether a matched letter names an option, and is not an article, a pronoun or part of a term."""
