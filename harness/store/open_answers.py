@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from oversight.harness.store.database import Repository
-from oversight.harness.store.tables.content_tables import ItemRow
+from oversight.harness.store.tables.content_tables import ItemRow, OpenAnswerRow, UnitDrawRow, UnitRow
 from oversight.harness.store.tables.insertion import execute_many, select_values
-from oversight.harness.store.tables.open_tables import OpenAnswerRow, UnitDrawRow, UnitRow
 
 _ANSWER, _UNIT, _DRAW = OpenAnswerRow.__table__, UnitRow.__table__, UnitDrawRow.__table__
 _POSITION = ItemRow.__table__.c.position

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from oversight.harness.store.all_replies import AllReplies
 from oversight.harness.store.audit.audit_trail import AuditRepository
 from oversight.harness.store.audit.design_rows import DesignRepository
 from oversight.harness.store.audit.people import PeopleRepository, write_moment
@@ -17,7 +16,7 @@ from oversight.harness.store.calls.run_locks import LockRepository
 from oversight.harness.store.columns.pool_columns import PoolRepository
 from oversight.harness.store.columns.run_columns import RunColumnsRepository
 from oversight.harness.store.columns.study_columns import ColumnRepository
-from oversight.harness.store.controls.control_questions import ControlRepository
+from oversight.harness.store.controls.control_questions import AllReplies, ControlRepository
 from oversight.harness.store.database import PORTION, Database, Repository
 from oversight.harness.store.database_mark import DatabaseMark, read_mark
 from oversight.harness.store.engines.addresses import has_database
