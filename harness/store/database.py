@@ -13,7 +13,6 @@ from typing import Any, ParamSpec, TypeVar, TypeVarTuple
 import sqlalchemy as sa
 
 from oversight.harness.store.connections import Connections
-from oversight.harness.store.engines.addresses import keeping_few
 from oversight.harness.store.tables.insertion import execute_many, insert_tuples, select_values
 
 PORTION = 500
@@ -85,12 +84,9 @@ class Database(Connections):
                         yield tuple(zip(*part, strict=True))
 
     @repeated(twice=True)
-    def read_tuples(self, query: sa.Select[Any], *, walks: bool = False) -> list[tuple[Any, ...]]:
-        """Return all rows of a query as the driver's tuples, to save time and memory.
-
-        With `walks`, SQLite keeps only a few pages in its cache, for a query that scans much of the file.
-        """
-        with self.transaction() as connection, keeping_few(connection if walks else None):
+    def read_tuples(self, query: sa.Select[Any]) -> list[tuple[Any, ...]]:
+        """Return all rows of a query as the driver's tuples, to save time and memory."""
+        with self.transaction() as connection:
             cursor: Any = connection.execute(query).cursor
             return list(cursor.fetchall())
 

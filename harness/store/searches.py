@@ -240,7 +240,7 @@ class SearchRepository(Repository):
         query = query.where(a.search_id == search).group_by(*by).order_by(*by)
         known = dict[str, tuple[str, ...]]()
         with self._database.reading():
-            for candidate, replicate, items, *told in self._database.read_tuples(query, walks=True):
+            for candidate, replicate, items, *told in self._database.read_tuples(query):
                 if items not in known:
                     known[items] = tuple(orjson.loads(items))
                 option, statuses, tokens = map(orjson.loads, told)

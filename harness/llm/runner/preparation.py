@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import orjson
@@ -12,9 +12,14 @@ from oversight.harness.config import ModelSection
 from oversight.harness.errors import BudgetSpent, ConfigError, ModelError, OversightError, RefusedRequest
 from oversight.harness.llm.limits.budget import Budget
 from oversight.harness.llm.limits.limiter import Limiter
-from oversight.harness.llm.models.interface import ModelFunction, ModelReply, Request, RunnableModel
+from oversight.harness.llm.models.interface import (
+    ModelFunction,
+    ModelReply,
+    Request,
+    RunnableModel,
+    make_model,
+)
 from oversight.harness.llm.models.limited_model import LimitedModel
-from oversight.harness.llm.models.made_models import make_model
 from oversight.harness.llm.runner.event_loop import run_in_loop
 from oversight.harness.llm.runner.prompt import CHOICES, answer_schema
 from oversight.harness.llm.runner.targets import RequestedItems, Target
@@ -109,35 +114,14 @@ def prepare(
         return found
 
     for target, budget in zip(targets, budgets, strict=bool(budgets)):
-        known = _settle(wanted.store, target)
-        if known is not None:
-            count(known, budget)
+        known = target.read_features(wanted.store)
+        if None not in known.values():
+            count(target.with_features(known), budget)
     found = run_in_loop(look())
     errors = [one.error for one in found if one.error is not None]
     if errors and len(errors) == len(found):
         raise errors[0]
     return found
-
-
-def _settle(store: Store, target: Target) -> Target | None:
-    """Return the target with its model's stored features; None if a feature has not been tested."""
-    settings = target.settings
-    tried: list[_Feature] = ["structured"] if settings.structured != "never" else []
-    tried += ["logprobs"] if settings.logprobs else []
-    known: dict[str, bool | None] = {
-        name: store.calls.read_probe(settings.where, settings.model, name) for name in tried
-    }
-    if None in known.values():
-        return None
-    update: dict[str, bool | str | None] = dict(known)
-    if target.spec.answer == "choice":
-        offered = (
-            n for n in CHOICES if store.calls.read_probe(settings.where, settings.model, f"choice:{n}")
-        )
-        update["choice"] = next(offered, None)
-        if update["choice"] is None:
-            return None
-    return replace(target, spec=target.spec.model_copy(update=update))
 
 
 def _count_before(store: Store, target: Target, budget: Budget | None, uncertain: Uncertain) -> None:
@@ -166,34 +150,37 @@ class _Looks:
     looked: set[str] = field(default_factory=set)
 
     async def look(self, target: Target, model: RunnableModel, budget: Budget | None, used: Usage) -> Target:
-        settings, update = target.settings, dict[str, bool | str]()
-        limited = LimitedModel(model, Limiter(1), settings.tries, is_billed=not target.is_program)
+        limited = LimitedModel(model, Limiter(1), target.settings.tries, is_billed=not target.is_program)
         hold = None if budget is None else budget.hold
 
         async def offers(feature: _Feature) -> bool:
             return await self._offers(target, model, feature, lambda r: limited.ask(r, used, hold))
 
-        if settings.structured != "never":
-            update["structured"] = await offers("structured")
-            if settings.structured == "always" and not update["structured"]:
-                raise ConfigError(
-                    f'{target.spec.name}: structured = "always", but {settings.where} does not follow a JSON '
-                    'Schema; use "auto" or "never"'
-                )
-        if settings.logprobs:
-            update["logprobs"] = await offers("logprobs")
-            if target.spec.name in self.wanted.judges and not update["logprobs"]:
-                raise ConfigError(
-                    f"{target.spec.name}: logprobs = true, but {settings.where} returns no "
-                    "log-probabilities, so there are no judge probabilities; use samples = 5, or logprobs = "
-                    "false"
-                )
-        if target.spec.answer == "choice":
-            update["choice"] = await self._choose(target, offers)
-        target = replace(target, spec=target.spec.model_copy(update=update))
+        features = target.read_features(self.wanted.store)
+        for feature, known in features.items():
+            if known is None:
+                is_choice = feature == "choice"
+                features[feature] = await (self._choose(target, offers) if is_choice else offers(feature))
+            if features[feature] is False:
+                self._refuse_without(target, feature)
+        target = target.with_features(features)
         if any(self.wanted.find_left(target)):
             await self._check(target, model)
         return target
+
+    def _refuse_without(self, target: Target, feature: _Feature) -> None:
+        """Raise `ConfigError` if the target cannot be run without a feature."""
+        name, where = target.spec.name, target.settings.where
+        if feature == "structured" and target.settings.structured == "always":
+            raise ConfigError(
+                f'{name}: structured = "always", but {where} does not follow a JSON Schema; use "auto" or '
+                '"never"'
+            )
+        if feature == "logprobs" and name in self.wanted.judges:
+            raise ConfigError(
+                f"{name}: logprobs = true, but {where} returns no log-probabilities, so there are no judge "
+                "probabilities; use samples = 5, or logprobs = false"
+            )
 
     async def _choose(self, target: Target, offers: Callable[[_Feature], Awaitable[bool]]) -> str:
         """Return the first request field in `CHOICES` that the model supports.

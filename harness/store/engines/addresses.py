@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ _SETTINGS = (
     "foreign_keys=ON",
     "cache_size=-65536",  # 64 MiB; ids are hashes, so writing to an index touches many pages
 )
-_FEW = "cache_size=-2048"
 
 
 def is_read_only(file: str) -> bool:
@@ -67,19 +66,6 @@ def set_up_sqlite(connection: Any, _record: object) -> None:
     for setting in _SETTINGS:
         cursor.execute(f"PRAGMA {setting}")
     cursor.close()
-
-
-@contextmanager
-def keeping_few(connection: sa.Connection | None) -> Iterator[None]:
-    """Shrink SQLite's page cache during the block, for one scan of a file; do nothing for None."""
-    if connection is None or connection.dialect.name != "sqlite":
-        yield
-        return
-    connection.exec_driver_sql(f"PRAGMA {_FEW}")
-    try:
-        yield
-    finally:
-        connection.exec_driver_sql(f"PRAGMA {_SETTINGS[-1]}")
 
 
 _OTHERS = """
