@@ -16,9 +16,9 @@ from oversight.harness.store.calls.run_locks import LockRepository
 from oversight.harness.store.columns.pool_columns import PoolRepository
 from oversight.harness.store.columns.run_columns import RunColumnsRepository
 from oversight.harness.store.columns.study_columns import ColumnRepository
+from oversight.harness.store.connections import DatabaseMark, read_mark
 from oversight.harness.store.controls.control_questions import AllReplies, ControlRepository
 from oversight.harness.store.database import PORTION, Database, Repository
-from oversight.harness.store.database_mark import DatabaseMark, read_mark
 from oversight.harness.store.engines.addresses import has_database
 from oversight.harness.store.full_text.full_text_index import FullTextRepository
 from oversight.harness.store.labelling import LabellingRepository

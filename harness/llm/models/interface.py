@@ -40,7 +40,8 @@ class Request:
     messages
         The turns of the conversation; the model answers the last turn.
     temperature, max_tokens
-        Sampling temperature, and maximum number of tokens of the answer; None: the endpoint's default.
+        Sampling temperature, and maximum number of tokens of the answer; None: the
+        endpoint's default.
     stop
         Stop sequences: texts at which the model stops.
     schema
@@ -48,7 +49,8 @@ class Request:
     logprobs
         Whether log-probabilities of the answer are requested.
     constraint
-        Additional body fields of one kind of server that restrict the answer; None if there are none.
+        Additional body fields of one kind of server that restrict the answer; None if
+        there are none.
     """
 
     messages: tuple[Message, ...]
@@ -95,27 +97,29 @@ class ModelReply:
     text
         The answer; may be empty.
     finish_reason
-        Reason why the answer ended: ``"stop"``, ``"length"`` (at the token limit) or ``"content_filter"``.
-        Other words of endpoints are translated to these.
+        Reason why the answer ended: ``"stop"``, ``"length"`` (at the token limit) or
+        ``"content_filter"``. Other words of endpoints are translated to these.
     input_tokens, output_tokens
         Tokens as counted by the endpoint; 0 if not reported.
     model
         Name of the answering model as the endpoint reports it; empty if not reported.
     logprobs
-        Tokens of the answer with their log-probabilities; empty if not requested or not offered.
+        Tokens of the answer with their log-probabilities; empty if not requested or not
+        offered.
     alternatives
-        For each token of `logprobs`, the most likely tokens at its position with their log-probabilities;
-        empty if not offered.
+        For each token of `logprobs`, the most likely tokens at its position with their
+        log-probabilities; empty if not offered.
     is_partial
         Whether `output_tokens` may omit tokens of the answer.
     limits
-        Number of requests that the endpoint allows per window, and seconds until the window is reset; None if
-        not reported.
+        Number of requests that the endpoint allows per window, and seconds until the
+        window is reset; None if not reported.
 
     Raises
     ------
     TransientModelError
-        If a field has the wrong type or is out of range; its fault is ``Fault.MALFORMED``.
+        If a field has the wrong type or is out of range; its fault is
+        ``Fault.MALFORMED``.
     """
 
     text: str
@@ -184,7 +188,8 @@ def make_model(settings: ModelSection, function: ModelFunction | None = None) ->
     Raises
     ------
     ConfigError
-        If an API key, the package for Azure, the local server, the function or the command is missing.
+        If an API key, the package for Azure, the local server, the function or the
+        command is missing.
     """
     if function is not None or settings.python is not None:
         from oversight.harness.llm.models.program_models import FunctionModel, load_function

@@ -1,7 +1,7 @@
 """Find where a text mentions options, by their letters or by their texts.
 
-Every mention is replaced by one character, so that patterns such as "the answer is …" do not depend on the
-options.
+Every mention is replaced by one character, so that patterns such as "the answer is …" do
+not depend on the options.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def option_letters_of(k: int) -> tuple[str, ...]:
 def letter_position(name: str, k: int) -> int | None:
     """Return the index, below `k`, of the option that a letter or number names; None if unclear.
 
-    Full-width and circled letters count as plain letters (NFKC). Greek, Cyrillic, Arabic, Hebrew, Chinese and
-    Korean letters count by their position in the alphabet.
+    Full-width and circled letters count as plain letters (NFKC). Greek, Cyrillic, Arabic,
+    Hebrew, Chinese and Korean letters count by their position in the alphabet.
     """
     plain = unicodedata.normalize("NFKC", name).upper().replace("أ", "ا").replace("إ", "ا")
     names = option_letters_of(k)
@@ -146,16 +146,16 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
     options
         The options in display order.
     asked
-        The requested notation. It decides how to read a letter that is also the text of another option; if
-        None, that letter is ambiguous.
+        The requested notation. It decides how to read a letter that is also the text of
+        another option; if None, that letter is ambiguous.
     words
         Patterns of the words that may surround a letter.
 
     Returns
     -------
     str
-        `text` without markup, with the character ``chr(FIRST + j)`` for each mention of option j, and
-        `SEVERAL` for each ambiguous mention.
+        `text` without markup, with the character ``chr(FIRST + j)`` for each mention of
+        option j, and `SEVERAL` for each ambiguous mention.
     """
     k, doubles = len(options), _doubles(options)
     pattern, places = _texts(options, frozenset() if asked == "option" else doubles)
@@ -207,7 +207,8 @@ class LetterWords:
     before
         Pattern of preceding words that show that the letter names an option.
     after
-        Pattern of following words that show that ``A`` or ``I`` is not an article or pronoun.
+        Pattern of following words that show that ``A`` or ``I`` is not an article or
+        pronoun.
     """
 
     before: Pattern

@@ -269,8 +269,8 @@ class _Reader:
     def _phrase(self, part: str, *, bare: bool = False) -> int | str | None:
         """Return the index of an option if a short text names only this option, without other content.
 
-        Returns `SEVERAL` if the text names several options, and None otherwise. With `bare`, not even words
-        such as "the answer is" may surround the option.
+        Returns `SEVERAL` if the text names several options, and None otherwise. With
+        `bare`, not even words such as "the answer is" may surround the option.
         """
         part = part.strip()
         named = self._by_name(part)
@@ -287,7 +287,8 @@ class _Reader:
     def _by_name(self, part: str) -> int | str | None:
         """Return the index of the option whose letter or text equals a short text, or None.
 
-        If two options match, the requested notation decides; without one, returns `SEVERAL`.
+        If two options match, the requested notation decides; without one, returns
+        `SEVERAL`.
         """
         notation, k = self.asked.notation, len(self.options)
         alone = (_NUMBER if k > 26 else _ALONE).fullmatch(part) if len(part) <= 16 else None

@@ -76,8 +76,9 @@ _NEXT_EXAMPLE = re.compile(
 def cut_thoughts(text: str) -> str:
     """Remove from a reply the reasoning that stands between known marks, such as ``<think>``.
 
-    If a mark is opened but not closed, the rest of the text is reasoning. If a mark is closed but not opened,
-    everything before it is reasoning, because the opening mark may be part of the prompt.
+    If a mark is opened but not closed, the rest of the text is reasoning. If a mark is
+    closed but not opened, everything before it is reasoning, because the opening mark may
+    be part of the prompt.
 
     Examples
     --------
@@ -126,8 +127,8 @@ def cut_turns(text: str, is_answer: Callable[[str], bool]) -> str:
     Parameters
     ----------
     is_answer
-        Function that says whether the first line is an answer. If it is, later text that looks like another
-        few-shot example is removed.
+        Function that says whether the first line is an answer. If it is, later text that
+        looks like another few-shot example is removed.
     """
     text = _MARKUP.sub("", text.translate(_WIDE))
     turns = (text[: mark.start()] for mark in _NEXT_TURN.finditer(text))

@@ -43,10 +43,11 @@ class Prepared:
     Attributes
     ----------
     target
-        The target; without an error, its spec contains the features that the model offers.
+        The target; without an error, its spec contains the features that the model
+        offers.
     error
-        Reason why the model cannot be called, for example an unreachable endpoint, a refused key or a spent
-        budget; None if it can be called.
+        Reason why the model cannot be called, for example an unreachable endpoint, a
+        refused key or a spent budget; None if it can be called.
     used
         Usage of the calls that tested the model's features.
     """
@@ -66,17 +67,18 @@ def prepare(
 ) -> list[Prepared]:
     """Find out which features each model offers, and check that every needed endpoint answers.
 
-    An endpoint is checked only if its model has unanswered items or untested features. A feature is tested
-    once per model and endpoint, and the result is stored.
+    An endpoint is checked only if its model has unanswered items or untested features. A
+    feature is tested once per model and endpoint, and the result is stored.
 
     Parameters
     ----------
     budgets
-        One budget per target (None means no limit), or empty. Earlier usage of each run is first charged to
-        its budget, even if the model cannot be called now. Tests of features are charged too.
+        One budget per target (None means no limit), or empty. Earlier usage of each run
+        is first charged to its budget, even if the model cannot be called now. Tests of
+        features are charged too.
     uncertain
-        What happens to answers that were unfinished when an earlier command was killed, see
-        `oversight.harness.store.calls.call_repository.CallRepository.charge_left`.
+        What happens to answers that were unfinished when an earlier command was killed,
+        see `oversight.harness.store.calls.call_repository.CallRepository.charge_left`.
     make_model
         Function that creates the clients to check.
 
@@ -127,7 +129,8 @@ def prepare(
 def _count_before(store: Store, target: Target, budget: Budget | None, uncertain: Uncertain) -> None:
     """Charge a run's budget with the usage of its earlier commands.
 
-    An answer that was unfinished when a command was killed is charged with its maximum usage.
+    An answer that was unfinished when a command was killed is charged with its maximum
+    usage.
     """
     left = store.calls.charge_left(target.spec.id, uncertain)
     if left.answers:
@@ -222,7 +225,8 @@ async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
     Returns
     -------
     bool, str
-        Whether the model offers the feature, and the beginning of the reply or error as evidence.
+        Whether the model offers the feature, and the beginning of the reply or error as
+        evidence.
 
     Raises
     ------

@@ -46,7 +46,8 @@ def check_template(template: str) -> str:
     Raises
     ------
     ConfigError
-        If the template has no ``$text``, an unknown field, or a single ``$`` (a dollar sign is ``$$``).
+        If the template has no ``$text``, an unknown field, or a single ``$`` (a dollar
+        sign is ``$$``).
     """
     parsed = Template(template)
     fields = set(parsed.get_identifiers()) if parsed.is_valid() else None

@@ -117,8 +117,8 @@ class PeopleRepository(Repository):
 
         If a question was reassigned several times, one handover leads from its first expert to its last.
         """
-        query = select_values(Handover, _HANDOVER).order_by(_HANDOVER.c.asked_id)
-        return {found.asked_id: found for found in self._database.read_values(Handover, query)}
+        handovers = self._database.read_table(Handover, _HANDOVER, _HANDOVER.c.asked_id)
+        return {found.asked_id: found for found in handovers}
 
     def hand_over(self, given: Sequence[tuple[str, str, str]], reason: str) -> None:
         """Reassign questions, all or none, and delete them from the stored queues.

@@ -175,10 +175,5 @@ def _compile_insertion(
     dialect_class: Any = type(dialect)
     positional = dialect_class(paramstyle="qmark" if dialect.name == "sqlite" else "format")
     compiled = insert.compile(dialect=positional)
-    sql, order = str(compiled), compiled.positiontup or ()
-    listed = f"({', '.join(order)})"
-    if dialect.name == "sqlite" and listed in sql:
-        # All parameters are "?", so it suffices to reorder the column names, not the values of every row.
-        return sql.replace(listed, f"({', '.join(names)})", 1), list
-    arrange = itemgetter(*(names.index(name) for name in order))
-    return sql, lambda rows: list(map(arrange, rows))
+    arrange = itemgetter(*(names.index(name) for name in compiled.positiontup or ()))
+    return str(compiled), lambda rows: list(map(arrange, rows))
