@@ -17,7 +17,7 @@ from oversight.harness.llm.asking.batch_file import name, read_answer, read_line
 from oversight.harness.llm.models.limited_model import TokenGuess
 from oversight.harness.llm.runner.prediction import make_failed
 from oversight.harness.llm.runner.prompt import make_request, reply_form_of
-from oversight.harness.llm.runner.targets import RequestedItems, Target, load_items, make_served
+from oversight.harness.llm.runner.targets import ItemSample, RequestedItems, Target, load_items, make_served
 from oversight.harness.output import say
 from oversight.harness.store import PORTION, UNDER_WAY, Batch, Store, Uncertain, split_into_batches
 from oversight.harness.types import Item, Prediction, PredictionStatus, Source, Usage
@@ -303,7 +303,7 @@ class BatchRun:
             have = {(p.item_id, p.sample) for _, p in stored if p.status is not PredictionStatus.FAILED}
             runs.store_predictions([(batch.run_id, p) for p in portion if (p.item_id, p.sample) not in have])
 
-    def _load(self, batch: Batch) -> Iterator[tuple[Item, int]]:
+    def _load(self, batch: Batch) -> Iterator[ItemSample]:
         return load_items(self.store, split_into_batches(batch.requests, PORTION))
 
     def _write(self, batch: Batch) -> bytes:

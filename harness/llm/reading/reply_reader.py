@@ -18,7 +18,6 @@ from typing import Any
 
 from oversight.harness.config import AnswerForm
 from oversight.harness.llm.reading.distributions import read_distribution
-from oversight.harness.llm.reading.grammar import make_grammar
 from oversight.harness.llm.reading.languages import find_languages
 from oversight.harness.llm.reading.mentions import (
     FIRST,
@@ -29,7 +28,7 @@ from oversight.harness.llm.reading.mentions import (
     make_comparable,
     mark_mentions,
 )
-from oversight.harness.llm.reading.statements import find_statements
+from oversight.harness.llm.reading.statements import find_statements, make_grammar
 from oversight.harness.llm.reading.thoughts import cut_thoughts, cut_turns
 
 

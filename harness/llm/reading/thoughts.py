@@ -85,8 +85,8 @@ def cut_thoughts(text: str) -> str:
     >>> cut_thoughts("[THINK]Perhaps A? No.[/THINK]B")
     'B'
     """
-    if (final := _end_of_last(_CHANNEL_FINAL, text)) is not None:
-        return text[final:]
+    if finals := list(_CHANNEL_FINAL.finditer(text)):
+        return text[finals[-1].end() :]
     if _CHANNEL.search(text):
         return ""
     if bare := _BARE_CHANNEL.match(text):
@@ -115,10 +115,6 @@ def _cut_marked(text: str) -> str:
             kept.append(text[last : mark.start()])
             opened, last = name, mark.end()
     return "".join(kept) + ("" if opened and opened not in _WEAK_NAMES else text[last:])
-
-
-def _end_of_last(mark: re.Pattern[str], text: str) -> int | None:
-    return max((found.end() for found in mark.finditer(text)), default=None)
 
 
 def cut_turns(text: str, is_answer: Callable[[str], bool]) -> str:

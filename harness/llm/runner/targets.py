@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import partial
+from typing import TypeAlias
 
 from oversight.harness.config import LOCAL_ENDPOINT, AnswerForm, ModelSection, RunSpec, api_key
 from oversight.harness.errors import BadInput
@@ -20,6 +21,11 @@ from oversight.harness.output import say
 from oversight.harness.seeding import derive_seed
 from oversight.harness.store import UNDER_WAY, HeldLocks, RecordedPrice, Store
 from oversight.harness.types import Item, Usage
+
+Portion: TypeAlias = list[tuple[str, int]]
+"""Pairs of item id and sample number."""
+ItemSample: TypeAlias = tuple[Item, int]
+"""An item, and the sample number of the answer to it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +150,7 @@ class RequestedItems:
     sample: RandomPart | None = None
     judges: Collection[str] = ()
 
-    def find_left(self, target: Target) -> Iterator[list[tuple[str, int]]]:
+    def find_left(self, target: Target) -> Iterator[Portion]:
         """Yield batches of (item id, sample number) pairs without a stored answer."""
         runs, samples = self.store.runs, target.settings.samples
         return runs.find_unasked(target.spec.id, self.ids, samples, retry_failed=self.retry_failed)
@@ -218,7 +224,7 @@ def make_served(
     )
 
 
-def load_items(store: Store, portions: Iterable[list[tuple[str, int]]]) -> Iterator[tuple[Item, int]]:
+def load_items(store: Store, portions: Iterable[Portion]) -> Iterator[ItemSample]:
     """Yield (item, sample number) for batches of (item id, sample number), loading one batch at a time."""
     for portion in portions:
         items = store.content.find_items({item_id for item_id, _ in portion})

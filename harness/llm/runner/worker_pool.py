@@ -27,6 +27,7 @@ from oversight.harness.llm.runner.batches import Batches
 from oversight.harness.llm.runner.event_loop import DRAIN, on_stop_signals
 from oversight.harness.llm.runner.jobs import Job
 from oversight.harness.llm.runner.prediction import make_failed
+from oversight.harness.llm.runner.targets import ItemSample
 from oversight.harness.types import Item, Prediction, PredictionStatus, Usage
 
 StoredRow: TypeAlias = tuple[str, Prediction]
@@ -101,7 +102,7 @@ class _Course:
     given_up: bool = False
     under_way: set[asyncio.Task[Any]] = field(default_factory=set)
 
-    def draw(self) -> tuple[Item, int] | None:
+    def draw(self) -> ItemSample | None:
         """Return the next item and sample number; None at the end."""
         return None if self.ended else next(self.job.todo, None)
 

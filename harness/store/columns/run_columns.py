@@ -101,14 +101,14 @@ class RunColumnsRepository(Repository):
 
     def read_run(self, run_id: str, index: ItemIndex) -> RunColumns:
         """Return the predictions of a run as columns, and cache them if the database can be written."""
-        version = self._read_version(run_id)
+        versions = self._database.read_rows(sa.select(_VERSION.version).where(_VERSION.run_id == run_id))
         with self._database.reading():
             kept = self._find(run_id, sa.select(_KEPT.c.options, _KEPT.c.confidences, _KEPT.c.counts))
             if kept is not None:
                 return _unpack(kept, index)
             found = self._make(run_id, index)
         if len(found.predictions) >= WORTH_KEEPING and not self._database.read_only:
-            row = {"run_id": run_id, "version": version, **_pack(found)}
+            row = {"run_id": run_id, "version": versions[0][0] if versions else 0, **_pack(found)}
             # If another process is writing, the columns are computed again next time.
             with contextlib.suppress(StoreError), self._database.unless_busy() as connection:
                 connection.execute(sa.delete(_KEPT).where(_KEPT.c.run_id == run_id))
@@ -123,10 +123,6 @@ class RunColumnsRepository(Repository):
         query = query.select_from(versions).where(_KEPT.c.run_id == run_id, is_present)
         rows = self._database.read_rows(query)
         return rows[0] if rows else None
-
-    def _read_version(self, run_id: str) -> int:
-        rows = self._database.read_rows(sa.select(_VERSION.version).where(_VERSION.run_id == run_id))
-        return rows[0][0] if rows else 0
 
     def _make(self, run_id: str, index: ItemIndex) -> RunColumns:
         if not self._runs.has_samples(run_id):
