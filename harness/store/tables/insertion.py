@@ -40,8 +40,7 @@ def copy_rows(
     connection.exec_driver_sql(made)
     quoted = ", ".join(map(connection.dialect.identifier_preparer.quote, names))
     _copy(connection, f"COPY {beside.name} ({quoted}) FROM STDIN", clean_rows(rows))
-    insert = import_module("sqlalchemy.dialects.postgresql").insert(table)
-    insert = insert.from_select(names, sa.select(*(beside.c[name] for name in names)))
+    insert = insert_into(table, connection.dialect).from_select(names, sa.select(*beside.c))
     insert = meet_known(insert, table, names, known).execution_options(preserve_rowcount=True)
     written = connection.execute(insert).rowcount
     connection.exec_driver_sql(f"DELETE FROM {beside.name}")  # noqa: S608  the table's own name
