@@ -17,9 +17,9 @@ from oversight.harness.llm.models.interface import (
     ModelReply,
     Request,
     RunnableModel,
-    make_model,
 )
 from oversight.harness.llm.models.limited_model import LimitedModel
+from oversight.harness.llm.models.made_models import make_model
 from oversight.harness.llm.runner.event_loop import run_in_loop
 from oversight.harness.llm.runner.prompt import CHOICES, answer_schema
 from oversight.harness.llm.runner.targets import RequestedItems, Target

@@ -80,9 +80,14 @@ def render_prompt(template: str, item: Item, max_words: int | None = None) -> st
     if max_words is not None and len(text.split()) > max_words:
         text = " ".join(text.split()[:max_words])
     lines = [f"({letter}) {option}" for letter, option in zip(letters, options, strict=True)]
-    return Template(template).safe_substitute(
-        text=text, options="\n".join(lines), names=", ".join(options), letters=", ".join(letters)
-    )
+    values = text, "\n".join(lines), ", ".join(options), ", ".join(letters)
+    return _compile(template) % dict(zip(FIELDS, values, strict=True))
+
+
+@lru_cache(maxsize=64)
+def _compile(template: str) -> str:
+    """Return a template as a format string for the operator ``%``, which is faster than `Template`."""
+    return Template(template.replace("%", "%%")).safe_substitute({name: f"%({name})s" for name in FIELDS})
 
 
 def make_request(spec: RunSpec, item: Item) -> Request:

@@ -7,7 +7,8 @@ from typing import Protocol
 
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import OversightError
-from oversight.harness.llm.models.interface import ModelFunction, RunnableModel, make_model
+from oversight.harness.llm.models.interface import ModelFunction, RunnableModel
+from oversight.harness.llm.models.made_models import make_model
 from oversight.harness.llm.runner.targets import Target
 from oversight.harness.store import Uncertain
 
